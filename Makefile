@@ -1,0 +1,50 @@
+# `make demo` and `make test` prepare everything they need inside this folder.
+# The first Python that is new enough; `make PYTHON=…` names another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$python && exit; done)
+PREPARE = $(if $(PYTHON),$(PYTHON) scripts/prepare.py,\
+	echo "needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; :)
+UV ?= uv
+BIN := .venv/bin
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60" passes options on
+	@exec $(BIN)/citywise demo $(ARGS)
+
+test: prepare-tests ## run all tests but those that take minutes each
+	@exec $(BIN)/python -m pytest -m "not long" $(ARGS)
+
+check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m "not slow and not long" $(ARGS)
+
+test-long: prepare-tests ## run the tests that take minutes each
+	@exec $(BIN)/python -m pytest -m long --timeout 3600 $(ARGS)
+
+bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
+	@exec $(BIN)/citywise bench $(ARGS)
+
+prepare: ## set up what the demo needs
+	@$(PREPARE)
+
+prepare-tests: ## set up what the tests need
+	@$(PREPARE) --tests
+
+clean: ## remove everything that set-up made; keeps .citywise, the data of running systems
+	rm -rf .venv .cache node_modules citywise.egg-info build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+
+lock: ## renew the pinned versions (needs uv and npm)
+	$(LOCK) --upgrade pyproject.toml -o requirements.lock
+	$(LOCK) --upgrade pyproject.toml --extra dev -c requirements.lock -o requirements-dev.lock
+	$(LOCK) --upgrade requirements-tools.in -o requirements-tools.lock
+	npm install --package-lock-only --cache .cache/npm
+
+.PHONY: help demo test check test-long bench prepare prepare-tests clean lock

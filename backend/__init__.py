@@ -1,0 +1,4 @@
+"""The system around the reasoner: city streams, ingest, pipeline, store and API.
+
+Imports `reasoning`; never `apps`.
+"""

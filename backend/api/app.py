@@ -1,0 +1,47 @@
+"""The Flask application."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Flask
+from sqlalchemy import Engine
+
+from backend.api import (
+    control,
+    dead_letters,
+    event_stream,
+    events,
+    health,
+    metrics,
+    openapi,
+    pages,
+    places,
+    problems,
+    security,
+)
+from backend.api.hub import Hub
+from backend.api.state import WebState
+from backend.settings import Settings
+from backend.store.database import create_engine_for
+
+MAX_BODY_BYTES = 1_000_000
+
+
+def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
+    """The whole HTTP side over one database.
+
+    The schema must exist already; whoever starts the system migrates it once.
+    """
+    app = Flask("citywise", static_folder=None, template_folder=str(pages.WEB / "templates"))
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    engine = engine or create_engine_for(settings.database_url)
+    app.extensions["citywise"] = WebState(settings, engine, Hub(engine))
+    problems.install(app)
+    metrics.install(app)
+    security.install(app, settings.web.tiles)
+    api = Blueprint("api", __name__, url_prefix="/api/v1")
+    for part in (events, event_stream, places, control, dead_letters, openapi):
+        api.register_blueprint(part.blueprint)
+    app.register_blueprint(api)
+    app.register_blueprint(health.blueprint)
+    pages.install(app)
+    return app

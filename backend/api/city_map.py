@@ -1,0 +1,124 @@
+"""The map, built by folium with our own assets; our modules add the live layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import folium
+from branca.element import Figure
+from folium.plugins import MarkerCluster
+from folium.template import Template
+from sqlalchemy import Engine, func, select
+
+from backend.settings import Web
+from backend.store.models import PlaceRow
+
+LEAFLET = "/assets/vendor/leaflet/"
+CLUSTER = "/assets/vendor/leaflet.markercluster/"
+AARHUS = ((56.10, 10.08), (56.23, 10.28))
+MAP_JS = [("leaflet", LEAFLET + "leaflet.js")]
+MAP_CSS = [("leaflet_css", LEAFLET + "leaflet.css")]
+CLUSTER_JS = [("markerclusterjs", CLUSTER + "leaflet.markercluster.js")]
+CLUSTER_CSS = [("markerclustercss", CLUSTER + "MarkerCluster.css")]
+Bounds = tuple[tuple[float, float], tuple[float, float]]
+
+
+class CityMap(folium.Map):
+    """A map that loads Leaflet from our own host, and nothing else."""
+
+    default_js = MAP_JS
+    default_css = MAP_CSS
+
+
+class EventCluster(MarkerCluster):
+    """The layer of event markers; empty until our modules fill it."""
+
+    default_js = CLUSTER_JS
+    default_css = CLUSTER_CSS
+
+
+class Handover(folium.MacroElement):
+    """Gives the finished map and its event layer to our modules."""
+
+    _template = Template(
+        """
+        {% macro script(this, kwargs) %}
+            document.getElementById({{ this.map.get_name()|tojson }}).cityMap = {
+                map: {{ this.map.get_name() }}, events: {{ this.events.get_name() }}
+            };
+        {% endmacro %}
+        """
+    )
+
+    def __init__(self, city: CityMap, events: EventCluster) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._name = "Handover"
+        self.map = city
+        self.events = events
+
+
+@dataclass(frozen=True)
+class MapParts:
+    """What a page needs to hold the map: addresses, an element, and its inline script."""
+
+    scripts: list[str]
+    styles: list[str]
+    html: str
+    script: str
+
+
+def bounds_of(engine: Engine) -> Bounds:
+    """South-west and north-east corner of all places; Aarhus while there are none."""
+    corners = select(
+        func.min(PlaceRow.lat),
+        func.min(PlaceRow.lon),
+        func.max(PlaceRow.lat),
+        func.max(PlaceRow.lon),
+    ).having(func.count() > 0)
+    with engine.connect() as connection:
+        found = connection.execute(corners).one_or_none()
+    if found is None:
+        return AARHUS
+    south, west, north, east = found
+    return (south, west), (north, east)
+
+
+@lru_cache(maxsize=4)
+def build(bounds: Bounds, web: Web) -> MapParts:
+    """Build the map over `bounds`; tiles only if the settings name a server."""
+    (south, west), (north, east) = bounds
+    city = CityMap(
+        location=((south + north) / 2, (west + east) / 2),
+        zoom_start=12,
+        tiles=web.tiles,
+        attr=web.tiles_attribution if web.tiles else None,
+        control_scale=True,
+        zoom_control="bottomright",
+        zoom_snap=0.5,
+        attribution_control=bool(web.tiles),
+    )
+    # folium gives these to a tile layer only, and without tiles there is none.
+    city.options.update(min_zoom=9, max_zoom=18)
+    city._id = "city"
+    events = EventCluster(  # type: ignore[no-untyped-call]
+        name="events",
+        control=False,
+        show_coverage_on_hover=False,
+        max_cluster_radius=36,
+        spiderfy_on_max_zoom=True,
+    )
+    events._id = "events"
+    events.add_to(city)
+    city.fit_bounds(bounds, padding=(12, 12))
+    Handover(city, events).add_to(city)
+    figure = city.get_root()
+    assert isinstance(figure, Figure)
+    figure.render()
+    links = list(figure.header._children.values())
+    return MapParts(
+        scripts=[link.url for link in links if isinstance(link, folium.JavascriptLink)],
+        styles=[link.url for link in links if isinstance(link, folium.CssLink)],
+        html=figure.html.render(),
+        script=figure.script.render(),
+    )

@@ -1,0 +1,55 @@
+"""The stream clock, as the ingest last reported it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+from sqlalchemy.orm import Session
+
+from backend.api.times import iso, iso_or_none, wall_ms
+from backend.store.models import HeartbeatRow
+
+CONTROLLED = ("replay", "simulation")
+"""Sources that obey commands; a real city does not."""
+
+
+@dataclass(frozen=True)
+class StreamClock:
+    """Stream time in Unix milliseconds, its speed (stream seconds per wall second; None: as
+    fast as it goes) and the source that makes it."""
+
+    now_ms: int
+    speed: float | None
+    source: str
+    start_ms: int | None
+    until_ms: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "now": iso(self.now_ms),
+            "speed": self.speed,
+            "source": self.source,
+            "start": iso_or_none(self.start_ms),
+            "until": iso_or_none(self.until_ms),
+            "controllable": self.source in CONTROLLED,
+        }
+
+
+def from_detail(detail: dict[str, Any]) -> StreamClock:
+    """Read the clock out of the ingest's heartbeat; the wall clock where there is none."""
+    now_ms = detail.get("now_ms")
+    return StreamClock(
+        now_ms=wall_ms() if now_ms is None else int(now_ms),
+        speed=detail.get("speed", 1.0),
+        source=str(detail.get("source") or "wall"),
+        start_ms=detail.get("start_ms"),
+        until_ms=detail.get("until_ms"),
+    )
+
+
+def read(connection: Connection | Session) -> StreamClock:
+    """The stream clock now."""
+    query = select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
+    return from_detail(connection.execute(query).scalar_one_or_none() or {})

@@ -1,0 +1,123 @@
+"""Events as JSON and GeoJSON."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response
+from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from backend.api import clocks, parameters
+from backend.api.answers import as_json
+from backend.api.objects import event_feature, event_object
+from backend.api.problems import ProblemError, bad_parameter
+from backend.api.state import state
+from backend.api.times import iso
+from backend.store.models import EventRow, OutboxRow, PlaceRow
+
+blueprint = Blueprint("events", __name__)
+
+MAX_EVENTS = 10_000
+_NAMES = ("type", "from", "until", "open", "limit", "cursor")
+Rows = Select[EventRow, PlaceRow]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of events, and what a client needs to go on from it."""
+
+    now: str
+    position: int
+    events: list[dict[str, Any]]
+    next: str | None
+
+
+def _with_places() -> Rows:
+    return select(EventRow, PlaceRow).join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
+
+
+def _after(query: Rows, cursor: str) -> Rows:
+    start, separator, event_id = cursor.partition("~")
+    if not separator or not re.fullmatch(r"-?\d{1,15}", start, re.ASCII):
+        raise bad_parameter("cursor", f"{cursor!r} is not a cursor given as `next` before")
+    started = int(start)
+    return query.where(
+        or_(
+            EventRow.start_ms > started,
+            and_(EventRow.start_ms == started, EventRow.id > event_id),
+        )
+    )
+
+
+def _filtered(query: Rows) -> Rows:
+    """Apply the filters; an event overlaps [from, until] if any instant of it lies inside."""
+    parameters.only(*_NAMES)
+    types = parameters.choices("type")
+    begin, end = parameters.instant("from"), parameters.instant("until")
+    if begin is not None and end is not None and end < begin:
+        raise bad_parameter("until", "lies before `from`")
+    if types:
+        query = query.where(EventRow.type.in_(types))
+    if begin is not None:
+        query = query.where(or_(EventRow.end_ms.is_(None), EventRow.end_ms >= begin))
+    if end is not None:
+        query = query.where(EventRow.start_ms <= end)
+    is_open = parameters.boolean("open")
+    if is_open is not None:
+        query = query.where(EventRow.end_ms.is_(None) if is_open else EventRow.end_ms.is_not(None))
+    return query
+
+
+def _page() -> Page:
+    limit = parameters.integer("limit", MAX_EVENTS, 1, MAX_EVENTS) or MAX_EVENTS
+    query = _filtered(_with_places())
+    cursor = parameters.choices("cursor")
+    if cursor:
+        query = _after(query, cursor[0])
+    query = query.order_by(EventRow.start_ms, EventRow.id).limit(limit + 1)
+    with Session(state().engine) as session:
+        # Read first, so that a change between the two statements is announced, not missed.
+        position = session.execute(select(func.max(OutboxRow.id))).scalar_one() or 0
+        now = clocks.read(session).now_ms
+        rows = session.execute(query).all()
+        events = [event_object(event, place) for event, place in rows[:limit]]
+    last = rows[limit - 1][0] if len(rows) > limit else None
+    return Page(iso(now), position, events, f"{last.start_ms}~{last.id}" if last else None)
+
+
+@blueprint.get("/events")
+def list_events() -> Response:
+    """Events, oldest start first."""
+    page = _page()
+    return as_json(
+        {"now": page.now, "events": page.events, "position": page.position, "next": page.next}
+    )
+
+
+@blueprint.get("/events.geojson")
+def list_events_geojson() -> Response:
+    """The same events as a GeoJSON FeatureCollection."""
+    page = _page()
+    collection = {
+        "type": "FeatureCollection",
+        "now": page.now,
+        "position": page.position,
+        "next": page.next,
+        "features": [event_feature(event) for event in page.events],
+    }
+    return as_json(collection, content_type="application/geo+json")
+
+
+@blueprint.get("/events/<event_id>")
+def show_event(event_id: str) -> Response:
+    """One event."""
+    parameters.only()
+    query = _with_places().where(EventRow.id == event_id)
+    with Session(state().engine) as session:
+        found = session.execute(query).one_or_none()
+        if found is None:
+            raise ProblemError(404, "not-found", "Not Found", f"there is no event {event_id!r}")
+        return as_json(event_object(*found))

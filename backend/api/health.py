@@ -1,0 +1,33 @@
+"""Addresses for operators: liveness, readiness, metrics."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from backend.api import metrics, readiness
+from backend.api.answers import as_json
+from backend.api.state import state
+
+blueprint = Blueprint("health", __name__)
+
+
+@blueprint.get("/healthz")
+def healthz() -> Response:
+    """The web process lives."""
+    return as_json({"status": "alive"})
+
+
+@blueprint.get("/readyz")
+def readyz() -> Response:
+    """200 if the whole system works, else 503; every check with its value and limit."""
+    city = state()
+    report = readiness.as_json(readiness.check_all(city.engine, city.settings))
+    return as_json(report, status=200 if report["ready"] else 503)
+
+
+@blueprint.get("/metrics")
+def show_metrics() -> Response:
+    """Metrics in Prometheus' text format."""
+    city = state()
+    metrics.STREAMS.set(city.hub.clients)
+    return metrics.render(city.engine, city.settings)

@@ -1,0 +1,232 @@
+"""The web shell: pages, assets, manifest and service worker."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from flask import Blueprint, Flask, Response, redirect, render_template, request
+from flask.helpers import send_from_directory
+from markupsafe import Markup
+from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.wrappers import Response as WerkzeugResponse
+
+from backend.api import city_map, problems
+from backend.api.languages import COOKIE, LANGUAGES, chosen, strings
+from backend.api.security import nonce
+from backend.api.state import state
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+WEB = REPOSITORY / "web"
+STATIC = WEB / "static"
+LIBRARIES = REPOSITORY / "node_modules"
+VENDOR = {"leaflet": "leaflet/dist", "leaflet.markercluster": "leaflet.markercluster/dist"}
+PAGES = {"map": "/", "list": "/list", "system": "/system"}
+"""Navigation: key of the string and address, in order."""
+THEMES = ("auto", "light", "dark")
+YEAR_S = 365 * 24 * 3600
+ZONE = "Europe/Copenhagen"
+
+blueprint = Blueprint("pages", __name__)
+mimetypes.add_type("text/javascript", ".js")
+mimetypes.add_type("application/manifest+json", ".webmanifest")
+
+
+@lru_cache
+def version() -> str:
+    """A digest of all our assets: their address changes with their content."""
+    digest = hashlib.sha256()
+    for path in sorted(STATIC.rglob("*")):
+        if path.is_file():
+            digest.update(path.relative_to(STATIC).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def asset(path: str) -> str:
+    """The address of one of our own assets."""
+    return f"/assets/{version()}/{path}"
+
+
+def translator(language: str) -> Callable[..., str]:
+    """`t("key", name=value)` for templates."""
+    table = strings(language)
+
+    def translate(key: str, **values: object) -> str:
+        return table[key].format(**values) if values else table[key]
+
+    return translate
+
+
+def script_data(value: Any) -> Markup:
+    """`value` as JSON that cannot end the script element it stands in."""
+    return Markup(orjson.dumps(value).decode().replace("<", "\\u003c"))  # noqa: S704
+
+
+def page(name: str, status: int = 200, **values: Any) -> Response:
+    """Render a page of the shell in the person's language and theme."""
+    language = chosen(request)
+    theme = request.cookies.get("theme", "auto")
+    html = render_template(
+        f"{name}.html",
+        page=name,
+        language=language,
+        languages=LANGUAGES,
+        theme=theme if theme in THEMES else "auto",
+        t=translator(language),
+        strings=script_data(strings(language)),
+        pages=PAGES,
+        asset=asset,
+        version=version(),
+        zone=ZONE,
+        nonce=nonce(),
+        **values,
+    )
+    answer = Response(html, status=status, content_type="text/html; charset=utf-8")
+    answer.headers["Content-Language"] = language
+    answer.headers["Cache-Control"] = "no-cache"
+    answer.vary.update(("Accept-Language", "Cookie"))
+    return answer
+
+
+@blueprint.before_request
+def remember_choice() -> WerkzeugResponse | None:
+    """`?lang=da` and `?theme=dark` set a cookie and lead back to the page without them."""
+    choices = {COOKIE: tuple(LANGUAGES), "theme": THEMES}
+    wanted = {key: request.args.get(key) for key in choices if key in request.args}
+    if not wanted:
+        return None
+    rest = [(key, value) for key, value in request.args.items(multi=True) if key not in choices]
+    answer = redirect(request.path + (f"?{urlencode(rest)}" if rest else ""), code=303)
+    for key, value in wanted.items():
+        if value in choices[key]:
+            answer.set_cookie(key, value, max_age=YEAR_S, samesite="Lax", path="/")
+    return answer
+
+
+@blueprint.get("/")
+def show_map() -> Response:
+    """The live map."""
+    city = state()
+    parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)
+    return page(
+        "map",
+        scripts=parts.scripts,
+        styles=parts.styles,
+        map_html=parts.html,
+        map_script=parts.script,
+    )
+
+
+@blueprint.get("/list")
+def show_list() -> Response:
+    """The same content as the map, as lists."""
+    return page("list")
+
+
+@blueprint.get("/system")
+def show_system() -> Response:
+    """Readiness and dead letters."""
+    return page("system")
+
+
+@blueprint.get("/offline")
+def show_offline() -> Response:
+    """What the service worker shows when a page is neither reachable nor kept."""
+    return page("offline")
+
+
+@blueprint.get("/assets/vendor/<library>/<path:path>")
+def vendor_asset(library: str, path: str) -> Response:
+    """A file of a browser library, as npm installed it."""
+    if library not in VENDOR:
+        raise NotFound(f"there is no library {library!r} here")
+    return send_from_directory(LIBRARIES / VENDOR[library], path, max_age=3600)
+
+
+@blueprint.get("/assets/<digest>/<path:path>")
+def own_asset(digest: str, path: str) -> Response:
+    """One of our own assets; kept for good by browsers, as its address names its content."""
+    answer = send_from_directory(STATIC, path)
+    if digest == version():
+        answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable"
+    return answer
+
+
+@blueprint.get("/service-worker.js")
+def service_worker() -> Response:
+    """The service worker; at the root, so that its scope is the whole site."""
+    script = render_template(
+        "service-worker.js",
+        version=version(),
+        shell=[asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))],
+        vendor=[
+            city_map.LEAFLET + "leaflet.js",
+            city_map.LEAFLET + "leaflet.css",
+            city_map.CLUSTER + "leaflet.markercluster.js",
+            city_map.CLUSTER + "MarkerCluster.css",
+        ],
+        pages=[*PAGES.values(), "/offline"],
+    )
+    answer = Response(script, content_type="text/javascript; charset=utf-8")
+    answer.headers["Cache-Control"] = "no-cache"
+    return answer
+
+
+@blueprint.get("/manifest.webmanifest")
+def manifest() -> Response:
+    """The web app manifest, in the person's language."""
+    language = chosen(request)
+    t = translator(language)
+    body = {
+        "name": "Citywise",
+        "short_name": "Citywise",
+        "description": t("app.description"),
+        "lang": language,
+        "start_url": "/",
+        "scope": "/",
+        "display": "standalone",
+        "background_color": "#f6f7f5",
+        "theme_color": "#12403c",
+        "icons": [
+            {"src": asset("icons/icon.svg"), "sizes": "any", "type": "image/svg+xml"},
+            {"src": asset("icons/icon-192.png"), "sizes": "192x192", "type": "image/png"},
+            {"src": asset("icons/icon-512.png"), "sizes": "512x512", "type": "image/png"},
+            {
+                "src": asset("icons/icon-512.png"),
+                "sizes": "512x512",
+                "type": "image/png",
+                "purpose": "maskable",
+            },
+        ],
+    }
+    return Response(orjson.dumps(body), content_type="application/manifest+json")
+
+
+@blueprint.get("/favicon.ico")
+def favicon() -> WerkzeugResponse:
+    """Browsers ask for it unasked."""
+    return redirect(asset("icons/icon-192.png"), code=302)
+
+
+def _wants_page() -> bool:
+    best = request.accept_mimetypes.best_match(["application/problem+json", "text/html"])
+    asked = "text/html" in request.accept_mimetypes.values()
+    return best == "text/html" and asked and not request.path.startswith("/api/")
+
+
+def install(app: Flask) -> None:
+    """Add the pages, and a page for what a browser does not find."""
+    app.register_blueprint(blueprint)
+
+    @app.errorhandler(404)
+    def _not_found(error: HTTPException) -> Response:
+        if _wants_page():
+            return page("missing", status=404)
+        return problems.response(problems.from_http(error))

@@ -1,0 +1,51 @@
+"""Places and the latest reading of each."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from backend.api import clocks, parameters
+from backend.api.answers import as_json
+from backend.api.objects import place_feature, reading_object
+from backend.api.state import state
+from backend.api.times import iso
+from backend.ingest.payloads import KINDS
+from backend.store.models import PlaceRow, ReadingRow
+
+blueprint = Blueprint("places", __name__)
+
+PLACE_KINDS = ("road", "garage", "weather_station", "air_station")
+
+
+@blueprint.get("/places")
+def list_places() -> Response:
+    """Places as a GeoJSON FeatureCollection."""
+    parameters.only("kind")
+    kinds = parameters.choices("kind", PLACE_KINDS)
+    query = select(PlaceRow).order_by(PlaceRow.id)
+    if kinds:
+        query = query.where(PlaceRow.kind.in_(kinds))
+    with Session(state().engine) as session:
+        features = [place_feature(row) for row in session.scalars(query)]
+    return as_json(
+        {"type": "FeatureCollection", "features": features}, content_type="application/geo+json"
+    )
+
+
+@blueprint.get("/readings")
+def list_readings() -> Response:
+    """The latest reading of each sensor, with its age in stream seconds."""
+    parameters.only("kind")
+    kinds = parameters.choices("kind", KINDS)
+    query = select(ReadingRow).order_by(ReadingRow.kind, ReadingRow.place_id)
+    if kinds:
+        query = query.where(ReadingRow.kind.in_(kinds))
+    with Session(state().engine) as session:
+        now = clocks.read(session).now_ms
+        readings = [
+            {**reading_object(row), "age_s": max(0.0, (now - row.observed_ms) / 1000)}
+            for row in session.scalars(query)
+        ]
+    return as_json({"now": iso(now), "readings": readings})

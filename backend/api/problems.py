@@ -1,0 +1,81 @@
+"""Errors as RFC 9457 problem documents."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+CONTENT_TYPE = "application/problem+json"
+
+
+class ProblemError(Exception):
+    """An answer other than success.
+
+    `slug` names the kind of problem in its `type` URI, `detail` says what was found, what
+    was expected and what to do; `members` are further fields of the document.
+    """
+
+    def __init__(self, status: int, slug: str, title: str, detail: str, **members: Any) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.slug = slug
+        self.title = title
+        self.detail = detail
+        self.members = members
+
+
+def bad_parameter(name: str, detail: str) -> ProblemError:
+    """A 400 that names the query parameter or body field at fault."""
+    return ProblemError(400, "bad-parameter", "Bad parameter", f"{name}: {detail}", parameter=name)
+
+
+def response(problem: ProblemError) -> Response:
+    """Render a problem for the current request."""
+    document = {
+        "type": f"urn:citywise:problem:{problem.slug}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail,
+        "instance": request.path,
+        **problem.members,
+    }
+    return Response(orjson.dumps(document), status=problem.status, content_type=CONTENT_TYPE)
+
+
+def from_http(error: HTTPException) -> ProblemError:
+    """The problem for one of Werkzeug's exceptions (404, 405, 413, …)."""
+    status = HTTPStatus(error.code or 500)
+    slug = status.phrase.lower().replace(" ", "-")
+    return ProblemError(status.value, slug, status.phrase, error.description or status.description)
+
+
+def install(app: Flask) -> None:
+    """Make every error of `app` a problem document."""
+
+    @app.errorhandler(ProblemError)
+    def _problem(error: ProblemError) -> Response:
+        return response(error)
+
+    @app.errorhandler(HTTPException)
+    def _http(error: HTTPException) -> Response:
+        rendered = response(from_http(error))
+        for name, value in error.get_headers():
+            if name.lower() in {"allow", "retry-after", "location"}:
+                rendered.headers[name] = value
+        return rendered
+
+    @app.errorhandler(Exception)
+    def _unexpected(error: Exception) -> Response:
+        app.logger.exception("%s %s failed", request.method, request.path, exc_info=error)
+        return response(
+            ProblemError(
+                500,
+                "internal-server-error",
+                "Internal server error",
+                "Something failed on our side; the log of the web process says what.",
+            )
+        )

@@ -1,0 +1,22 @@
+"""The web process: gunicorn with one gevent worker, for many open event streams."""
+
+from __future__ import annotations
+
+from gevent import monkey
+
+from backend.settings import Settings
+
+GRACE_S = 1
+CONNECTIONS = 2_000
+
+
+def main(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT, printing nothing but errors.
+
+    Call it in a process of its own, before anything there has started a thread: the standard
+    library is made cooperative first, and everything else is imported after that.
+    """
+    monkey.patch_all()
+    from backend.api.server import WebServer
+
+    WebServer(settings).run()

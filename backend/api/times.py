@@ -1,0 +1,36 @@
+"""Times at the API's edge: Unix milliseconds inside, ISO 8601 with a zone outside."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+
+_LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
+
+
+def wall_ms() -> int:
+    """The wall clock in Unix milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def iso(ms: int) -> str:
+    """`1407196800000` as `2014-08-05T00:00:00Z`; milliseconds only where there are any."""
+    moment = datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{moment}.{ms % 1000:03d}Z" if ms % 1000 else f"{moment}Z"
+
+
+def iso_or_none(ms: int | None) -> str | None:
+    """`iso`, keeping null."""
+    return None if ms is None else iso(ms)
+
+
+def parse_ms(text: str) -> int:
+    """Unix milliseconds of an ISO 8601 time with a zone; raises `ValueError` otherwise.
+
+    A `+` that a query string turned into a blank is read as the `+` it was.
+    """
+    moment = datetime.fromisoformat(_LOST_PLUS.sub(r"+\1", text.strip()))
+    if moment.tzinfo is None:
+        raise ValueError("has no time zone")
+    return round(moment.timestamp() * 1000)

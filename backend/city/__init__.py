@@ -1,0 +1,1 @@
+"""City streams: the Aarhus replay, the simulated city, and the publisher both use."""

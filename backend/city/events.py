@@ -1,0 +1,103 @@
+"""City events from answers: what opened, went on and cleared between two evaluations.
+
+A request makes events by showing `event(Type, Place, Level, OpenedBy, ConfirmedBy)` for
+every event that is open, and `ended(Type, Place, OpenedBy, EndedBy)` for each that ends;
+the last two arguments are observations (docs/events.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import clingo
+
+from backend.city.observations import iso, observed_ms, place_id
+
+ChangeKind = Literal["event.opened", "event.updated", "event.cleared"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """An open event as an answer states it."""
+
+    type: str
+    place: str
+    level: int
+    opened_by: str
+    confirmed_by: str
+
+    @property
+    def id(self) -> str:
+        """Type, place and time of opening name an event."""
+        start = iso(observed_ms(self.opened_by)).replace("-", "").replace(":", "")
+        return f"{self.type}-{self.place}-{start}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to an event at one evaluation, and the observation behind it."""
+
+    kind: ChangeKind
+    event: Event
+    by: str
+
+    def to_json(self) -> dict[str, Any]:
+        event = self.event
+        return {
+            "kind": self.kind,
+            "id": event.id,
+            "type": event.type,
+            "place_id": event.place,
+            "level": event.level,
+            "start_ms": observed_ms(event.opened_by),
+            "confirmed_ms": observed_ms(event.confirmed_by),
+            "end_ms": observed_ms(self.by) if self.kind == "event.cleared" else None,
+        }
+
+
+def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
+    """Compare two answers' atoms; ends come first, then openings, then confirmations."""
+    old = {event.id: event for event in _events(before)}
+    atoms = list(after)
+    new = {event.id: event for event in _events(atoms)}
+    ends = {(e[0], e[1], e[2]): e[3] for e in _ended(atoms)}
+    found: list[Change] = []
+    for key, event in sorted(old.items()):
+        if key not in new:
+            by = ends.get((event.type, event.place, event.opened_by), event.confirmed_by)
+            found.append(Change("event.cleared", event, by))
+    for key, event in sorted(new.items()):
+        if key not in old:
+            found.append(Change("event.opened", event, event.opened_by))
+            if event.confirmed_by != event.opened_by:
+                found.append(Change("event.updated", event, event.confirmed_by))
+    for key, event in sorted(new.items()):
+        if key in old and event != old[key]:
+            found.append(Change("event.updated", event, event.confirmed_by))
+    return found
+
+
+def _arguments(atoms: Iterable[str], name: str, arity: int) -> Iterable[list[Any]]:
+    for text in atoms:
+        if text.startswith(name + "("):
+            symbol = clingo.parse_term(text)
+            if len(symbol.arguments) == arity:
+                yield [_value(argument) for argument in symbol.arguments]
+
+
+def _value(symbol: clingo.Symbol) -> str | int:
+    if symbol.type is clingo.SymbolType.Number:
+        return symbol.number
+    return symbol.string if symbol.type is clingo.SymbolType.String else str(symbol)
+
+
+def _events(atoms: Iterable[str]) -> Iterable[Event]:
+    for kind, place, level, opened, confirmed in _arguments(atoms, "event", 5):
+        yield Event(kind.removeprefix("ev_"), place_id(place), level, opened, confirmed)
+
+
+def _ended(atoms: Iterable[str]) -> Iterable[tuple[str, str, str, str]]:
+    for kind, place, opened, by in _arguments(atoms, "ended", 4):
+        yield kind.removeprefix("ev_"), place_id(place), opened, by

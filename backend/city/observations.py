@@ -1,0 +1,92 @@
+"""Observations as RDF: SOSA triples under our own terms (ontologies/city.ttl)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from backend.ingest.records import Reading
+from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
+
+BASE = "https://w3id.org/citywise/"
+PLACE = BASE + "place/"
+STREAM = BASE + "stream/"
+_OBSERVATION = BASE + "observation/"
+_CITY = BASE + "city#"
+_SOSA = "http://www.w3.org/ns/sosa/"
+
+_FEATURE = Iri(_SOSA + "hasFeatureOfInterest")
+_TIME = Iri(_SOSA + "resultTime")
+_TYPE = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_OBSERVATION_CLASS = Iri(_SOSA + "Observation")
+_DECIMAL, _INTEGER, _DATETIME = XSD + "decimal", XSD + "integer", XSD + "dateTime"
+
+PROPERTIES: dict[str, dict[str, tuple[Iri, str]]] = {
+    "traffic": {
+        "speed_kmh": (Iri(_CITY + "averageSpeed"), _DECIMAL),
+        "vehicle_count": (Iri(_CITY + "vehicleCount"), _INTEGER),
+    },
+    "parking": {
+        "occupied": (Iri(_CITY + "occupiedPlaces"), _INTEGER),
+        "capacity": (Iri(_CITY + "totalPlaces"), _INTEGER),
+    },
+    "weather": {
+        "temperature_c": (Iri(_CITY + "temperature"), _DECIMAL),
+        "humidity_pct": (Iri(_CITY + "humidity"), _DECIMAL),
+        "wind_kmh": (Iri(_CITY + "windSpeed"), _DECIMAL),
+    },
+    "air": {
+        "ozone": (Iri(_CITY + "ozone"), _INTEGER),
+        "particulate_matter": (Iri(_CITY + "particulateMatter"), _INTEGER),
+        "carbon_monoxide": (Iri(_CITY + "carbonMonoxide"), _INTEGER),
+        "sulfur_dioxide": (Iri(_CITY + "sulfurDioxide"), _INTEGER),
+        "nitrogen_dioxide": (Iri(_CITY + "nitrogenDioxide"), _INTEGER),
+    },
+}
+"""Per kind of observation: payload field → RDF property and datatype."""
+
+
+def observation_iri(reading: Reading) -> str:
+    """The IRI of an observation: kind, sensor and time are in it."""
+    return f"{_OBSERVATION}{reading.kind}/{reading.sensor}/{iso(reading.observed_ms)}"
+
+
+def observed_ms(iri: str) -> int:
+    """The time of an observation, from its IRI, in Unix milliseconds."""
+    return round(datetime.fromisoformat(iri.rsplit("/", 1)[1]).timestamp() * 1000)
+
+
+def place_id(name: str) -> str:
+    """The id of a place from its name in answers (`place_158324`)."""
+    return name.removeprefix("place_")
+
+
+def stream_iri(kind: str) -> str:
+    """The stream on which observations of a kind travel."""
+    return STREAM + kind
+
+
+def kind_of(stream: str) -> str:
+    """The kind of observations a stream carries."""
+    return stream.removeprefix(STREAM)
+
+
+def triples(reading: Reading) -> tuple[Triple, ...]:
+    """One observation as a graph (SOSA: feature of interest, result time; our values)."""
+    node = Iri(observation_iri(reading))
+    found = [
+        Triple(node, _TYPE, _OBSERVATION_CLASS),
+        Triple(node, _FEATURE, Iri(PLACE + reading.sensor)),
+        Triple(node, _TIME, Literal(iso(reading.observed_ms), _DATETIME)),
+    ]
+    for field, (predicate, datatype) in PROPERTIES[reading.kind].items():
+        value = reading.values.get(field)
+        if value is not None:
+            found.append(Triple(node, predicate, Literal(str(value), datatype)))
+    return tuple(found)
+
+
+def iso(milliseconds: int) -> str:
+    """Unix milliseconds as ISO 8601 in UTC, without a fraction where there is none."""
+    time = datetime.fromtimestamp(milliseconds / 1000, UTC).replace(tzinfo=None)
+    precision = "milliseconds" if milliseconds % 1000 else "seconds"
+    return time.isoformat(timespec=precision) + "Z"

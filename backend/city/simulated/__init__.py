@@ -1,0 +1,1 @@
+"""What the simulated city is made of: its map and its days."""

@@ -1,0 +1,95 @@
+"""Steps of a city stream: what a source sends at one instant of stream time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+import orjson
+
+from backend.ingest.payloads import OBSERVATIONS, Kind, Observation, Place
+
+Reading = Mapping[str, str | int | float | None]
+"""One observation as the JSON object that travels (docs/mqtt.md)."""
+
+
+class SourceError(Exception):
+    """A source cannot give what was asked; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Readings of one kind that share an instant.
+
+    They are kept as JSON objects, because building 100,000 models a second costs more
+    than everything else a replay does; `observations` gives the models.
+    """
+
+    kind: Kind
+    readings: Sequence[Reading]
+
+    def observations(self) -> list[Observation]:
+        """The readings as models; raises pydantic's `ValidationError` on an impossible one."""
+        model = OBSERVATIONS[self.kind]
+        return [model.model_validate_json(orjson.dumps(reading)) for reading in self.readings]
+
+    def payloads(self, size: int) -> Iterator[bytes]:
+        """JSON lists of at most `size` readings each."""
+        for first in range(0, len(self.readings), size):
+            yield orjson.dumps(self.readings[first : first + size])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Everything a source sends at one instant: Unix milliseconds and batches by kind."""
+
+    ms: int
+    batches: tuple[Batch, ...]
+
+    @property
+    def time(self) -> datetime:
+        return from_ms(self.ms)
+
+
+class Source(Protocol):
+    """A city stream in stream time, without I/O to a broker.
+
+    `steps` begins `lead_in` before `start` (or where the data begin) and ends with
+    `until`; a source without end has `until` None.
+    """
+
+    @property
+    def name(self) -> Literal["replay", "simulation"]: ...
+
+    @property
+    def start(self) -> datetime: ...
+
+    @property
+    def until(self) -> datetime | None: ...
+
+    def places(self) -> Iterable[Place]:
+        """All places the readings refer to."""
+        ...
+
+    def steps(self) -> Iterator[Step]:
+        """Steps in order of time, each instant once."""
+        ...
+
+
+def to_ms(time: datetime) -> int:
+    """Unix milliseconds of a time with a zone."""
+    return round(time.timestamp() * 1000)
+
+
+def from_ms(ms: int) -> datetime:
+    """UTC time of Unix milliseconds."""
+    seconds, rest = divmod(ms, 1000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
+
+
+def iso(ms: int) -> str:
+    """ISO 8601 text of Unix milliseconds, with milliseconds only where there are any."""
+    text = from_ms(ms).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
+    return text.replace("+00:00", "Z")

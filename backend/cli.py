@@ -1,0 +1,228 @@
+"""The `citywise` command (DESIGN A3): exit 0 fine, 1 input at fault, 2 usage, 3 internal."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from backend import settings as configuration
+from backend.settings import Ingest, Settings, Web
+from reasoning.errors import ReasoningError
+
+
+class Time(click.ParamType[datetime]):
+    """ISO 8601 with a zone."""
+
+    name = "ISO time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"`{value}` is not an ISO 8601 time, e.g. 2014-08-05T00:00:00Z", param, ctx)
+        if time.tzinfo is None:
+            self.fail(f"`{value}` has no time zone; write e.g. {value}Z", param, ctx)
+        return time
+
+
+class Speed(click.ParamType[float | None]):
+    """Stream seconds per wall second, or `max`."""
+
+    name = "speed"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | None:
+        if value == "max":
+            return None
+        try:
+            speed = float(str(value).removeprefix("×").removeprefix("x"))
+        except ValueError:
+            speed = 0
+        if not 0 < speed <= 3600:
+            self.fail(f"`{value}` is not a speed: give 1 to 3600, or `max`", param, ctx)
+        return speed
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="citywise")
+def cli() -> None:
+    """Citywise: smart-city applications by reasoning over live streams."""
+
+
+@cli.command()
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Replay recorded data (the Aarhus pack's layout) instead of simulating a city.",
+)
+@click.option(
+    "--speed",
+    type=Speed(),
+    default="60",
+    show_default=True,
+    help="Stream seconds per second, 1 to 3600, or `max`.",
+)
+@click.option("--start", type=Time(), help="Where in the data to begin.")
+@click.option("--until", type=Time(), help="Where in the data to end.")
+@click.option("--lead-in", type=float, help="Hours before --start to feed for state [24].")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Web port [a free one].")
+@click.option("--for", "seconds", type=float, help="End after so many seconds.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated city.")
+@click.option(
+    "--state",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep database and log in this folder [removed at the end].",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
+def demo(
+    data: Path | None,
+    speed: float | None,
+    start: datetime | None,
+    until: datetime | None,
+    lead_in: float | None,
+    port: int,
+    seconds: float | None,
+    seed: int,
+    state: Path | None,
+    verbose: bool,
+) -> None:
+    """Run the whole system on embedded defaults and print its address."""
+    folder = state or _temporary_folder()
+    play = {
+        "data": str(data.resolve()) if data else None,
+        "speed": speed,
+        "start": start.isoformat() if start else None,
+        "until": until.isoformat() if until else None,
+        "lead_in_s": None if lead_in is None else lead_in * 3600,
+        "seed": seed,
+    }
+    settings = Settings(data_dir=folder, ingest=Ingest(clock="topic"), web=Web(port=port))
+    try:
+        _check_source(play)
+        _run(settings, play, seconds, verbose)
+    finally:
+        if state is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@cli.command()
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="TOML file; docs/configuration.md lists its keys.",
+)
+@click.option("--for", "seconds", type=float, help="End after so many seconds.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
+def run(config: Path, seconds: float | None, verbose: bool) -> None:
+    """Run the system from a configuration (external broker, database, Spark master)."""
+    _run(configuration.load(config), None, seconds, verbose)
+
+
+@cli.command()
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Recorded data (the Aarhus pack's layout).",
+)
+@click.option("--from", "start", type=Time(), required=True, help="First time to report.")
+@click.option("--until", type=Time(), required=True, help="Last time to report.")
+@click.option("--lead-in", type=float, default=24, show_default=True, help="Hours fed for state.")
+def replay(data: Path, start: datetime, until: datetime, lead_in: float) -> None:
+    """Print the events that recorded data give, as JSON Lines, without a broker."""
+    from backend.pipeline.recorded import announcements
+
+    for line in announcements(data, start, until, lead_in):
+        click.echo(line)
+
+
+def _temporary_folder() -> Path:
+    base = configuration.REPOSITORY / ".citywise"
+    base.mkdir(exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="demo-", dir=base))
+
+
+def _check_source(play: dict[str, Any]) -> None:
+    """Find out now, not in a child's log, whether the source can begin."""
+    from backend.process import city
+
+    city(play)
+
+
+def _run(
+    settings: Settings, play: dict[str, Any] | None, seconds: float | None, verbose: bool
+) -> None:
+    from backend.supervisor import System
+
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.ERROR, format="%(levelname)s: %(message)s"
+    )
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    stopping: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: stopping.append(number))
+    system = System(settings, play, say=lambda text: click.echo(text, err=True))
+    try:
+        click.echo("Starting Citywise: broker, ingest, Spark, web …", err=True)
+        system.start()
+        system.wait_ready(lambda: bool(stopping))
+        if not stopping:
+            click.echo(f"Citywise is ready at {system.url}")
+            sys.stdout.flush()
+        system.run(seconds, lambda: bool(stopping))
+    finally:
+        click.echo("Stopping …", err=True)
+        system.stop()
+
+
+def main() -> None:
+    """Entry point; turns errors of ours into a message and an exit code."""
+    from backend.broker import BrokerError
+    from backend.city.steps import SourceError
+    from backend.machine import MachineError
+    from backend.mqtt import BrokerRefusedError
+    from backend.pipeline.requests import UnknownRequestError
+    from backend.supervisor import StartError
+
+    at_fault = (
+        configuration.SettingsError,
+        ReasoningError,
+        SourceError,
+        UnknownRequestError,
+        BrokerRefusedError,
+        ConnectionError,
+    )
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except at_fault as error:
+        click.echo(f"citywise: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except (MachineError, BrokerError, StartError) as error:
+        click.echo(f"citywise: {error}", err=True)
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main()

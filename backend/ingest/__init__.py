@@ -1,0 +1,4 @@
+"""From MQTT to a durable log: payload schema, segment log, dead letters.
+
+A message is acknowledged only after it can no longer be lost.
+"""

@@ -1,0 +1,232 @@
+"""Which messages are accepted: validation, time limits, unknown sensors, duplicates.
+
+No I/O: a message goes in, and out come records for the log, places, a clock, and what
+must go to the dead letters with its reason.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from backend.ingest.payloads import (
+    KINDS,
+    OBSERVATIONS,
+    Clock,
+    Kind,
+    Observation,
+    Place,
+)
+from backend.ingest.records import Reading
+from backend.settings import Ingest
+
+_REMEMBERED = 4096
+_MOST_IN_MESSAGE = 60_000
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """Why a message, or one observation of a batch, was not accepted."""
+
+    reason: str
+    detail: str
+    payload: bytes
+
+
+@dataclass
+class Verdict:
+    """What becomes of one message."""
+
+    kind: Kind | None = None
+    observations: list[Observation] = field(default_factory=list)
+    duplicates: int = 0
+    place: Place | None = None
+    removed_place: str | None = None
+    clock: Clock | None = None
+    dead: list[DeadLetter] = field(default_factory=list)
+
+
+class Acceptor:
+    """Judges messages in order of arrival; knows the places and what came lately."""
+
+    def __init__(self, prefix: str, limits: Ingest) -> None:
+        self._prefix = prefix.rstrip("/") + "/"
+        self._limits = limits
+        self._lists = {kind: _list_of(model) for kind, model in OBSERVATIONS.items()}
+        self._sensors: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+        self._seen: dict[tuple[str, str], tuple[set[int], deque[int]]] = {}
+        self.clock: Clock | None = None
+
+    # -- what it knows --------------------------------------------------------------
+
+    def know(self, place: Place) -> None:
+        """From now on observations of the place's sensors are accepted."""
+        for kind in place.sensors:
+            self._sensors[kind].add(place.id)
+
+    def forget(self, place_id: str) -> None:
+        """A place is gone: its sensors are unknown again."""
+        for sensors in self._sensors.values():
+            sensors.discard(place_id)
+
+    def remember(self, reading: Reading) -> None:
+        """A reading of the log: the same one again is a duplicate."""
+        self._is_new(reading.kind, reading.sensor, reading.observed_ms)
+
+    # -- judgement ------------------------------------------------------------------
+
+    def judge(self, topic: str, payload: bytes, received: datetime) -> Verdict:
+        """Decide about one message; never raises for what a sender can do wrong."""
+        if len(payload) > self._limits.max_payload_bytes:
+            return _dead(
+                "oversized",
+                f"{len(payload)} bytes; at most {self._limits.max_payload_bytes} are accepted",
+                payload,
+            )
+        parts = topic.removeprefix(self._prefix).split("/")
+        match parts:
+            case ["observations", kind] | ["observations", kind, _] if kind in OBSERVATIONS:
+                return self._observations(kind, parts[2:], payload, received)
+            case ["places", _kind, place_id]:
+                return self._place(place_id, payload)
+            case ["clock"]:
+                return self._clock(payload)
+        return _dead(
+            "topic", f"no payload is defined for topic `{topic}`; see docs/mqtt.md", payload
+        )
+
+    def _place(self, place_id: str, payload: bytes) -> Verdict:
+        if not payload:
+            self.forget(place_id)
+            return Verdict(removed_place=place_id)
+        try:
+            place = Place.model_validate_json(payload)
+        except ValidationError as error:
+            return _dead(*_explain(error.errors()[0]), payload)
+        if place.id != place_id:
+            return _dead("schema", f"id `{place.id}` is not the topic's `{place_id}`", payload)
+        self.know(place)
+        return Verdict(place=place)
+
+    def _clock(self, payload: bytes) -> Verdict:
+        if self._limits.clock != "topic":
+            return _dead("clock", "this system goes by the wall clock (ingest.clock)", payload)
+        try:
+            clock = Clock.model_validate_json(payload)
+        except ValidationError as error:
+            return _dead(*_explain(error.errors()[0]), payload)
+        if clock.complete > clock.now:
+            return _dead("schema", "`complete` is later than `now`", payload)
+        self.clock = clock
+        return Verdict(clock=clock)
+
+    def _observations(
+        self, kind: Kind, sensor: list[str], payload: bytes, received: datetime
+    ) -> Verdict:
+        verdict = Verdict(kind=kind)
+        for observation in self._parse(kind, payload, verdict):
+            problem = self._problem(kind, sensor, observation, received)
+            if problem is not None:
+                verdict.dead.append(DeadLetter(*problem, observation.model_dump_json().encode()))
+            elif self._is_new(kind, observation.sensor, observation.observed_ms):
+                verdict.observations.append(observation)
+            else:
+                verdict.duplicates += 1
+        return verdict
+
+    def _parse(self, kind: Kind, payload: bytes, verdict: Verdict) -> list[Observation]:
+        """The observations of a message; what is wrong goes to `verdict.dead`."""
+        try:
+            if not payload.lstrip().startswith(b"["):
+                return [OBSERVATIONS[kind].model_validate_json(payload)]
+            found: list[Observation] = self._lists[kind].validate_json(payload)
+        except ValidationError as error:
+            return self._one_by_one(kind, payload, error.errors()[0], verdict)
+        if len(found) > _MOST_IN_MESSAGE:
+            detail = f"{len(found)} observations; at most {_MOST_IN_MESSAGE} in a message"
+            verdict.dead.append(DeadLetter("oversized", detail, payload))
+            return []
+        return found
+
+    def _one_by_one(
+        self, kind: Kind, payload: bytes, first: ErrorDetails, verdict: Verdict
+    ) -> list[Observation]:
+        """A message with a fault: keep the good observations of a batch."""
+        try:
+            values = orjson.loads(payload)
+        except orjson.JSONDecodeError as error:
+            reason = _explain(first)
+            if first["type"] != "finite_number":
+                reason = ("json", f"not JSON: {error}")
+            verdict.dead.append(DeadLetter(*reason, payload))
+            return []
+        good: list[Observation] = []
+        for value in values if isinstance(values, list) else [values]:
+            item = orjson.dumps(value)
+            try:
+                good.append(OBSERVATIONS[kind].model_validate_json(item))
+            except ValidationError as error:
+                verdict.dead.append(DeadLetter(*_explain(error.errors()[0]), item))
+        return good
+
+    def _problem(
+        self, kind: Kind, sensor: list[str], observation: Observation, received: datetime
+    ) -> tuple[str, str] | None:
+        if sensor and sensor[0] != observation.sensor:
+            return "schema", f"sensor `{observation.sensor}` is not the topic's `{sensor[0]}`"
+        if observation.sensor not in self._sensors[kind]:
+            detail = (
+                f"no place `{observation.sensor}` with {kind} observations is known; publish "
+                f"it at `{self._prefix}places/<kind>/{observation.sensor}`"
+            )
+            return "unknown-sensor", detail
+        now, complete = self.now(received)
+        ahead = observation.observed_at - now
+        if ahead > timedelta(seconds=self._limits.future_tolerance_s):
+            return "future", f"observed {ahead} after the present, {now.isoformat()}"
+        age = complete - observation.observed_at
+        if age > timedelta(seconds=self._limits.max_age_s):
+            return "ancient", f"observed {age} before {complete.isoformat()}"
+        return None
+
+    def now(self, received: datetime) -> tuple[datetime, datetime]:
+        """The system's present, and the time up to which readings are complete."""
+        if self._limits.clock == "wall":
+            return received, received - timedelta(seconds=self._limits.grace_s)
+        if self.clock is None:
+            return datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
+        return self.clock.now, self.clock.complete
+
+    def _is_new(self, kind: str, sensor: str, observed_ms: int) -> bool:
+        seen = self._seen.get((kind, sensor))
+        if seen is None:
+            seen = self._seen[kind, sensor] = set(), deque()
+        times, order = seen
+        if observed_ms in times:
+            return False
+        times.add(observed_ms)
+        order.append(observed_ms)
+        if len(order) > _REMEMBERED:
+            times.discard(order.popleft())
+        return True
+
+
+def _list_of(model: type[Observation]) -> TypeAdapter[list[Observation]]:
+    return TypeAdapter(list[model])  # type: ignore[valid-type]
+
+
+def _dead(reason: str, detail: str, payload: bytes) -> Verdict:
+    return Verdict(dead=[DeadLetter(reason, detail, payload)])
+
+
+def _explain(error: ErrorDetails) -> tuple[str, str]:
+    """Reason and detail of a validation error: which field, what was wrong."""
+    if error["type"] == "json_invalid":
+        return "json", error["msg"]
+    place = ".".join(str(part) for part in error["loc"] if not isinstance(part, int))
+    return "schema", f"`{place}`: {error['msg']}" if place else error["msg"]

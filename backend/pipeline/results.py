@@ -1,0 +1,183 @@
+"""Committing a batch: answers, readings, cursors and announcements in one transaction.
+
+A request's rows are applied only if its cursor stands where the batch began, so a batch
+that Spark repeats after a crash changes nothing (docs/delivery.md).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from prometheus_client import Counter, Histogram
+from sqlalchemy import Connection, Engine, delete, insert, select, update
+
+from backend.ingest.records import record_position
+from backend.pipeline.evaluation import Row
+from backend.pipeline.ledger import announced, event_object, ordered
+from backend.store.models import (
+    CursorRow,
+    DeadLetterRow,
+    EventRow,
+    OutboxRow,
+    PlaceRow,
+    ReadingRow,
+    TraceRow,
+)
+from backend.store.upsert import upsert
+
+EVALUATIONS = Counter("citywise_evaluations", "Windows evaluated", ["request"])
+EVALUATION_SECONDS = Histogram("citywise_evaluation_seconds", "Time of an evaluation", ["request"])
+FAILURES = Counter("citywise_evaluation_failures", "Evaluations without an answer", ["request"])
+CHANGES = Counter("citywise_event_changes", "Events opened, updated, cleared", ["kind"])
+
+
+class PositionError(Exception):
+    """A batch begins where no committed answer ends; see docs/delivery.md."""
+
+
+class Results:
+    """The pipeline's side of the store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def commit(self, rows: Iterable[Row]) -> dict[str, str]:
+        """Apply a batch; returns the errors of requests that had no answer."""
+        by_request: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            by_request[row.request].append(row)
+        errors: dict[str, str] = {}
+        with self._engine.begin() as connection:
+            applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
+            changes = [row for r in applied for row in by_request[r] if row.kind == "change"]
+            _Book(connection).apply(changes)
+            for request in applied:
+                errors |= _details(connection, request, by_request[request])
+        return errors
+
+    def trim(self, keep_seconds: float) -> None:
+        """Remove traces, announcements and dead letters older than `keep_seconds`."""
+        before = _now_ms() - round(keep_seconds * 1000)
+        with self._engine.begin() as connection:
+            connection.execute(delete(TraceRow).where(TraceRow.created_ms < before))
+            connection.execute(delete(OutboxRow).where(OutboxRow.created_ms < before))
+            connection.execute(delete(DeadLetterRow).where(DeadLetterRow.received_ms < before))
+
+
+def _claim(connection: Connection, request: str, rows: Sequence[Row]) -> bool:
+    """Move the request's cursor; False if this batch has been committed before."""
+    body = next(row.body for row in rows if row.kind == "cursor")
+    values = {k: body[k] for k in ("position", "resume_from", "answered_ms", "state")}
+    values["updated_ms"] = _now_ms()
+    moved = connection.execute(
+        update(CursorRow)
+        .where(CursorRow.request == request, CursorRow.position == body["start"])
+        .values(values)
+    )
+    if moved.rowcount == 1:
+        return True
+    position = connection.scalar(select(CursorRow.position).where(CursorRow.request == request))
+    if position is None:
+        connection.execute(insert(CursorRow).values(request=request, **values))
+        return True
+    if position >= body["position"]:
+        return False
+    raise PositionError(
+        f"request `{request}`: the batch begins at {body['start']} but answers are committed "
+        f"up to {position}; stop the pipeline and start it again to continue from there"
+    )
+
+
+class _Book:
+    """Applies changes to the events table and writes their announcements."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def apply(self, changes: Sequence[Row]) -> None:
+        if not changes:
+            return
+        events = self._load({row.body["id"] for row in changes})
+        places = self._places({row.body["place_id"] for row in changes})
+        announcements: list[dict[str, Any]] = []
+        for row in ordered(changes):
+            event, news = announced(events.get(row.body["id"]), row)
+            events[row.body["id"]] = event
+            if news:
+                CHANGES.labels(row.body["kind"]).inc()
+                announcements.append(_announcement(row, event, places))
+        upsert(self._connection, EventRow, list(events.values()))
+        if announcements:
+            self._connection.execute(insert(OutboxRow), announcements)
+
+    def _load(self, ids: set[str]) -> dict[str, dict[str, Any]]:
+        rows = self._connection.execute(
+            select(EventRow.__table__).where(EventRow.id.in_(ids))
+        ).mappings()
+        return {row["id"]: dict(row) for row in rows}
+
+    def _places(self, ids: set[str]) -> dict[str, Mapping[str, Any]]:
+        columns = (PlaceRow.id, PlaceRow.kind, PlaceRow.name, PlaceRow.lat, PlaceRow.lon)
+        rows = self._connection.execute(select(*columns).where(PlaceRow.id.in_(ids))).mappings()
+        return {row["id"]: dict(row) for row in rows}
+
+
+def _announcement(
+    row: Row, event: Mapping[str, Any], places: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    place = places.get(event["place_id"]) or {"id": event["place_id"], "name": event["place_id"]}
+    return {
+        "t_ms": row.t_ms,
+        "kind": row.body["kind"],
+        "body": event_object(event, place),
+        "created_ms": _now_ms(),
+    }
+
+
+def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[str, str]:
+    """Readings, traces and dead letters of one request."""
+    now = _now_ms()
+    cursor = next(row.body for row in rows if row.kind == "cursor")
+    readings = [{**r.body, "change": cursor["position"]} for r in rows if r.kind == "reading"]
+    upsert(connection, ReadingRow, readings)
+    traces = [row for row in rows if row.kind == "trace"]
+    if traces:
+        connection.execute(insert(TraceRow), [_trace(row, now) for row in traces])
+    letters = [_letter(row, now) for row in rows if row.kind in ("late", "refused")]
+    upsert(connection, DeadLetterRow, letters, keys=["key"], update=False)
+    EVALUATIONS.labels(request).inc(len(traces))
+    for row in traces:
+        EVALUATION_SECONDS.labels(request).observe(row.body["seconds"])
+    failed = [row.body["error"] for row in traces if row.body["error"]]
+    FAILURES.labels(request).inc(len(failed))
+    return {request: failed[-1]} if failed else {}
+
+
+def _trace(row: Row, now: int) -> dict[str, Any]:
+    return {
+        "request": row.request,
+        "t_ms": row.t_ms,
+        "items": row.body["items"],
+        "atoms": row.body["atoms"],
+        "seconds": row.body["seconds"],
+        "created_ms": now,
+    }
+
+
+def _letter(row: Row, now: int) -> dict[str, Any]:
+    return {
+        "key": f"{row.request}-{row.body['position']}",
+        "received_ms": now,
+        "topic": f"log:{record_position(row.body['position'])}",
+        "reason": row.kind,
+        "detail": row.body["detail"],
+        "size": len(row.body["payload"]),
+        "payload": row.body["payload"],
+    }
+
+
+def _now_ms() -> int:
+    return round(time.time() * 1000)

@@ -1,0 +1,100 @@
+"""One process of a running system: `python -m backend.process ROLE FILE`.
+
+FILE is JSON: the settings, and for the source what to play. The process ends orderly on
+SIGTERM, and at once when its standard input closes, so that none outlives the supervisor.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from backend.settings import Settings
+
+
+def main() -> None:
+    """Read the arguments and play the role."""
+    role, file = sys.argv[1:3]
+    values = json.loads(Path(file).read_text(encoding="utf-8"))
+    settings = Settings.model_validate(values["settings"])
+    logging.basicConfig(
+        level=os.environ.get("CITYWISE_LOG_LEVEL", "INFO"),
+        format=f"%(asctime)s {role} %(levelname)s %(name)s: %(message)s",
+        stream=sys.stdout,
+    )
+    for noisy in ("py4j", "alembic"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    if role == "web":
+        _web(settings)
+        return
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    ROLES[role](settings, values, stop)
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input: then the supervisor is gone."""
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
+
+
+def _web(settings: Settings) -> None:
+    from backend.api.serve import main as serve
+
+    serve(settings)
+
+
+def _ingest(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
+    from backend.ingest.intake import IntakeStore
+    from backend.ingest.service import IngestService
+    from backend.store.database import create_engine_for
+
+    IngestService(settings, IntakeStore(create_engine_for(settings.database_url)), stop).run()
+
+
+def _pipeline(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
+    from backend.pipeline.service import PipelineService
+    from backend.store.database import create_engine_for
+
+    PipelineService(settings, create_engine_for(settings.database_url), stop).run()
+
+
+def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -> None:
+    from backend.city.source import run_source
+
+    play = values["source"]
+    run_source(city(play), settings.broker, speed=play["speed"], stop=stop)
+
+
+def city(play: dict[str, Any]) -> Any:
+    """The source that the demo asked for: a replay of recorded data, or the simulation."""
+    from backend.city.replay import LEAD_IN as REPLAY_LEAD_IN
+    from backend.city.replay import Replay
+
+    start, until = (
+        datetime.fromisoformat(t) if t else None for t in (play["start"], play["until"])
+    )
+    lead_in = None if play["lead_in_s"] is None else timedelta(seconds=play["lead_in_s"])
+    if play["data"]:
+        return Replay(
+            Path(play["data"]), start=start, until=until, lead_in=lead_in or REPLAY_LEAD_IN
+        )
+    from backend.city.simulation import Simulation
+
+    return Simulation(seed=play["seed"], start=start, until=until, lead_in=lead_in)
+
+
+ROLES = {"ingest": _ingest, "pipeline": _pipeline, "source": _source}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Configuration: defaults, a TOML file, and `CITYWISE_SET__…` environment variables."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class SettingsError(Exception):
+    """A configuration file or variable is wrong; the message names it."""
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Broker(Section):
+    """The MQTT broker; `embedded` starts our own on a free loopback port."""
+
+    embedded: bool = True
+    host: str = "127.0.0.1"
+    port: int = Field(default=0, ge=0, le=65535)
+    username: str | None = None
+    password: str | None = None
+    prefix: str = "citywise"
+
+
+class Ingest(Section):
+    """Limits of what is accepted, and when acknowledgement stops."""
+
+    clock: Literal["topic", "wall"] = "wall"
+    """Whose time counts: a source's clock topic (replay, simulation) or the wall's."""
+    max_payload_bytes: int = 4_000_000
+    future_tolerance_s: float = 60
+    max_age_s: float = 3600
+    grace_s: float = 1.0
+    """With the wall clock: how long after its time a reading may still arrive in order."""
+    max_lag_bytes: int = 256_000_000
+    min_free_bytes: int = 500_000_000
+    segment_bytes: int = 16_000_000
+    retention_hours: float = 24
+
+
+class Pipeline(Section):
+    """Spark and the requests it runs."""
+
+    master: str = "local[2]"
+    requests: tuple[str, ...] = ("traffic_jam", "garage_nearly_full")
+    """Names of files in `backend/city/requests`, or paths of `.casp` files."""
+    max_batch_bytes: int = 2_000_000
+    trace_retention_hours: float = 24
+
+
+class Web(Section):
+    host: str = "127.0.0.1"
+    port: int = Field(default=0, ge=0, le=65535)
+    tiles: str | None = None
+    """URL template of an online tile server; none is contacted unless this is set."""
+    tiles_attribution: str = "© OpenStreetMap contributors"
+
+
+class Settings(Section):
+    """All settings of a running system. Paths are relative to the working directory."""
+
+    data_dir: Path = Path(".citywise/data")
+    database: str | None = None
+    """SQLAlchemy URL; default: SQLite in `data_dir`."""
+    broker: Broker = Broker()
+    ingest: Ingest = Ingest()
+    pipeline: Pipeline = Pipeline()
+    web: Web = Web()
+
+    @property
+    def database_url(self) -> str:
+        return self.database or f"sqlite:///{self.data_dir.resolve() / 'citywise.db'}"
+
+    @property
+    def log_dir(self) -> Path:
+        return self.data_dir / "log"
+
+
+def load(path: Path | None = None) -> Settings:
+    """Read settings from a TOML file; `CITYWISE_SET__BROKER__PORT=1883` overrides a value.
+
+    Raises `SettingsError` naming the file, the key and what was expected.
+    """
+    values: dict[str, Any] = {}
+    if path is not None:
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path}: not valid TOML: {error}") from error
+    for name, text in os.environ.items():
+        if name.startswith("CITYWISE_SET__"):
+            *sections, key = name.removeprefix("CITYWISE_SET__").lower().split("__")
+            target = values
+            for section in sections:
+                target = target.setdefault(section, {})
+            target[key] = text
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{path or 'environment'}: {key}: {first['msg']}") from error

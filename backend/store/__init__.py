@@ -1,0 +1,1 @@
+"""The database: SQLAlchemy models and Alembic migrations (SQLite, PostgreSQL)."""

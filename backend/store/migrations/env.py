@@ -1,0 +1,15 @@
+"""Alembic's entry: runs the migrations on the connection that `migrate` hands over."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from backend.store.models import Base
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

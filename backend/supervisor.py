@@ -1,0 +1,260 @@
+"""Starts the processes of a system, keeps them running, and ends them all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from sqlalchemy import Engine, delete, select
+
+from backend import machine, mqtt
+from backend.broker import EmbeddedBroker
+from backend.settings import Settings
+from backend.store.database import create_engine_for, migrate
+from backend.store.models import HeartbeatRow
+
+LOG = logging.getLogger("citywise.supervisor")
+_STOP_SECONDS = 10
+_HEALTHY_SECONDS = 20
+_START_SECONDS = 180
+
+
+class StartError(Exception):
+    """The system did not start; the message says which part and where its log is."""
+
+
+@dataclass
+class Child:
+    """A process of ours and how often it had to be started again."""
+
+    role: str
+    process: subprocess.Popen[bytes]
+    started: float
+    failures: int = 0
+    restart_at: float | None = None
+
+
+@dataclass
+class System:
+    """A running system: broker, ingest, pipeline, web and, in a demo, a source.
+
+    `play` describes the source (see `backend.process`); without it none is started.
+    """
+
+    settings: Settings
+    play: dict[str, Any] | None = None
+    """What the source plays; it starts when the others are up."""
+    say: Callable[[str], None] = print
+    children: dict[str, Child] = field(default_factory=dict)
+    broker: EmbeddedBroker | None = None
+    _engine: Engine = field(init=False)
+
+    @property
+    def url(self) -> str:
+        """Where the web pages are."""
+        web = self.settings.web
+        return f"http://{web.host}:{web.port}"
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The processes that make up the system, without the source."""
+        return ("ingest", "pipeline", "web")
+
+    # -- start ----------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start everything; the address is known when this returns, see `wait_ready`."""
+        folder = self.settings.data_dir.resolve()
+        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder / "metrics", ignore_errors=True)
+        (folder / "metrics").mkdir()
+        self.settings = _with_ports(self.settings)
+        self._engine = create_engine_for(self.settings.database_url)
+        migrate(self._engine)
+        with self._engine.begin() as connection:
+            connection.execute(delete(HeartbeatRow))
+        if self.settings.broker.embedded:
+            self.start_broker()
+        else:
+            mqtt.wait_for_broker(self.settings.broker, 15)
+        self._write_orders()
+        for role in self.roles:
+            self.spawn(role)
+
+    def start_broker(self) -> None:
+        """Start the embedded broker on the settings' port."""
+        broker = self.settings.broker
+        self.broker = EmbeddedBroker(broker.port, broker.username, broker.password)
+        self.broker.start()
+
+    def _write_orders(self) -> None:
+        path = self._orders
+        path.touch(mode=0o600)
+        orders = {"settings": self.settings.model_dump(mode="json"), "source": self.play}
+        path.write_text(json.dumps(orders), encoding="utf-8")
+
+    @property
+    def _orders(self) -> Path:
+        return self.settings.data_dir.resolve() / "orders.json"
+
+    def spawn(self, role: str) -> None:
+        """Start (again) the process of a role; its output goes to `logs/ROLE.log`."""
+        folder = self.settings.data_dir.resolve()
+        temporary = folder / "tmp"
+        temporary.mkdir(exist_ok=True)
+        failures = self.children[role].failures if role in self.children else 0
+        with self.log_file(role).open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "backend.process", role, str(self._orders)],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={
+                    **os.environ,
+                    "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
+                    "TMPDIR": str(temporary),
+                },
+                start_new_session=True,
+            )
+        self.children[role] = Child(role, process, time.monotonic(), failures)
+
+    def log_file(self, role: str) -> Path:
+        """The file a process of ours writes its messages to."""
+        return self.settings.data_dir.resolve() / "logs" / f"{role}.log"
+
+    def wait_ready(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Return when every part is up and a first window has been answered, or on `stop`."""
+        deadline = time.monotonic() + _START_SECONDS
+        said: set[str] = set()
+        while time.monotonic() < deadline and not stop():
+            self.tend()
+            failed = [c for c in self.children.values() if c.failures >= 3]
+            if failed:
+                raise StartError(self._why(failed[0].role, "does not stay up"))
+            ready, missing = _ready(self.url)
+            if self.play and "source" not in self.children:
+                if self._answering():
+                    self.spawn("source")
+            elif ready:
+                return
+            for reason in sorted(missing - said):
+                said.add(reason)
+                self.say(f"  {reason} …")
+            time.sleep(0.3)
+        if not stop():
+            late = f"is not ready after {_START_SECONDS} s"
+            raise StartError(self._why("pipeline", late))
+
+    def _answering(self) -> bool:
+        """Whether ingest and pipeline both show signs of life."""
+        with self._engine.connect() as connection:
+            alive = set(connection.scalars(select(HeartbeatRow.process)))
+        return {"ingest", "pipeline"} <= alive
+
+    def _why(self, role: str, what: str) -> str:
+        path = self.log_file(role)
+        lines = path.read_text(errors="replace").splitlines()[-8:] if path.exists() else []
+        return "\n".join([f"{role} {what}; the end of {path}:", *lines])
+
+    # -- care -----------------------------------------------------------------------
+
+    def tend(self) -> None:
+        """Start again what has died, a little later each time it fails soon."""
+        now = time.monotonic()
+        if self.broker and self.broker.process and self.broker.process.poll() is not None:
+            LOG.warning("the embedded broker died; starting it again")
+            self.broker.stop()
+            self.start_broker()
+        for child in list(self.children.values()):
+            if child.process.poll() is None:
+                if child.failures and now - child.started > _HEALTHY_SECONDS:
+                    child.failures = 0
+            elif child.restart_at is None:
+                child.failures += 1
+                child.restart_at = now + min(30.0, 0.2 * 2**child.failures)
+                LOG.warning("%s ended (%s)", child.role, child.process.returncode)
+            elif now >= child.restart_at:
+                _close(child.process.stdin)
+                self.spawn(child.role)
+
+    def run(self, seconds: float | None, stop: Callable[[], bool]) -> None:
+        """Care for the processes until `stop` says so, or for `seconds`."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not stop() and (deadline is None or time.monotonic() < deadline):
+            self.tend()
+            time.sleep(0.2)
+
+    # -- end ------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """End every process: sources first, the broker last; none stays behind."""
+        for role in ("source", "web", "pipeline", "ingest"):
+            if role in self.children:
+                self.children[role].process.terminate()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for child in self.children.values():
+            try:
+                child.process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                LOG.warning("%s does not end; killing it", child.role)
+            _kill_group(child.process)
+            _close(child.process.stdin)
+            child.process.wait()
+        if self.broker is not None:
+            self.broker.stop()
+        self._engine.dispose()
+
+
+def _with_ports(settings: Settings) -> Settings:
+    """Free ports where none is set, and credentials for an embedded broker."""
+    broker, web = settings.broker, settings.web
+    if broker.embedded:
+        broker = broker.model_copy(
+            update={
+                "port": broker.port or machine.free_port(),
+                "username": broker.username or "citywise",
+                "password": broker.password or secrets.token_urlsafe(18),
+            }
+        )
+    web = web.model_copy(update={"port": web.port or machine.free_port()})
+    return settings.model_copy(update={"broker": broker, "web": web})
+
+
+def _ready(url: str) -> tuple[bool, set[str]]:
+    """Whether `/readyz` says yes, and why not."""
+    try:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=2):
+            return True, set()
+    except urllib.error.HTTPError as error:
+        try:
+            return False, set(json.loads(error.read()).get("reasons", []))
+        except ValueError:
+            return False, set()
+    except OSError:
+        return False, {"web has not started"}
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and whatever it started in its session (Spark's JVM and workers)."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _close(stream: IO[bytes] | None) -> None:
+    if stream is not None:
+        stream.close()

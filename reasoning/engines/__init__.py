@@ -1,0 +1,1 @@
+"""Engines that compute the answer sets of a window."""

@@ -1,0 +1,1 @@
+"""Front ends: one module a language, each from text to `reasoning.program.Request`."""

@@ -1,0 +1,89 @@
+"""The program model: what a continuous reasoning request says, whatever its notation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+Unit = Literal["s", "ms"]
+
+
+class Signature(NamedTuple):
+    """A predicate: name and number of arguments."""
+
+    name: str
+    arity: int
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.arity}"
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """Items with time in [t - width, t], evaluated every `slide`; in the request's unit.
+
+    Thesis, Definition 4.3, with the ticks of DESIGN A6.
+    """
+
+    width: int
+    slide: int
+
+
+@dataclass(frozen=True)
+class CountWindow:
+    """The last `width` items, evaluated after every `slide` more (Definition 4.4)."""
+
+    width: int
+    slide: int
+
+
+Window = TimeWindow | CountWindow
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """A stream and the window through which the request sees it."""
+
+    iri: str
+    window: Window
+
+
+@dataclass(frozen=True)
+class Request:
+    """A continuous reasoning request (thesis, Definition 4.5), ready to be evaluated.
+
+    `rules` is the request's text with everything that is not clingo's blanked out, so that
+    positions in messages are those of the source.
+    """
+
+    name: str
+    rules: str
+    streams: tuple[StreamSource, ...] = ()
+    knowledge: tuple[str, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    inputs: frozenset[Signature] = frozenset()
+    shows: frozenset[Signature] = frozenset()
+    shows_terms: bool = False
+    feedback: frozenset[Signature] = frozenset()
+    lateness: int = 0
+    scales: Mapping[str, int] = field(default_factory=dict)
+    timezone: ZoneInfo | None = None
+    unit: Unit = "s"
+    derived: frozenset[Signature] = frozenset()
+    used: frozenset[Signature] = frozenset()
+    compared: Mapping[Signature, int] = field(default_factory=dict)
+    """Predicates whose last argument meets arithmetic or an order comparison, and the
+    line of such a rule."""
+    priorities: tuple[int, ...] = ()
+    """Priorities of weak constraints and optimisation statements, highest first."""
+
+    @property
+    def ticks_per_second(self) -> int:
+        """Units of the request's time in one second."""
+        return 1000 if self.unit == "ms" else 1
+
+    def arities(self, name: str) -> frozenset[int]:
+        """Numbers of arguments with which the rules' bodies mention predicate `name`."""
+        return frozenset(s.arity for s in self.used if s.name == name)

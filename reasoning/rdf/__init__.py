@@ -1,0 +1,1 @@
+"""RDF and ASP: how triples become ground atoms and atoms become triples."""

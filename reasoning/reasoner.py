@@ -1,0 +1,307 @@
+"""The façade: push items, advance time, get answers (thesis, Definitions 4.3-4.7).
+
+Time is the stream's. A tick is evaluated as soon as no item that counts for it can still
+arrive; results therefore depend on the items and their order of arrival only, never on
+how they were batched.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time as wall
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reasoning.engines.solver import AnswerSet, SolverEngine
+from reasoning.errors import ItemError, SolvingError
+from reasoning.program import Request, TimeWindow
+from reasoning.rdf.mapping import Mapper
+from reasoning.streams import Item
+from reasoning.windows import WindowBuffer
+
+_DAY_MS = 86_400_000
+_REBASE_MS = 24 * _DAY_MS
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The answer at one tick."""
+
+    time: int
+    """Tick, in the request's unit."""
+    answer_sets: tuple[AnswerSet, ...]
+    items: tuple[Item, ...]
+    """The content of the windows."""
+    atoms: int
+    """Facts given to the engine."""
+    seconds: float
+    """Wall time of the engine, 0 when an equal window was answered before."""
+    error: str | None = None
+    """Why there is no answer; the evaluations after it go on from the answer before."""
+
+
+@dataclass
+class State:
+    """What a reasoner knows besides the content of its windows; goes through JSON.
+
+    With it and the items from `Reasoner.resume_from` on, a reasoner continues as if it
+    had never stopped.
+    """
+
+    first: int | None = None
+    stream_time: int | None = None
+    closed: int | None = None
+    """Items up to this time have been declared complete: later ones are late."""
+    last_ticks: list[int | None] = field(default_factory=list)
+    arrived: list[int] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    feedback: list[str] = field(default_factory=list)
+    resting: bool = False
+    """Whether empty windows are known to leave the feedback as it is."""
+    late: list[int] = field(default_factory=list)
+    """Positions of late items at or after the position to resume from."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A copy as values JSON can hold."""
+        return {k: list(v) if isinstance(v, list) else v for k, v in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> State:
+        """The state that `to_json` described."""
+        return cls(**values)
+
+
+class Reasoner:
+    """Evaluates one request over its streams.
+
+    Parameters
+    ----------
+    request:
+        What to evaluate.
+    background:
+        Facts of the knowledge bases as ASP text.
+    start:
+        The time from which windows are counted (`--from`); default: the first item's.
+    clocked:
+        Time moves by `advance` only, not by the items: for live streams, where one sensor
+        with a wrong clock must not make all others late.
+    skip_unchanged:
+        Leave out evaluations over empty windows whose answer is known to be the one
+        before; for consumers that look at changes only.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        *,
+        background: str = "",
+        start: int | None = None,
+        clocked: bool = False,
+        skip_unchanged: bool = False,
+        models: int = 0,
+    ) -> None:
+        self.request = request
+        self.mapper = Mapper(request)
+        self.late: list[Item] = []
+        """Items that came too late, in order of arrival; the caller may clear it."""
+        self.refused: dict[int, tuple[Item, str]] = {}
+        """Items without a value in ASP, by position, and why; the caller may clear it."""
+        self._engine = SolverEngine(request, background)
+        self._state = State(first=start, stream_time=start)
+        self._buffers = {s.iri: WindowBuffer(s.window) for s in request.streams}
+        self._pending: list[tuple[int, int, Item]] = []
+        self._clocked = clocked
+        self._skip = skip_unchanged
+        self._models = models
+        self._last: tuple[str, tuple[AnswerSet, ...]] | None = None
+
+    # -- input ----------------------------------------------------------------------
+
+    def push(self, item: Item) -> Iterator[Evaluation]:
+        """Take an item and yield the evaluations that are due before it."""
+        if item.stream not in self._buffers:
+            raise ItemError(f"request `{self.request.name}` reads no stream <{item.stream}>")
+        state = self._state
+        if self._is_late(item.time):
+            state.late.append(item.position)
+            self.late.append(item)
+            return
+        if state.first is None:
+            state.first = item.time
+        heapq.heappush(self._pending, (item.time, item.position, item))
+        if self._clocked:
+            return
+        state.stream_time = max(item.time, state.stream_time or item.time)
+        yield from self._run(state.stream_time - self.request.lateness, inclusive=False)
+
+    def advance(self, time: int) -> Iterator[Evaluation]:
+        """Declare everything up to and including `time` complete (less the lateness)."""
+        state = self._state
+        closed = time - self.request.lateness
+        if state.closed is None or closed > state.closed:
+            state.closed = closed
+            state.stream_time = max(time, state.stream_time or time)
+            if state.first is not None:
+                yield from self._run(closed, inclusive=True)
+
+    def finish(self, until: int | None = None) -> Iterator[Evaluation]:
+        """End of the recording: evaluate up to `until` (default: the last item's time)."""
+        state = self._state
+        end = until if until is not None else state.stream_time
+        if state.first is not None and end is not None:
+            yield from self._run(end, inclusive=True)
+
+    def _is_late(self, time: int) -> bool:
+        state = self._state
+        if state.closed is not None and time <= state.closed:
+            return True
+        return state.stream_time is not None and time < state.stream_time - self.request.lateness
+
+    # -- time -----------------------------------------------------------------------
+
+    def _run(self, limit: int, inclusive: bool) -> Iterator[Evaluation]:
+        """Release items and evaluate ticks up to `limit`; ticks at `limit` if inclusive."""
+        while True:
+            due = self._next_tick()
+            item = self._pending[0][2] if self._pending else None
+            if item is not None and item.time <= limit and (due is None or item.time <= due):
+                heapq.heappop(self._pending)
+                buffer = self._buffers[item.stream]
+                if buffer.add(item):
+                    buffer.tick(item.time)
+                    yield from self._evaluate(item.time)
+            elif due is not None and (due < limit or (inclusive and due == limit)):
+                if self._skip and self._rests():
+                    after = limit + 1 if inclusive else limit
+                    self._skip_to(item.time if item and item.time <= limit else after)
+                    continue
+                for buffer in self._buffers.values():
+                    if buffer.next_tick(self._first) == due:
+                        buffer.tick(due)
+                yield from self._evaluate(due)
+            else:
+                return
+
+    @property
+    def _first(self) -> int:
+        assert self._state.first is not None
+        return self._state.first
+
+    def _next_tick(self) -> int | None:
+        ticks = (b.next_tick(self._first) for b in self._buffers.values())
+        return min((tick for tick in ticks if tick is not None), default=None)
+
+    def _rests(self) -> bool:
+        """Whether windows are empty and the answer over empty windows is known to stay."""
+        empty = all(
+            not b.items and isinstance(b.window, TimeWindow) for b in self._buffers.values()
+        )
+        return empty and self._state.resting
+
+    def _skip_to(self, time: int) -> None:
+        for buffer in self._buffers.values():
+            buffer.skip_to(time, self._first)
+
+    # -- answers --------------------------------------------------------------------
+
+    def _evaluate(self, time: int) -> Iterator[Evaluation]:
+        items = [item for b in self._buffers.values() for item in b.content()]
+        lines = [fact for item in items for fact in self._facts(item, time)]
+        before = tuple(self._state.feedback)
+        lines += [_previous(atom) for atom in before]
+        facts = "".join(f"{line}.\n" for line in dict.fromkeys(lines))
+        seconds, error = 0.0, None
+        if self._last is None or self._last[0] != facts:
+            started = wall.perf_counter()
+            try:
+                self._last = (facts, self._engine.answer_sets(facts, self._models))
+                self._feed_back(self._last[1])
+            except SolvingError as failure:
+                self._last, error = (facts, ()), str(failure)
+            seconds = wall.perf_counter() - started
+        else:
+            self._feed_back(self._last[1])
+        same = tuple(self._state.feedback) == before
+        self._state.resting = same and (not items or self._state.resting)
+        yield Evaluation(time, self._last[1], tuple(items), len(lines), seconds, error)
+
+    def _facts(self, item: Item, tick: int) -> Iterator[str]:
+        if isinstance(item.content, str):
+            yield item.content
+            return
+        time = item.time - self.base(tick)
+        try:
+            yield from [f for triple in item.content for f in self.mapper.facts(triple, time)]
+        except ItemError as error:
+            self.refused[item.position] = (item, str(error))
+
+    def base(self, time: int) -> int:
+        """What is subtracted from times in atoms of the tick at `time` (DESIGN A5)."""
+        if self.request.unit == "s":
+            return 0
+        origin = self._first // _DAY_MS * _DAY_MS
+        return origin + (time - origin) // _REBASE_MS * _REBASE_MS
+
+    def _feed_back(self, answers: tuple[AnswerSet, ...]) -> None:
+        names = {signature.name for signature in self.request.feedback}
+        if not names or not answers:
+            return
+        if len(answers) > 1:
+            raise SolvingError(
+                f"request `{self.request.name}` feeds back but has {len(answers)} answer "
+                "sets; add constraints or preferences that leave one"
+            )
+        self._state.feedback = [a for a in answers[0].atoms if a.split("(", 1)[0] in names]
+
+    # -- recovery -------------------------------------------------------------------
+
+    @property
+    def feedback(self) -> tuple[str, ...]:
+        """The atoms that the next evaluation will see as previous ones."""
+        return tuple(self._state.feedback)
+
+    def resume_from(self, position: int) -> int:
+        """The first position whose item is still needed when continuing at `position`."""
+        needed = [p for b in self._buffers.values() for p in b.positions()]
+        needed += [p for _time, p, _item in self._pending]
+        return min(needed, default=position)
+
+    def snapshot(self, position: int) -> State:
+        """The state with which `restore` continues at `position`."""
+        resume = self.resume_from(position)
+        state = self._state
+        state.late = [p for p in state.late if p >= resume]
+        state.last_ticks = [b.last_tick for b in self._buffers.values()]
+        state.arrived = [b.arrived for b in self._buffers.values()]
+        state.held = [len(b.items) for b in self._buffers.values()]
+        return State.from_json(state.to_json())
+
+    def restore(self, state: State, items: Iterable[Item]) -> None:
+        """Continue from `state`; `items` are those from `resume_from` up to its position."""
+        self._state = State.from_json(state.to_json())
+        released = self._released_up_to()
+        kept = [i for i in items if i.position not in set(state.late) and i.stream in self._buffers]
+        for item in sorted(kept, key=lambda i: (i.time, i.position)):
+            if released is not None and item.time <= released:
+                self._buffers[item.stream].items.append(item)
+            else:
+                heapq.heappush(self._pending, (item.time, item.position, item))
+        for index, buffer in enumerate(self._buffers.values()):
+            if not state.last_ticks:
+                break
+            buffer.resume(state.last_ticks[index], state.arrived[index], state.held[index])
+
+    def _released_up_to(self) -> int | None:
+        state = self._state
+        if state.stream_time is None:
+            return None
+        if self._clocked:
+            return state.closed
+        watermark = state.stream_time - self.request.lateness
+        return watermark if state.closed is None else max(watermark, state.closed)
+
+
+def _previous(atom: str) -> str:
+    """`p(1)` as `prev_p(1)`, `-p(1)` as `-prev_p(1)`."""
+    return f"-prev_{atom[1:]}" if atom.startswith("-") else f"prev_{atom}"

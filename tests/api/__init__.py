@@ -1,0 +1,1 @@
+"""The HTTP side over a real database, and over a real server where that matters."""

@@ -1,0 +1,127 @@
+"""The tailer and what one client of it receives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import Engine
+
+from backend.api.event_stream import beginning, follow
+from backend.api.hub import Hub, Message
+from tests.api.town import Town, soon
+
+START = "2014-08-05T06:00:00Z"
+
+
+@pytest.fixture
+def hub(engine: Engine) -> Iterator[Hub]:
+    hub = Hub(engine)
+    yield hub
+    hub.close()
+
+
+def announce(town: Town, name: str) -> int:
+    number = town.event(name, "100", START, announce="event.opened")
+    assert number is not None
+    return number
+
+
+def test_without_an_id_the_stream_starts_at_its_end(hub: Hub, town: Town) -> None:
+    last = announce(town, "a")
+    position, first = beginning(hub, None)
+    assert (position, first.event, first.id) == (last, "hello", last)
+
+
+def test_an_empty_outbox_is_resumed_from_zero(hub: Hub) -> None:
+    assert beginning(hub, None)[1].event == "hello"
+    assert beginning(hub, 0)[1].event == "hello"
+
+
+@pytest.mark.parametrize(
+    ("last_id", "answer"),
+    [(1, "reset"), (2, "hello"), (3, "hello"), (5, "hello"), (6, "reset")],
+)
+def test_a_client_is_told_when_what_it_missed_is_gone(
+    hub: Hub, town: Town, last_id: int, answer: str
+) -> None:
+    for name in "abcde":
+        announce(town, name)
+    town.forget_announcements(up_to=2)
+    position, first = beginning(hub, last_id)
+    assert first.event == answer
+    assert position == (last_id if answer == "hello" else 5)
+
+
+def test_what_is_announced_while_resuming_comes_once(hub: Hub, town: Town) -> None:
+    announce(town, "a")
+    announce(town, "b")
+    subscription = hub.subscribe(lambda: None)
+    stream = follow(hub, subscription, last_id=1)
+    next(stream)
+    announce(town, "c")
+    soon(lambda: hub._position == 3)
+    announce(town, "d")
+    received = b""
+    while b'"d"' not in received:
+        received += next(stream)
+    assert received.count(b"event: event.opened") == 3
+    assert [received.count(b"id: %d\n" % n) for n in (1, 2, 3, 4)] == [0, 1, 1, 1]
+
+
+def test_a_client_that_does_not_read_is_dropped_and_the_others_are_not(
+    hub: Hub, town: Town
+) -> None:
+    dropped: list[str] = []
+    stalled = hub.subscribe(lambda: dropped.append("stalled"), backlog=3)
+    reading = hub.subscribe(lambda: dropped.append("reading"), backlog=100)
+    for number in range(10):
+        announce(town, f"e{number}")
+    soon(lambda: hub._position == 10)
+    assert dropped == ["stalled"]
+    assert stalled.is_closed()
+    assert hub.clients == 1
+    events = [message for message in reading.take(1) if message.id]
+    assert [message.id for message in events] == list(range(1, 11))
+
+
+def test_readings_are_coalesced_into_one_message(hub: Hub, town: Town) -> None:
+    town.running()
+    subscription = hub.subscribe(lambda: None)
+    soon(lambda: any(m.event == "clock" for m in subscription.take(0.1)))
+    for place in ("100", "200", "300"):
+        town.reading("traffic", place, START, speed_kmh=50.0, vehicle_count=3)
+    messages: list[Message] = []
+    soon(
+        lambda: (
+            messages.extend(subscription.take(0.1)) or b"300" in b"".join(m.data for m in messages)
+        )
+    )
+    readings = [message for message in messages if message.event == "readings"]
+    assert len(readings) <= 2
+    assert all(message.id is None for message in readings)
+
+
+def test_the_clock_is_told_when_it_changes_and_only_then(hub: Hub, town: Town) -> None:
+    town.running(speed=60)
+    subscription = hub.subscribe(lambda: None)
+    clocks: list[bytes] = []
+
+    def hear() -> int:
+        clocks.extend(m.data for m in subscription.take(0.1) if m.event == "clock")
+        return len(clocks)
+
+    soon(lambda: hear() == 1)
+    town.running(speed=0)
+    soon(lambda: hear() == 2)
+    assert b'"speed":0' in clocks[1]
+    assert not [m for m in subscription.take(1.3) if m.event == "clock"]
+
+
+@pytest.mark.parametrize("bad", ["x", "-1", "1.5", "9" * 30])
+def test_an_id_the_stream_never_gave_is_refused(client: FlaskClient, bad: str) -> None:
+    by_header = client.get("/api/v1/events/stream", headers={"Last-Event-ID": bad})
+    assert by_header.status_code == 400
+    assert by_header.json["parameter"] == "Last-Event-ID"
+    assert client.get(f"/api/v1/events/stream?last_event_id={bad}").status_code == 400

@@ -1,0 +1,60 @@
+"""Every error is a problem document."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import Engine
+
+from backend.store.models import Base
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "status"),
+    [
+        ("GET", "/api/v1/nothing", 404),
+        ("GET", "/nothing", 404),
+        ("GET", "/assets/vendor/jquery/jquery.js", 404),
+        ("GET", "/assets/vendor/leaflet/../../package.json", 404),
+        ("GET", "/assets/x/%2e%2e/strings/en.json", 404),
+        ("DELETE", "/api/v1/events", 405),
+        ("POST", "/readyz", 405),
+    ],
+)
+def test_errors_are_problem_documents(
+    client: FlaskClient, method: str, address: str, status: int
+) -> None:
+    answer = client.open(address, method=method)
+    assert answer.status_code == status
+    assert answer.content_type == "application/problem+json"
+    assert answer.json["status"] == status
+    assert answer.json["instance"].startswith("/")
+    assert {"type", "title", "detail"} <= answer.json.keys()
+
+
+def test_a_refused_method_says_which_are_allowed(client: FlaskClient) -> None:
+    assert "POST" in client.delete("/api/v1/clock").headers["Allow"]
+
+
+def test_a_failure_of_ours_is_logged_and_tells_no_secrets(
+    app: Flask, client: FlaskClient, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    Base.metadata.drop_all(engine)
+    with caplog.at_level(logging.ERROR):
+        answer = client.get("/api/v1/places")
+    assert answer.status_code == 500
+    assert answer.content_type == "application/problem+json"
+    assert "places" not in answer.json["detail"]
+    assert "no such table: places" in caplog.text
+
+
+def test_a_person_gets_a_page_and_a_program_a_problem(client: FlaskClient) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    page = client.get("/nothing", headers=browser)
+    assert page.status_code == 404
+    assert page.mimetype == "text/html"
+    assert "Citywise" in page.text
+    assert client.get("/api/v1/x", headers=browser).mimetype == "application/problem+json"

@@ -1,0 +1,149 @@
+"""A served city, and pages that may talk to no other host."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+from backend.settings import Settings
+from backend.store.database import create_engine_for, migrate
+from tests.api.server import Server, serving
+from tests.api.town import Town
+
+NOON = "2014-08-05T12:00:00Z"
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 860}
+
+
+def furnish(town: Town) -> None:
+    """A few roads and garages at noon, one jam, some refused messages."""
+    town.running(now=NOON, speed=0)
+    town.road("100", "Viborgvej, Aarhus: 1 → 2", [[10.18, 56.15], [10.20, 56.16]])
+    town.road("200", "Randersvej, Risskov: 3 → 4", [[10.20, 56.16], [10.22, 56.18]])
+    town.road("300", "Silkeborgvej, Aarhus: 5 → 6", [[10.15, 56.15], [10.18, 56.15]])
+    town.garage("BRUUNS", "Bruuns", 10.205, 56.149)
+    town.garage("SCANDCENTER", "Scandcenter", 10.21, 56.152)
+    town.garage("NORREPORT", "Norreport", 10.213, 56.162)
+    fresh = "2014-08-05T11:58:00Z"
+    town.reading("traffic", "100", fresh, speed_kmh=55.0, vehicle_count=8)
+    town.reading("traffic", "200", fresh, speed_kmh=25.0, vehicle_count=12)
+    town.reading("traffic", "300", fresh, speed_kmh=50.0, vehicle_count=0)
+    town.reading("parking", "BRUUNS", fresh, occupied=60, capacity=100)
+    town.reading("parking", "SCANDCENTER", fresh, occupied=150, capacity=100)
+    town.reading("parking", "NORREPORT", "2014-08-05T05:00:00Z", occupied=90, capacity=100)
+    town.reading("weather", "w", fresh, temperature_c=19.5, humidity_pct=60.0, wind_kmh=12.0)
+    air = {"particulate_matter": 20, "carbon_monoxide": 10, "sulfur_dioxide": 5}
+    town.reading("air", "100", fresh, ozone=70, nitrogen_dioxide=30, **air)
+    town.event("old-jam", "200", "2014-08-05T04:30:00Z", confirmed="2014-08-05T05:00:00Z")
+    town.dead_letter(1, "not-json", payload='<img src=x onerror="document.title=1">')
+    town.dead_letter(2, "too-large")
+
+
+@dataclass
+class Site:
+    """A served city."""
+
+    server: Server
+    town: Town
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("site"))
+    engine = create_engine_for(settings.database_url)
+    migrate(engine)
+    town = Town(engine)
+    furnish(town)
+    ended = threading.Event()
+    beating = threading.Thread(target=_beat, args=(town, ended))
+    beating.start()
+    with serving(settings) as server:
+        yield Site(server, town)
+    ended.set()
+    beating.join()
+    engine.dispose()
+
+
+def _beat(town: Town, ended: threading.Event) -> None:
+    """Keep the processes of the system alive, as far as their heartbeats tell."""
+    while not ended.wait(2):
+        town.beat()
+
+
+@dataclass
+class Watched:
+    """What pages did that they must not do."""
+
+    foreign: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Site, watched: Watched) -> Iterator[Open]:
+    """Open a page of the site; at the end no page may have tried another host or failed."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(
+        path: str,
+        viewport: dict[str, int] = DESKTOP,
+        lang: str = "en",
+        theme: str = "light",
+        url: str = "",
+        **options: object,
+    ) -> Page:
+        url = url or site.server.url
+        touch = viewport["width"] < 600
+        settings = {"locale": "en-GB", "service_workers": "block", **options}
+        settings |= {"has_touch": touch, "is_mobile": touch}
+        context = browser.new_context(viewport=viewport, **settings)
+        contexts.append(context)
+        context.set_default_timeout(8000)
+        cookies = [("lang", lang), ("theme", theme)]
+        context.add_cookies([{"name": n, "value": v, "url": url} for n, v in cookies])
+        context.route("**/*", lambda route: _guard(route, url, watched))
+        page = context.new_page()
+        page.on("pageerror", lambda error: watched.errors.append(str(error)))
+        page.on("console", lambda message: _note(message.type, message.text, watched))
+        page.goto(url + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert watched.foreign == []
+    assert watched.errors == []
+
+
+def _guard(route: Route, url: str, watched: Watched) -> None:
+    if urlsplit(route.request.url).netloc == urlsplit(url).netloc:
+        route.continue_()
+    else:
+        watched.foreign.append(route.request.url)
+        route.abort()
+
+
+def _note(kind: str, text: str, watched: Watched) -> None:
+    """A refused style or script is an error on the console."""
+    if kind == "error":
+        watched.errors.append(text)
+
+
+@pytest.fixture
+def axe() -> str:
+    """The source of axe-core."""
+    found = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+    return found.read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""Pages survive a server that goes away, and a device that is offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from backend.machine import free_port
+from backend.settings import Settings, Web
+from backend.store.database import create_engine_for, migrate
+from tests.api.server import serving
+from tests.api.town import Town
+from tests.browser.conftest import Open, furnish
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Any:
+    engine = create_engine_for(Settings(data_dir=tmp_path).database_url)
+    migrate(engine)
+    town = Town(engine)
+    furnish(town)
+    yield town
+    engine.dispose()
+
+
+def test_a_page_catches_up_when_the_server_comes_back(
+    open_page: Open, watched: Any, town: Town, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path, web=Web(port=free_port()))
+    with serving(settings, keep_port=True) as server:
+        page = open_page("/list", url=server.url)
+        expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
+        expect(page.locator("article[data-event='old-jam']")).to_be_visible()
+    expect(page.locator("city-connection")).to_have_attribute("data-state", "reconnecting")
+    expect(page.locator("city-connection")).to_contain_text("data from")
+    start, end = "2014-08-05T11:00:00Z", "2014-08-05T11:30:00Z"
+    town.event("missed", "100", start, announce="event.opened")
+    town.event("old-jam", "200", "2014-08-05T04:30:00Z", end, announce="event.cleared")
+    with serving(settings, keep_port=True):
+        expect(page.locator("article[data-event='missed']")).to_be_visible(timeout=20_000)
+        expect(page.locator("article[data-event='old-jam']")).to_have_count(0)
+        expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
+    watched.errors.clear()  # The browser notes the refused connections itself.
+
+
+def test_offline_the_page_shows_what_was_known_and_its_age(
+    open_page: Open, watched: Any, site: Any
+) -> None:
+    page = open_page("/list", service_workers="allow")
+    page.evaluate("navigator.serviceWorker.ready")
+    page.reload()
+    expect(page.locator("article[data-event='old-jam']")).to_be_visible()
+    page.wait_for_timeout(500)
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.locator("article[data-event='old-jam']")).to_be_visible()
+    expect(page.locator("city-connection")).to_have_attribute("data-state", "offline")
+    expect(page.locator("city-connection")).to_contain_text("data from")
+    page.goto(site.server.url + "/system")
+    expect(page.locator("h1")).to_have_text("Not connected")
+    watched.errors.clear()

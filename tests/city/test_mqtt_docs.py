@@ -1,0 +1,79 @@
+"""What docs/mqtt.md shows is what the models accept."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import BaseModel
+
+from backend.city.pacing import Command
+from backend.city.source import AHEAD, BATCH
+from backend.ingest import payloads
+from backend.ingest.acceptance import Acceptor
+from backend.ingest.payloads import KINDS, Clock, Observation, Place, Point
+from backend.settings import REPOSITORY, Ingest
+
+TEXT = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"<!-- (\w+) -->\n```json\n(.*?)```", TEXT, re.DOTALL)
+LETTERS = re.findall(r"^\| `([a-z-]+)` \| .* \| `(\{.*)` \|$", TEXT, re.MULTILINE)
+MODELS: dict[str, type[BaseModel]] = {
+    "Command": Command,
+    "Place": Place,
+    "Clock": Clock,
+    **{model.__name__: model for model in payloads.OBSERVATIONS.values()},
+}
+
+
+@pytest.mark.parametrize(("model", "text"), EXAMPLES)
+def test_every_example_is_what_its_model_accepts(model: str, text: str) -> None:
+    value = json.loads(text)
+    for item in value if isinstance(value, list) else [value]:
+        MODELS[model].model_validate_json(json.dumps(item))
+
+
+def test_every_model_has_an_example_and_every_field_is_named() -> None:
+    assert {model for model, _ in EXAMPLES} == set(MODELS)
+    fields = {field for model in MODELS.values() for field in model.model_fields}
+    missing = {field for field in fields if f"`{field}`" not in TEXT and f'"{field}"' not in TEXT}
+    assert not missing
+
+
+def test_every_kind_of_place_and_observation_is_named() -> None:
+    kinds = Place.model_fields["kind"].annotation
+    assert all(f"`{kind}`" in TEXT for kind in (*KINDS, *kinds.__args__))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("reason", "payload"), LETTERS)
+def test_every_example_of_a_dead_letter_is_one(reason: str, payload: str) -> None:
+    now = datetime(2014, 8, 5, 7, tzinfo=UTC)
+    acceptor = Acceptor("citywise", Ingest(clock="topic"))
+    point = Point(coordinates=(10.1, 56.2))
+    acceptor.know(Place(id="158324", kind="road", name="x", geometry=point, sensors=("traffic",)))
+    acceptor.clock = Clock(now=now, complete=now, source="replay")
+    verdict = acceptor.judge("citywise/observations/traffic", payload.encode(), now)
+    assert [letter.reason for letter in verdict.dead] == [reason]
+    assert not verdict.observations
+
+
+def test_the_table_of_dead_letters_has_its_examples() -> None:
+    assert {reason for reason, _ in LETTERS} == {
+        "json", "schema", "unknown-sensor", "future", "ancient",
+    }  # fmt: skip
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    limits = Ingest()
+    assert f"`ingest.max_payload_bytes` ({limits.max_payload_bytes:,})" in TEXT
+    assert f"`ingest.future_tolerance_s` ({limits.future_tolerance_s:g} s)" in TEXT
+    assert f"`ingest.max_age_s` ({limits.max_age_s:g} s)" in TEXT
+    assert f"at most {BATCH} in a message" in TEXT
+    assert AHEAD.total_seconds() == 6 * 3600
+    assert "at most six hours" in TEXT
+
+
+def test_times_without_a_zone_are_refused() -> None:
+    with pytest.raises(ValueError, match="timezone"):
+        Observation.model_validate_json('{"sensor": "a", "observed_at": "2014-08-05T07:00:00"}')

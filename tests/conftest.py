@@ -1,0 +1,33 @@
+"""Fixtures that all tests share: the recorded city, where it is at hand, and a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from backend import machine
+
+PACK = Path(os.environ.get("CITYWISE_DATA") or machine.REPOSITORY.parent / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def data_pack() -> Path:
+    """Folder of the Aarhus data pack; a test that needs it is skipped on machines without."""
+    if not (PACK / "citybench").is_dir():
+        pytest.skip(f"no data pack in {PACK}; CITYWISE_DATA names its folder")
+    return PACK
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium, headless; without one the test fails and says how to get it."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=str(machine.chromium()), args=["--no-sandbox"]
+        )
+        yield chromium
+        chromium.close()

@@ -1,0 +1,145 @@
+"""Which messages are accepted, and the reason for each that is not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import orjson
+import pytest
+
+from backend.ingest.acceptance import Acceptor, Verdict
+from backend.ingest.payloads import Place, Point
+from backend.settings import Ingest
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+TOPIC = "citywise/observations/traffic"
+GARAGE = Place(
+    id="NORREPORT", kind="garage", name="Nørreport", geometry=Point(coordinates=(10.2, 56.1)),
+    sensors=("parking",),
+)  # fmt: skip
+ROAD = Place(
+    id="158324", kind="road", name="Århusvej", geometry=Point(coordinates=(10.1, 56.2)),
+    sensors=("traffic",),
+)  # fmt: skip
+
+
+def acceptor(clock: str = "wall", **limits: float) -> Acceptor:
+    found = Acceptor("citywise", Ingest.model_validate({"clock": clock, **limits}))
+    found.know(GARAGE)
+    found.know(ROAD)
+    return found
+
+
+def reading(**changes: object) -> dict[str, object]:
+    values = {"sensor": "158324", "observed_at": NOW, "speed_kmh": 31.5, "vehicle_count": 12}
+    return {k: v for k, v in (values | changes).items() if v != "absent"}
+
+
+def judge(payload: object, topic: str = TOPIC) -> Verdict:
+    data = payload if isinstance(payload, bytes) else orjson.dumps(payload)
+    return acceptor().judge(topic, data, NOW)
+
+
+def test_a_reading_and_a_batch_of_readings_are_accepted() -> None:
+    assert len(judge(reading()).observations) == 1
+    batch = [reading(), reading(observed_at=NOW - timedelta(minutes=5))]
+    verdict = judge(batch)
+    assert (len(verdict.observations), verdict.dead) == (2, [])
+
+
+def test_a_time_in_any_zone_is_kept_in_utc() -> None:
+    (observation,) = judge(reading(observed_at="2026-05-01T14:00:00+02:00")).observations
+    assert observation.observed_at == NOW
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason", "says"),
+    [
+        (b"{", "json", ""),
+        (b"", "json", ""),
+        (b"\xff\xfe\x00\x01", "json", ""),
+        (b"[" * 100_000, "json", ""),
+        (b"null", "schema", "object"),
+        (b'"text"', "schema", "object"),
+        (reading(speed_kmh="31"), "schema", "`speed_kmh`"),
+        (reading(speed_kmh=-1), "schema", "`speed_kmh`"),
+        (reading(speed_kmh=1e9), "schema", "`speed_kmh`"),
+        (reading(vehicle_count=1.5), "schema", "`vehicle_count`"),
+        (reading(vehicle_count=True), "schema", "`vehicle_count`"),
+        (reading(vehicle_count="absent"), "schema", "`vehicle_count`"),
+        (reading(colour="red"), "schema", "`colour`"),
+        (reading(sensor="../etc"), "schema", "`sensor`"),
+        (reading(sensor=158324), "schema", "`sensor`"),
+        (reading(observed_at="2026-05-01T12:00:00"), "schema", "timezone"),
+        (reading(observed_at="noon"), "schema", "`observed_at`"),
+        (reading(observed_at=1777636800), "schema", "`observed_at`"),
+        (orjson.dumps(reading()).replace(b"31.5", b"NaN"), "schema", "finite"),
+        (orjson.dumps(reading()).replace(b"31.5", b"Infinity"), "schema", "finite"),
+        (orjson.dumps(reading()).replace(b"31.5", b"1e999"), "schema", ""),
+        (reading(observed_at="2031-05-01T12:00:00Z"), "future", "after the present"),
+        (reading(observed_at="1999-05-01T12:00:00Z"), "ancient", "before"),
+        (reading(observed_at="9999-12-31T23:59:59Z"), "future", ""),
+        (reading(observed_at="0001-01-01T00:00:00Z"), "ancient", ""),
+        (reading(sensor="999"), "unknown-sensor", "citywise/places/<kind>/999"),
+        (reading(sensor="NORREPORT"), "unknown-sensor", "traffic"),
+        (b"x" * 10_000_000, "oversized", "10000000 bytes"),
+    ],
+)
+def test_a_bad_message_becomes_a_dead_letter_with_its_reason(
+    payload: object, reason: str, says: str
+) -> None:
+    verdict = judge(payload)
+    assert verdict.observations == []
+    (letter,) = verdict.dead
+    assert letter.reason == reason
+    assert says in letter.detail
+
+
+def test_a_bad_reading_in_a_batch_takes_no_other_with_it() -> None:
+    earlier = NOW - timedelta(minutes=5)
+    verdict = judge([reading(), reading(speed_kmh=-1), reading(observed_at=earlier)])
+    assert len(verdict.observations) == 2
+    assert [letter.reason for letter in verdict.dead] == ["schema"]
+
+
+def test_the_same_sensor_and_instant_again_is_a_duplicate_not_a_dead_letter() -> None:
+    one = acceptor()
+    payload = orjson.dumps(reading())
+    assert len(one.judge(TOPIC, payload, NOW).observations) == 1
+    again = one.judge(TOPIC, payload, NOW)
+    assert (again.duplicates, again.observations, again.dead) == (1, [], [])
+
+
+def test_an_unknown_topic_and_a_sensor_that_is_not_its_topics_are_refused() -> None:
+    assert judge(reading(), "citywise/observations/noise").dead[0].reason == "topic"
+    assert judge(reading(), TOPIC + "/158324").dead == []
+    assert judge(reading(), TOPIC + "/158355").dead[0].reason == "schema"
+
+
+def test_a_place_makes_its_sensors_known_and_an_empty_payload_forgets_it() -> None:
+    one = acceptor()
+    topic = "citywise/places/road/77"
+    place = ROAD.model_copy(update={"id": "77"}).model_dump_json().encode()
+    assert one.judge(topic, place, NOW).place is not None
+    payload = orjson.dumps(reading(sensor="77"))
+    assert len(one.judge(TOPIC, payload, NOW).observations) == 1
+    assert one.judge(topic, b"", NOW).removed_place == "77"
+    assert one.judge(TOPIC, payload, NOW).dead[0].reason == "unknown-sensor"
+
+
+def test_with_a_source_s_clock_its_time_decides_what_is_future_and_ancient() -> None:
+    one = acceptor("topic", max_age_s=3600)
+    clock = {"now": "2014-08-05T06:00:00Z", "complete": "2014-08-05T05:55:00Z"}
+    assert one.judge("citywise/clock", orjson.dumps(clock), NOW).clock is not None
+
+    def reasons(time: str) -> list[str]:
+        payload = orjson.dumps(reading(observed_at=time))
+        return [letter.reason for letter in one.judge(TOPIC, payload, NOW).dead]
+
+    assert reasons("2014-08-05T06:00:00Z") == []
+    assert reasons("2014-08-05T06:02:00Z") == ["future"]
+    assert reasons("2014-08-05T04:50:00Z") == ["ancient"]
+
+
+def test_a_clock_is_refused_where_the_wall_s_counts() -> None:
+    assert judge({"now": NOW, "complete": NOW}, "citywise/clock").dead[0].reason == "clock"

@@ -1,0 +1,109 @@
+"""The C-ASP front end: what it reads, and what it says about texts that are wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from reasoning.errors import RequestError
+from reasoning.languages.casp import parse
+from reasoning.program import CountWindow, Signature, TimeWindow
+from reasoning.reasoner import Reasoner
+from reasoning.streams import Item
+
+RR1 = """#prefix tl : <http://travel.org/>;
+
+#from stream <http://travel.org/booking> [time 1h step 30m];
+
+bookedHotel(Hotel) :- tl_booked(User,Hotel,Time);
+noH(N) :- N = #count{Hotel:bookedHotel(Hotel)};
+
+#show noH/1;
+"""
+
+
+def test_listing_4_1_reads_as_printed() -> None:
+    request = parse(RR1)
+    assert request.prefixes == {"tl": "http://travel.org/"}
+    assert [s.window for s in request.streams] == [TimeWindow(3600, 1800)]
+    assert request.shows == {Signature("noH", 1)}
+    assert request.derived == {Signature("bookedHotel", 1), Signature("noH", 1)}
+    assert Signature("tl_booked", 3) in request.used
+
+
+def test_listing_4_1_counts_booked_hotels() -> None:
+    reasoner = Reasoner(parse(RR1))
+    stream = "http://travel.org/booking"
+    bookings = [(0, "u1", "a"), (60, "u2", "a"), (120, "u1", "b")]
+    found = []
+    for i, (t, user, hotel) in enumerate(bookings):
+        found += reasoner.push(Item(t, f"tl_booked({user},{hotel},{t})", i, stream=stream))
+    found += reasoner.finish(3600)
+    assert [(e.time, e.answer_sets[0].atoms) for e in found] == [(3600, ("noH(2)",))]
+
+
+def test_a_semicolon_inside_a_body_separates_and_at_the_end_of_a_line_ends() -> None:
+    request = parse("a(X) :- b(X);\n    c(X);\nd :- a(1); not e;\n")
+    assert request.derived == {Signature("a", 1), Signature("d", 0)}
+    assert request.used == {
+        Signature("b", 1), Signature("c", 1), Signature("a", 1), Signature("e", 0),
+    }  # fmt: skip
+
+
+def test_labels_strings_comments_intervals_and_weak_constraints_are_understood() -> None:
+    request = parse(
+        '(r1) a("x.y;%", 1..3). % a comment; with. ends\n'
+        "%* a block. comment; *%\n"
+        "{ b(X) } :- a(_,X).\n"
+        ":~ b(X). [X@2, X]\n"
+        "#minimize { 1@1,X : b(X) }.\n"
+        "#const n = 3.\n"
+    )
+    assert request.priorities == (2, 1)
+    assert Signature("b", 1) in request.derived
+
+
+def test_count_windows_and_units() -> None:
+    request = parse("#from stream <s> [count 3 step 1]. #from stream <t> [time 250ms step 1s].")
+    assert [s.window for s in request.streams] == [CountWindow(3, 1), TimeWindow(250, 1000)]
+    assert request.unit == "ms"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "code", "says"),
+    [
+        ("#from stream <s>.", 1, 1, "window", "has no window"),
+        ("#from stream <s> [time 1h].", 1, 1, "window", "[time 1h step 30m]"),
+        ("#from stream <s> [time 1h step 0s].", 1, 1, "window", "longer than 0"),
+        ("\n  a(X) :- b(X", 2, 3, "unfinished", "not ended"),
+        ("a :- b(c.", 1, 7, "bracket", "not closed"),
+        ("a :- b).", 1, 7, "bracket", "closes nothing"),
+        ('a("x) .', 1, 3, "unclosed", "never closed"),
+        ("a :- b(X) c(X).", 1, 11, "syntax", "unexpected"),
+        ("#script (python) \n#end.", 1, 1, "forbidden", "scripts"),
+        ('#include "x.lp".', 1, 1, "forbidden", "includes no files"),
+        ("a(@f(1)).", 1, 3, "forbidden", "external functions"),
+        ("#prefix tl <http://x/>.", 1, 1, "prefix", "expected"),
+        ("#prefix a : <x>. #prefix a : <y>.", 1, 18, "prefix", "already stands"),
+        ("#feedback p/1. #show q/1. p(1). q(1).", 1, 1, "feedback", "#show p/1"),
+        ('#timezone "Mars/Olympus".', 1, 1, "timezone", "no time zone"),
+        ("#from stream <s> [time 1s step 1s]. #lateness 5ms.", 1, 37, "lateness", "whole seconds"),
+        ("#from stream <s> [count 1 step 1].\n#from stream <s> [count 1 step 1].", 2, 1, "stream",
+         "named twice"),
+    ],
+)  # fmt: skip
+def test_a_wrong_text_is_refused_where_the_fault_is(
+    text: str, line: int, column: int, code: str, says: str
+) -> None:
+    with pytest.raises(RequestError) as caught:
+        parse(text, file="jam.casp")
+    error = caught.value
+    assert (error.location.line, error.location.column, error.code) == (line, column, code)
+    assert says in error.message
+    assert str(error).startswith(f"jam.casp:{line}:{column}: error {code}: ")
+
+
+def test_an_unsafe_rule_is_named_when_it_is_evaluated() -> None:
+    reasoner = Reasoner(parse("#from stream <s> [count 1 step 1]. a(X) :- not b(X)."))
+    (evaluation,) = reasoner.push(Item(1, "c", 0, stream="s"))
+    assert evaluation.error is not None
+    assert "unsafe" in evaluation.error

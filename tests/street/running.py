@@ -1,0 +1,79 @@
+"""A whole running system for tests: real broker, Spark, database and web server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from backend.settings import Ingest, Settings
+from backend.store.database import create_engine_for
+from backend.store.models import EventRow, OutboxRow
+from backend.supervisor import System
+
+
+@contextmanager
+def system(folder: Path, play: dict[str, Any] | None) -> Iterator[System]:
+    """A system in `folder`, ready; everything is ended afterwards."""
+    running = System(Settings(data_dir=folder, ingest=Ingest(clock="topic")), play, say=print)
+    try:
+        running.start()
+        running.wait_ready()
+        yield running
+    finally:
+        running.stop()
+
+
+def kill(running: System, role: str) -> None:
+    """`kill -9` the process of a role, with all it started."""
+    os.killpg(running.children[role].process.pid, signal.SIGKILL)
+
+
+def restart_broker(running: System) -> None:
+    """The broker dies hard; the supervisor starts it again."""
+    assert running.broker is not None
+    assert running.broker.process is not None
+    running.broker.process.kill()
+
+
+def wait_until(running: System, condition: Callable[[], bool], seconds: float) -> None:
+    """Tend the system until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        running.tend()
+        time.sleep(0.1)
+
+
+def events(running: System) -> dict[str, tuple[int, int, int | None, int]]:
+    """The event table: id → start, last confirmation, end, level."""
+    engine = create_engine_for(running.settings.database_url)
+    with engine.connect() as connection:
+        rows = connection.execute(select(EventRow.__table__)).all()
+    engine.dispose()
+    return {r.id: (r.start_ms, r.confirmed_ms, r.end_ms, r.level) for r in rows}
+
+
+def announced(running: System) -> list[tuple[int, str, str, str]]:
+    """The outbox in order: evaluation time, kind, event id, confirmation."""
+    engine = create_engine_for(running.settings.database_url)
+    with engine.connect() as connection:
+        rows = connection.execute(select(OutboxRow.__table__).order_by(OutboxRow.id)).all()
+    engine.dispose()
+    return [(r.t_ms, r.kind, r.body["id"], r.body["confirmed"]) for r in rows]
+
+
+def answered(running: System) -> int:
+    """Stream time (Unix ms) up to which every request has answered."""
+    from backend.ingest.intake import IntakeStore
+
+    engine = create_engine_for(running.settings.database_url)
+    progress = IntakeStore(engine).progress()
+    engine.dispose()
+    return progress.answered_ms or 0

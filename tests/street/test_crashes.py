@@ -1,0 +1,61 @@
+"""Nothing is lost, doubled or announced twice, whatever dies on the way."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from backend.city.simulation import START, Simulation
+from backend.pipeline.recorded import changes
+from tests.street import running as street
+
+HOURS = 14
+LEAD_IN = timedelta(hours=1)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(280)
+def test_after_many_deaths_the_events_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
+    """The pipeline is killed three times, the ingest twice and the broker once while a
+    simulated day goes through; the events and announcements equal those computed without
+    broker, log, Spark and database."""
+    until = START + timedelta(hours=HOURS)
+    play = {
+        "data": None,
+        "speed": 1200.0,
+        "start": START.isoformat(),
+        "until": until.isoformat(),
+        "lead_in_s": LEAD_IN.total_seconds(),
+        "seed": 7,
+    }
+    expected = list(changes(Simulation(7, START, until, LEAD_IN)))
+    with street.system(tmp_path, play) as system:
+        deaths = ["pipeline", "ingest", "broker", "pipeline", "ingest", "pipeline"]
+        for number, role in enumerate(deaths, start=1):
+            passed = START + number * timedelta(hours=HOURS) / (len(deaths) + 1)
+            street.wait_until(system, lambda t=passed: _answered(system) > t, 90)  # type: ignore[misc]
+            if role == "broker":
+                street.restart_broker(system)
+            else:
+                street.kill(system, role)
+        street.wait_until(system, lambda: _answered(system) > until, 120)
+        events, announced = street.events(system), street.announced(system)
+    assert announced == [(t, kind, e["id"], e["confirmed"]) for t, kind, e in expected]
+    assert len(announced) > 50
+    final = {e["id"]: (e["start"], e["confirmed"], e["end"], e["level"]) for _, _, e in expected}
+    assert set(events) == set(final)
+    opened = {key: _ms(value[0]) for key, value in final.items()}
+    assert {key: value[0] for key, value in events.items()} == opened
+    ended = {key: value[2] and _ms(value[2]) for key, value in final.items()}
+    assert {key: value[2] for key, value in events.items()} == ended
+
+
+def _answered(system: street.System) -> datetime:
+    return datetime.fromtimestamp(street.answered(system) / 1000, START.tzinfo)
+
+
+def _ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)

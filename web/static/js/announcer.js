@@ -1,0 +1,28 @@
+// Tells people who cannot see the page what opened and ended, a few words at a time.
+import { city } from './city.js';
+import { eventTitle } from './event-card.js';
+import { t } from './strings.js';
+
+const EVERY_MS = 4000;
+
+customElements.define('city-announcer', class extends HTMLElement {
+  #waiting = { opened: [], cleared: [] };
+
+  connectedCallback() {
+    city.addEventListener('event.opened', (e) => this.#waiting.opened.push(e.detail));
+    city.addEventListener('event.cleared', (e) => this.#waiting.cleared.push(e.detail));
+    setInterval(() => this.#say(), EVERY_MS);
+  }
+
+  #say() {
+    const sentences = Object.entries(this.#waiting)
+      .filter(([, events]) => events.length)
+      .map(([change, events]) => {
+        const last = events.at(-1);
+        const words = { count: events.length, what: eventTitle(last), where: last.place.name };
+        return t(`announce.${change}`, words);
+      });
+    this.#waiting = { opened: [], cleared: [] };
+    if (sentences.length) this.textContent = sentences.join(' ');
+  }
+});

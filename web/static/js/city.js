@@ -1,0 +1,227 @@
+// The city as it is known here: one source of data for the map and the lists.
+import { EventStream } from './stream.js';
+
+const API = '/api/v1';
+const SHOW_EVERY_MS = 200;
+const TICK_MS = 1000;
+const OFFLINE_AFTER_MS = 10_000;
+const RETRY_MS = 3000;
+const LONGEST_GUESS_S = 5; // How far the clock runs on without hearing from the server.
+const KEPT_ENDED = 1000;
+const LOAD_ANYWAY_MS = 1500;
+
+class City extends EventTarget {
+  places = new Map();
+  readings = new Map();
+  events = new Map();
+  clock = null;
+  state = 'connecting'; // live, reconnecting, offline
+  loaded = false;
+  failed = false;
+  heardAt = null; // Wall time of the newest data, in ms.
+  #shown = 0;
+  #timer = null;
+  #shownNow = 0;
+  #brokenAt = null;
+  #loading = false;
+  #jams = new Map();
+  #asked = new Set();
+  #askTimer = null;
+
+  start() {
+    this.stream = new EventStream(
+      (name, data, id) => this.#receive(name, data, id),
+      (state) => this.#connection(state),
+    );
+    // The stream's first message loads the rest; without a stream there may be kept data.
+    setTimeout(() => this.loaded || this.load(), LOAD_ANYWAY_MS);
+    setInterval(() => this.#tick(), TICK_MS);
+    addEventListener('offline', () => this.#connection('reconnecting'));
+  }
+
+  /** Call `show` now and whenever something changed, at most five times a second. */
+  follow(show) {
+    this.addEventListener('change', show);
+    show();
+  }
+
+  /** Stream time in ms, run on from the last the server said. */
+  now() {
+    if (!this.clock) return Date.now();
+    const { nowMs, speed, untilMs, heard } = this.clock;
+    const elapsed = Math.min((performance.now() - heard) / 1000, LONGEST_GUESS_S);
+    let now = nowMs + elapsed * 1000 * (speed ?? 0);
+    if (untilMs) now = Math.min(now, Math.max(untilMs, nowMs));
+    // A report that was late on its way must not turn the clock back.
+    const back = this.#shownNow - now;
+    if (back > 0 && back < 5000 * Math.max(speed ?? 1, 1)) return this.#shownNow;
+    return (this.#shownNow = now);
+  }
+
+  reading(kind, placeId) {
+    return this.readings.get(`${kind}/${placeId}`);
+  }
+
+  openEvents() {
+    return [...this.events.values()].filter((event) => event.endMs === null);
+  }
+
+  jamAt(placeId) {
+    return this.#jams.get(placeId);
+  }
+
+  async load() {
+    if (this.#loading) return;
+    this.#loading = true;
+    try {
+      const [places, readings, events, clock] = await Promise.all([
+        this.#get('/places'), this.#get('/readings'), this.#get('/events?open=true'),
+        this.#get('/clock'),
+      ]);
+      this.#setClock(clock);
+      for (const feature of places.features) {
+        this.places.set(feature.id, { ...feature.properties, geometry: feature.geometry });
+      }
+      this.#addReadings(readings.readings);
+      this.#onlyOpen(events);
+      this.loaded = true;
+      this.failed = false;
+    } catch {
+      this.failed = true;
+      setTimeout(() => this.load(), RETRY_MS);
+    } finally {
+      this.#loading = false;
+    }
+    this.#changed();
+  }
+
+  /** Load events that ended since `fromMs`. */
+  async loadEnded(fromMs) {
+    const from = encodeURIComponent(new Date(fromMs).toISOString());
+    const { events } = await this.#get(`/events?open=false&from=${from}`);
+    events.forEach((event) => this.#addEvent(event));
+    this.#changed();
+  }
+
+  async #get(path) {
+    const response = await fetch(API + path, { headers: { Accept: 'application/json' } });
+    if (!response.ok) throw new Error(`${path}: ${response.status}`);
+    const kept = response.headers.get('X-Citywise-Kept');
+    const at = kept ? Date.parse(kept) : Date.now();
+    this.heardAt = Math.max(this.heardAt ?? 0, at);
+    return response.json();
+  }
+
+  #receive(name, data, id) {
+    this.heardAt = Date.now();
+    if (name === 'hello' || name === 'reset') {
+      this.load(); // Readings carry no id: those sent meanwhile were missed.
+    } else if (name === 'clock') {
+      this.#setClock(data);
+    } else if (name === 'readings') {
+      this.#addReadings(data.readings);
+    } else {
+      const added = this.#addEvent(data, id);
+      if (added) this.dispatchEvent(new CustomEvent(name, { detail: added }));
+    }
+    this.#changed();
+  }
+
+  #setClock(clock) {
+    const parse = (text) => (text ? Date.parse(text) : null);
+    this.clock = {
+      ...clock,
+      nowMs: parse(clock.now),
+      startMs: parse(clock.start),
+      untilMs: parse(clock.until),
+      heard: performance.now(),
+    };
+  }
+
+  #addReadings(readings) {
+    for (const reading of readings) {
+      const key = `${reading.kind}/${reading.place_id}`;
+      const observedMs = Date.parse(reading.observed_at);
+      if ((this.readings.get(key)?.observedMs ?? -Infinity) > observedMs) continue;
+      this.readings.set(key, { ...reading, observedMs });
+      if (this.loaded && !this.places.has(reading.place_id)) this.#askFor(reading.place_id);
+    }
+  }
+
+  // A place that was described after the page was loaded.
+  #askFor(placeId) {
+    if (this.#asked.has(placeId)) return;
+    this.#asked.add(placeId);
+    clearTimeout(this.#askTimer);
+    this.#askTimer = setTimeout(() => this.load(), RETRY_MS);
+  }
+
+  // Snapshots and announcements may overtake each other; the later state of an event wins.
+  #addEvent(event, announced = 0) {
+    const known = this.events.get(event.id);
+    const next = {
+      ...event,
+      announced,
+      startMs: Date.parse(event.start),
+      confirmedMs: Date.parse(event.confirmed),
+      endMs: event.end ? Date.parse(event.end) : null,
+    };
+    const later = known && (known.endMs !== null || known.confirmedMs > next.confirmedMs);
+    if (later && next.endMs === null) return null;
+    this.events.delete(event.id);
+    this.events.set(event.id, next);
+    this.#indexJam(next);
+    this.#forgetOldest();
+    return next;
+  }
+
+  #indexJam(event) {
+    if (event.type !== 'TrafficJam') return;
+    if (event.endMs === null) this.#jams.set(event.place.id, event);
+    else if (this.#jams.get(event.place.id)?.id === event.id) this.#jams.delete(event.place.id);
+  }
+
+  #forgetOldest() {
+    if (this.events.size < 2 * KEPT_ENDED) return;
+    const ended = [...this.events.values()].filter((event) => event.endMs !== null);
+    for (const event of ended.slice(0, -KEPT_ENDED)) this.events.delete(event.id);
+  }
+
+  // A snapshot of what is open also says what is not: that has ended while we were away.
+  #onlyOpen({ events, position }) {
+    const open = new Set(events.map((event) => event.id));
+    for (const event of this.openEvents()) {
+      if (!open.has(event.id) && event.announced <= position) {
+        this.events.delete(event.id);
+        this.#indexJam({ ...event, endMs: 0 });
+      }
+    }
+    events.forEach((event) => this.#addEvent(event));
+  }
+
+  #connection(state) {
+    if (state === 'live') this.#brokenAt = null;
+    else this.#brokenAt ??= Date.now();
+    if (this.state === state || (this.state === 'offline' && state !== 'live')) return;
+    this.state = state;
+    this.#changed();
+  }
+
+  #tick() {
+    const broken = this.#brokenAt && Date.now() - this.#brokenAt > OFFLINE_AFTER_MS;
+    if (this.state !== 'live' && (broken || !navigator.onLine)) this.state = 'offline';
+    this.#changed();
+  }
+
+  #changed() {
+    if (this.#timer) return;
+    const wait = Math.max(0, this.#shown + SHOW_EVERY_MS - performance.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#shown = performance.now();
+      this.dispatchEvent(new Event('change'));
+    }, wait);
+  }
+}
+
+export const city = new City();

@@ -1,0 +1,68 @@
+// Open events on the map, clustered where they are close.
+import { city } from './city.js';
+import { h, icon } from './elements.js';
+import { eventCard, eventIcon, eventTitle } from './event-card.js';
+import { t } from './strings.js';
+
+const { L } = window;
+
+function clusterIcon(cluster) {
+  const count = cluster.getChildCount();
+  const worst = Math.max(...cluster.getAllChildMarkers().map((marker) => marker.level));
+  const words = h('span', { class: 'visually-hidden' }, t('map.cluster', { count }));
+  const html = h('div', { class: 'cluster-pin', 'data-level': worst },
+    h('span', { 'aria-hidden': 'true' }, String(count)), words);
+  return L.divIcon({ html, className: 'pin-root', iconSize: [0, 0] });
+}
+
+/** Fills the cluster layer that folium made; `openCard(card, latLng, marker)` shows one. */
+export class EventsLayer {
+  #markers = new Map();
+
+  constructor(cluster, openCard) {
+    cluster.options.iconCreateFunction = clusterIcon;
+    this.layer = cluster;
+    this.openCard = openCard;
+  }
+
+  update() {
+    const open = city.openEvents().filter((event) => typeof event.place.lat === 'number');
+    const ids = new Set(open.map((event) => event.id));
+    const gone = [...this.#markers].filter(([id]) => !ids.has(id));
+    gone.forEach(([id]) => this.#markers.delete(id));
+    this.layer.removeLayers(gone.map(([, marker]) => marker));
+    this.layer.addLayers(open.filter((event) => !this.#markers.has(event.id)).map((event) => this.#add(event)));
+    for (const event of open) this.#restate(event);
+  }
+
+  /** Open the card of an event, whether it is still there or not. */
+  show(event) {
+    this.openCard(eventCard(event, { heading: 'h2' }), [event.place.lat, event.place.lon],
+      this.#markers.get(event.id), [0, -30]);
+  }
+
+  #add(event) {
+    const pin = h('div', { class: 'event-pin', 'data-type': event.type, 'data-event': event.id }, icon(eventIcon(event)));
+    const marker = L.marker([event.place.lat, event.place.lon], {
+      icon: L.divIcon({ html: pin, className: 'pin-root', iconSize: [0, 0] }),
+      keyboard: true,
+      riseOnHover: true,
+    });
+    marker.pin = pin;
+    marker.level = event.level;
+    const label = `${eventTitle(event)}, ${event.place.name}`;
+    marker.on('add', () => marker.getElement()?.setAttribute('aria-label', label));
+    marker.on('click keypress', (pressed) => {
+      if (pressed.type === 'keypress' && pressed.originalEvent.key !== 'Enter') return;
+      this.show(city.events.get(event.id) ?? event);
+    });
+    this.#markers.set(event.id, marker);
+    return marker;
+  }
+
+  #restate(event) {
+    const marker = this.#markers.get(event.id);
+    marker.level = event.level;
+    marker.pin.dataset.level = event.level;
+  }
+}

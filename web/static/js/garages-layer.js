@@ -1,0 +1,52 @@
+// Garages on the map: free places at a glance.
+import { city } from './city.js';
+import { h, setText } from './elements.js';
+import { garageCard } from './garage-list.js';
+import { number, t } from './strings.js';
+import { garageState } from './traffic.js';
+
+const { L } = window;
+
+/** The layer of garages; `openCard(card, latLng, marker)` shows one. */
+export class GaragesLayer {
+  #garages = new Map();
+
+  constructor(map, openCard) {
+    this.layer = L.layerGroup().addTo(map);
+    this.openCard = openCard;
+  }
+
+  update(now) {
+    for (const place of city.places.values()) {
+      if (place.kind !== 'garage' || place.geometry.type !== 'Point') continue;
+      const garage = this.#garages.get(place.id) ?? this.#add(place);
+      this.#restate(garage, garageState(place, city.reading('parking', place.id), now));
+    }
+  }
+
+  #add(place) {
+    const [lon, lat] = place.geometry.coordinates;
+    const free = h('span', { class: 'garage-free', 'aria-hidden': 'true' });
+    const words = h('span', { class: 'visually-hidden' }, place.name);
+    const pin = h('div', { class: 'garage-pin' },
+      h('span', { class: 'garage-p', 'aria-hidden': 'true' }, 'P'), free, words);
+    const icon = L.divIcon({ html: pin, className: 'pin-root', iconSize: [0, 0] });
+    const marker = L.marker([lat, lon], { icon, keyboard: true, riseOnHover: true });
+    const garage = { place, marker, pin, free, words };
+    marker.on('click keypress', (event) => {
+      if (event.type === 'keypress' && event.originalEvent.key !== 'Enter') return;
+      this.openCard(garageCard(place, 'h2'), marker.getLatLng(), marker);
+    });
+    this.layer.addLayer(marker);
+    this.#garages.set(place.id, garage);
+    return garage;
+  }
+
+  #restate({ pin, free, place, words }, found) {
+    pin.dataset.state = found.state;
+    pin.toggleAttribute('data-old', found.old);
+    setText(free, found.state === 'unknown' ? '?' : number(found.free));
+    const count = found.state === 'unknown' ? t('garage.unknown') : t('garage.places', { count: found.free });
+    setText(words, [place.name, count, found.old ? t('garage.old') : null].filter(Boolean).join(', '));
+  }
+}

@@ -1,0 +1,133 @@
+// The live map: folium made the map itself, we add what changes.
+import { city } from './city.js';
+import { setText } from './elements.js';
+import { t } from './strings.js';
+
+const NEAR_ZOOM = 14.5;
+const FAR_ZOOM = 13; // Below it garages are dots.
+const OUTLYING = 0.06; // Share of points at each edge that need not be in the first view.
+
+/** The bounds of most places: a few roads far out would make all others small. */
+function core(places) {
+  const points = places.flatMap(({ geometry }) =>
+    (geometry.type === 'Point' ? [geometry.coordinates] : geometry.coordinates));
+  const corner = (share) => [1, 0].map((axis) => {
+    const sorted = points.map((point) => point[axis]).sort((a, b) => a - b);
+    return sorted[Math.round(share * (sorted.length - 1))];
+  });
+  return [corner(OUTLYING), corner(1 - OUTLYING)];
+}
+
+customElements.define('city-map', class extends HTMLElement {
+  async connectedCallback() {
+    const holder = this.querySelector('.folium-map');
+    const { map, events } = holder.cityMap;
+    this.map = map;
+    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }] = await Promise.all([
+      import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),
+      import('./labels-layer.js'),
+    ]);
+    const openCard = (...args) => this.#open(...args);
+    this.roads = new RoadsLayer(map, openCard);
+    this.garages = new GaragesLayer(map, openCard);
+    this.events = new EventsLayer(events, openCard);
+    this.labels = new LabelsLayer(map);
+    this.#label(holder);
+    this.#switches();
+    new ResizeObserver(() => map.invalidateSize({ pan: false })).observe(holder);
+    const far = () => this.toggleAttribute('data-far', map.getZoom() < FAR_ZOOM);
+    map.on('zoomend', far);
+    far();
+    document.addEventListener('show-event', (event) => {
+      event.preventDefault();
+      this.#showEvent(event.detail);
+    });
+    city.follow(() => this.#show());
+  }
+
+  #show() {
+    const now = city.now();
+    this.roads.update(now);
+    this.garages.update(now);
+    this.events.update();
+    this.labels.update();
+    if (this.popup?.isOpen()) this.card.update(now);
+    this.#state();
+    if (city.loaded && city.places.size && !this.fitted) this.#fit();
+  }
+
+  #state() {
+    const state = this.querySelector('.map-state');
+    const key = !city.loaded ? (city.failed ? 'map.failed' : 'map.loading') : city.places.size ? '' : 'map.empty';
+    state.hidden = !key;
+    if (key) setText(state, t(key));
+  }
+
+  // Places may have become known after the server made the page.
+  #fit() {
+    this.fitted = true;
+    const wanted = new URLSearchParams(location.search).get('event');
+    if (wanted) {
+      this.#showEvent(wanted);
+      return;
+    }
+    this.map.fitBounds(core([...city.places.values()]), { padding: [8, 8], animate: false });
+  }
+
+  async #showEvent(id) {
+    let event = city.events.get(id);
+    if (!event) {
+      const response = await fetch(`/api/v1/events/${encodeURIComponent(id)}`);
+      if (!response.ok) return;
+      event = await response.json();
+      event = {
+        ...event,
+        startMs: Date.parse(event.start),
+        confirmedMs: Date.parse(event.confirmed),
+        endMs: event.end ? Date.parse(event.end) : null,
+      };
+    }
+    if (typeof event.place.lat !== 'number') return;
+    this.map.setView([event.place.lat, event.place.lon], Math.max(this.map.getZoom(), NEAR_ZOOM), { animate: false });
+    this.events.show(event);
+  }
+
+  #open(card, latLng, marker, offset = [0, -6]) {
+    const narrow = this.clientWidth < 480;
+    this.card = card;
+    this.popup = window.L.popup({
+      offset, minWidth: 230, maxWidth: narrow ? 290 : 330, autoPanPaddingTopLeft: [16, 64], autoPanPaddingBottomRight: [16, 16], className: 'city-popup',
+    }).setLatLng(latLng).setContent(card.element).openOn(this.map);
+    const element = this.popup.getElement();
+    const close = element.querySelector('.leaflet-popup-close-button');
+    close.setAttribute('aria-label', t('map.close'));
+    element.setAttribute('role', 'dialog');
+    element.setAttribute('aria-label', card.element.querySelector('h2').textContent);
+    element.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape') return;
+      this.popup.close();
+      marker?.getElement()?.focus();
+    });
+    card.element.addEventListener('toggle', () => this.popup.update(), true);
+    close.focus({ preventScroll: true });
+  }
+
+  #label(holder) {
+    for (const [name, key] of [['in', 'map.zoom.in'], ['out', 'map.zoom.out']]) {
+      const button = holder.querySelector(`.leaflet-control-zoom-${name}`);
+      button.title = t(key);
+      button.setAttribute('aria-label', t(key));
+    }
+  }
+
+  #switches() {
+    const layers = { events: this.events, roads: this.roads, garages: this.garages };
+    const legend = this.querySelector('.legend');
+    legend.open = matchMedia('(min-width: 700px)').matches;
+    legend.addEventListener('change', ({ target }) => {
+      const { layer } = layers[target.dataset.layer];
+      if (target.checked) layer.addTo(this.map);
+      else layer.remove();
+    });
+  }
+});

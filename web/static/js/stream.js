@@ -1,0 +1,54 @@
+// The one connection to the event stream that all components share.
+const ADDRESS = '/api/v1/events/stream';
+const NAMES = [
+  'hello', 'reset', 'event.opened', 'event.updated', 'event.cleared', 'readings', 'clock',
+];
+const LONGEST_WAIT_MS = 15_000;
+
+/** Calls `onMessage(name, data, id)`, and `onState` with live or reconnecting; resumes by id. */
+export class EventStream {
+  #lastId = null;
+  #wait = 1000;
+  #source = null;
+  #timer = null;
+
+  constructor(onMessage, onState) {
+    this.onMessage = onMessage;
+    this.onState = onState;
+    addEventListener('online', () => this.open());
+    addEventListener('pagehide', () => this.close());
+    addEventListener('pageshow', (event) => event.persisted && this.open());
+    this.open();
+  }
+
+  open() {
+    this.close();
+    const query = this.#lastId === null ? '' : `?last_event_id=${this.#lastId}`;
+    this.#source = new EventSource(ADDRESS + query);
+    this.#source.addEventListener('error', () => this.#failed());
+    for (const name of NAMES) {
+      this.#source.addEventListener(name, (message) => this.#received(name, message));
+    }
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+  }
+
+  #received(name, message) {
+    if (message.lastEventId) this.#lastId = message.lastEventId;
+    this.#wait = 1000;
+    this.onState('live');
+    this.onMessage(name, JSON.parse(message.data), Number(message.lastEventId));
+  }
+
+  // A browser reconnects by itself after a broken connection, but gives up on a refusal.
+  #failed() {
+    this.onState('reconnecting');
+    if (this.#source.readyState !== EventSource.CLOSED) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.open(), this.#wait);
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
+  }
+}

@@ -1,0 +1,22 @@
+// Strings in the page's language; the server puts them into the page.
+const table = JSON.parse(document.getElementById('strings').textContent);
+
+export const language = document.documentElement.lang;
+export const locale = { en: 'en-GB', da: 'da-DK' }[language] ?? language;
+
+const plural = new Intl.PluralRules(locale);
+const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+
+/** A number as people here write it. */
+export const number = (value) => numbers.format(value);
+
+/** Whether there is a string for `key`. */
+export const knows = (key) => key in table;
+
+/** The string for `key`; with `count` in `values` its singular or plural form. */
+export function t(key, values = {}) {
+  const form = 'count' in values ? `${key}.${plural.select(values.count)}` : key;
+  const text = table[form] ?? table[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name) =>
+    typeof values[name] === 'number' ? number(values[name]) : (values[name] ?? ''));
+}

@@ -1,0 +1,48 @@
+// Times in the city's zone, ages and durations in words.
+import { locale, t } from './strings.js';
+
+const timeZone = document.documentElement.dataset.zone;
+const format = (options) => new Intl.DateTimeFormat(locale, { timeZone, ...options });
+const minute = format({ hour: '2-digit', minute: '2-digit' });
+const second = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const date = format({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+const dayMinute = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const zone = format({ timeZoneName: 'short' });
+
+export const atMinute = (ms) => minute.format(ms);
+export const atSecond = (ms) => second.format(ms);
+export const onDate = (ms) => date.format(ms);
+
+/** `CEST` or the like. */
+export const zoneName = (ms) =>
+  zone.formatToParts(ms).find((part) => part.type === 'timeZoneName').value;
+
+/** The time alone for today, with the day otherwise. */
+export const at = (ms, now) =>
+  (date.format(ms) === date.format(now) ? minute : dayMinute).format(ms);
+
+function split(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  return { days: Math.floor(minutes / 1440), hours: Math.floor(minutes / 60), minutes };
+}
+
+/** “3 min ago”. */
+export function ago(seconds) {
+  const { days, hours, minutes } = split(seconds);
+  if (seconds < 5) return t('ago.now');
+  if (minutes < 1) return t('ago.seconds', { n: Math.floor(seconds) });
+  if (hours < 1) return t('ago.minutes', { n: minutes });
+  if (days >= 2) return t('ago.days', { count: days });
+  if (minutes % 60 === 0 || hours >= 6) return t('ago.hours', { n: hours });
+  return t('ago.hoursminutes', { n: hours, m: minutes % 60 });
+}
+
+/** “1 h 20 min”. */
+export function duration(seconds) {
+  const { days, hours, minutes } = split(seconds);
+  if (minutes < 1) return t('duration.seconds', { n: Math.max(0, Math.floor(seconds)) });
+  if (hours < 1) return t('duration.minutes', { n: minutes });
+  if (days >= 2) return t('duration.days', { count: days });
+  if (minutes % 60 === 0) return t('duration.hours', { n: hours });
+  return t('duration.hoursminutes', { n: hours, m: minutes % 60 });
+}

@@ -1,0 +1,43 @@
+// What readings mean: the state of a road and of a garage. Map and list both ask here.
+const ROAD_OLD_S = 30 * 60;
+const GARAGE_OLD_S = 60 * 60;
+const FASTEST_KMH = 130; // The free-flow speeds of some roads are implausibly high.
+const FEW_SHARE = 0.1;
+
+/** State of a road: free, slow, heavy, jam, old or unknown; with what it follows from. */
+export function roadState(place, reading, jam, now) {
+  if (!reading) return { state: jam ? 'jam' : 'unknown' };
+  const ageS = (now - reading.observedMs) / 1000;
+  const known = reading.vehicle_count > 0;
+  const free = Math.min(place.free_flow_kmh ?? FASTEST_KMH, FASTEST_KMH);
+  const ratio = reading.speed_kmh / free;
+  const facts = { ageS, speed: reading.speed_kmh, count: reading.vehicle_count, free, ratio, known };
+  if (jam) return { state: 'jam', ...facts };
+  if (ageS > ROAD_OLD_S) return { state: 'old', ...facts };
+  if (!known) return { state: 'unknown', ...facts };
+  if (ratio >= 0.75) return { state: 'free', ...facts };
+  return { state: ratio >= 0.5 ? 'slow' : 'heavy', ...facts };
+}
+
+/** State of a garage: free, few, full, over or unknown; `old` if the count is. */
+export function garageState(place, reading, now) {
+  if (!reading) return { state: 'unknown', old: false };
+  const { occupied, capacity, observedMs } = reading;
+  const ageS = (now - observedMs) / 1000;
+  const free = Math.max(0, capacity - occupied);
+  const facts = { ageS, occupied, capacity, free, old: ageS > GARAGE_OLD_S };
+  if (occupied > capacity) return { state: 'over', ...facts };
+  if (free === 0) return { state: 'full', ...facts };
+  return { state: free <= capacity * FEW_SHARE ? 'few' : 'free', ...facts };
+}
+
+/** The air of the city: the median over all places of each place's worst index. */
+export function airIndex(readings) {
+  const worst = readings
+    .map((r) => Math.max(r.ozone, r.particulate_matter, r.carbon_monoxide, r.sulfur_dioxide, r.nitrogen_dioxide))
+    .sort((a, b) => a - b);
+  if (!worst.length) return null;
+  const value = worst[Math.floor(worst.length / 2)];
+  const name = value <= 50 ? 'good' : value <= 100 ? 'fair' : value <= 150 ? 'moderate' : 'poor';
+  return { value, name };
+}
