@@ -7,6 +7,7 @@ PREPARE = $(if $(PYTHON),$(PYTHON) scripts/prepare.py,\
 	echo "needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; :)
 UV ?= uv
 BIN := .venv/bin
+PYTEST = mkdir -p .cache/tests && TMPDIR=$(CURDIR)/.cache/tests exec $(BIN)/python -m pytest
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -15,16 +16,16 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 	@exec $(BIN)/citywise demo $(ARGS)
 
 test: prepare-tests ## run all tests but those that take minutes each
-	@exec $(BIN)/python -m pytest -m "not long" $(ARGS)
+	@$(PYTEST) -m "not long" $(ARGS)
 
 check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow and not long" $(ARGS)
+	@$(PYTEST) -q -m "not slow and not long" $(ARGS)
 
 test-long: prepare-tests ## run the tests that take minutes each
-	@exec $(BIN)/python -m pytest -m long --timeout 3600 $(ARGS)
+	@$(PYTEST) -m long --timeout 3600 $(ARGS)
 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import logging
 import os
 import shutil
@@ -149,6 +151,24 @@ def replay(data: Path, start: datetime, until: datetime, lead_in: float) -> None
 
     for line in announcements(data, start, until, lead_in):
         click.echo(line)
+
+
+@cli.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def bench(name: str | None, as_json: bool) -> None:
+    """Measure NAME, each figure beside a baseline of the same run (see benchmarks/)."""
+    folder = configuration.REPOSITORY / "benchmarks"
+    known = sorted(path.stem for path in folder.glob("*.py"))
+    if name is None:
+        click.echo("\n".join(known))
+        return
+    if name not in known:
+        raise click.UsageError(f"no benchmark `{name}`; there are {', '.join(known)}")
+    sys.path.insert(0, str(folder))
+    module = importlib.import_module(name)
+    results = module.run()
+    click.echo(json.dumps(results, indent=2) if as_json else module.report(results))
 
 
 def _temporary_folder() -> Path:

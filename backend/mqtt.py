@@ -72,7 +72,7 @@ def connect(
     if older:
         client.connect(broker.host, broker.port, keepalive=KEEPALIVE_SECONDS)
     else:
-        properties = Properties(PacketTypes.CONNECT)
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.SessionExpiryInterval = SESSION_SECONDS if persistent else 0
         client.connect(
             broker.host,

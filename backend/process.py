@@ -78,19 +78,15 @@ def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -
 
 def city(play: dict[str, Any]) -> Any:
     """The source that the demo asked for: a replay of recorded data, or the simulation."""
-    from backend.city.replay import LEAD_IN as REPLAY_LEAD_IN
     from backend.city.replay import Replay
+    from backend.city.simulation import Simulation
 
     start, until = (
         datetime.fromisoformat(t) if t else None for t in (play["start"], play["until"])
     )
     lead_in = None if play["lead_in_s"] is None else timedelta(seconds=play["lead_in_s"])
     if play["data"]:
-        return Replay(
-            Path(play["data"]), start=start, until=until, lead_in=lead_in or REPLAY_LEAD_IN
-        )
-    from backend.city.simulation import Simulation
-
+        return Replay(Path(play["data"]), start, until, lead_in)
     return Simulation(seed=play["seed"], start=start, until=until, lead_in=lead_in)
 
 

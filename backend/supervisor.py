@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -146,7 +147,7 @@ class System:
                 raise StartError(self._why(failed[0].role, "does not stay up"))
             ready, missing = _ready(self.url)
             if self.play and "source" not in self.children:
-                if self._answering():
+                if self.answering():
                     self.spawn("source")
             elif ready:
                 return
@@ -158,7 +159,7 @@ class System:
             late = f"is not ready after {_START_SECONDS} s"
             raise StartError(self._why("pipeline", late))
 
-    def _answering(self) -> bool:
+    def answering(self) -> bool:
         """Whether ingest and pipeline both show signs of life."""
         with self._engine.connect() as connection:
             alive = set(connection.scalars(select(HeartbeatRow.process)))
@@ -188,7 +189,21 @@ class System:
                 LOG.warning("%s ended (%s)", child.role, child.process.returncode)
             elif now >= child.restart_at:
                 _close(child.process.stdin)
+                if child.role == "source":
+                    self._continue_source()
                 self.spawn(child.role)
+
+    def _continue_source(self) -> None:
+        """A source that died goes on where its readings end."""
+        with self._engine.connect() as connection:
+            detail = connection.scalar(
+                select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
+            )
+        complete = (detail or {}).get("complete_ms")
+        if self.play is not None and complete is not None:
+            start = datetime.fromtimestamp(complete / 1000, UTC).isoformat()
+            self.play = {**self.play, "start": start, "lead_in_s": 0}
+            self._write_orders()
 
     def run(self, seconds: float | None, stop: Callable[[], bool]) -> None:
         """Care for the processes until `stop` says so, or for `seconds`."""

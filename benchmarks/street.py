@@ -1,7 +1,6 @@
-"""The whole street under load: publish-to-browser latency and a recorded day at full speed.
+"""The whole street under load: publish-to-browser latency.
 
-    citywise bench street              # latency at 1,000 and 5,000 observations/s
-    citywise bench street-day          # a day of the Aarhus pack, checked against its episodes
+    citywise bench street        # at 1,000 and 5,000 observations/s
 
 Latency is from the moment an observation is published to the moment a real Chromium hears
 of the event it opened, over broker, ingest, log, Spark, clingo, database and event stream.
@@ -17,7 +16,8 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,23 +45,33 @@ _LISTEN = """url => {
 
 def run(rates: Sequence[int] = (1000, 5000), seconds: float = 40) -> list[dict[str, Any]]:
     """Measure each rate (observations a second) on one running system."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=_scratch()))
-    system = System(Settings(data_dir=folder, ingest=Ingest(clock="topic")))
-    try:
-        system.start()
+    with running(None) as system:
         load = Load(system.settings)
         load.start()
         system.wait_ready()
-        return [_measure(system, load, rate, seconds) for rate in rates]
+        try:
+            return [_measure(system, load, rate, seconds) for rate in rates]
+        finally:
+            load.stop()
+
+
+@contextmanager
+def running(play: dict[str, Any] | None) -> Iterator[System]:
+    """A system of its own in a folder of its own, both gone afterwards."""
+    base = REPOSITORY / ".citywise"
+    base.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=base))
+    system = System(Settings(data_dir=folder, ingest=Ingest(clock="topic")), play, say=_quiet)
+    try:
+        system.start()
+        yield system
     finally:
         system.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _scratch() -> Path:
-    base = REPOSITORY / ".citywise"
-    base.mkdir(exist_ok=True)
-    return base
+def _quiet(_text: str) -> None:
+    """Progress of the start is not part of the result."""
 
 
 class Load:

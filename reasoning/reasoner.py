@@ -207,7 +207,7 @@ class Reasoner:
 
     def _evaluate(self, time: int) -> Iterator[Evaluation]:
         items = [item for b in self._buffers.values() for item in b.content()]
-        lines = [fact for item in items for fact in self._facts(item, time)]
+        lines = [fact for item in items for fact in self.facts(item, time)]
         before = tuple(self._state.feedback)
         lines += [_previous(atom) for atom in before]
         facts = "".join(f"{line}.\n" for line in dict.fromkeys(lines))
@@ -226,15 +226,16 @@ class Reasoner:
         self._state.resting = same and (not items or self._state.resting)
         yield Evaluation(time, self._last[1], tuple(items), len(lines), seconds, error)
 
-    def _facts(self, item: Item, tick: int) -> Iterator[str]:
+    def facts(self, item: Item, tick: int) -> list[str]:
+        """The atoms of an item in a window that is evaluated at `tick`."""
         if isinstance(item.content, str):
-            yield item.content
-            return
+            return [item.content]
         time = item.time - self.base(tick)
         try:
-            yield from [f for triple in item.content for f in self.mapper.facts(triple, time)]
+            return [fact for triple in item.content for fact in self.mapper.facts(triple, time)]
         except ItemError as error:
             self.refused[item.position] = (item, str(error))
+            return []
 
     def base(self, time: int) -> int:
         """What is subtracted from times in atoms of the tick at `time` (DESIGN A5)."""

@@ -241,7 +241,7 @@ def steps(machine: ModuleType, tests: bool) -> Iterator[Step]:
     runtime, development = text_of("requirements.lock"), text_of("requirements-dev.lock")
     wanted = (development, runtime) if tests else (runtime,)
     yield in_venv(
-        "Python packages (about 650 MB to download, most of it Spark)",
+        "Python packages (about 600 MB to download, most of it Spark)",
         "packages",
         MEGABYTES_PACKAGES,
         lambda: pip_install(wanted[0]),

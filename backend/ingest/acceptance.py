@@ -122,6 +122,8 @@ class Acceptor:
             return _dead(*_explain(error.errors()[0]), payload)
         if clock.complete > clock.now:
             return _dead("schema", "`complete` is later than `now`", payload)
+        if self.clock is not None and clock.complete < self.clock.complete:
+            return Verdict()  # sent again after the broker was away
         self.clock = clock
         return Verdict(clock=clock)
 

@@ -29,7 +29,7 @@ class Reading:
     sensor: str
     observed_ms: int
     received_ms: int
-    values: Mapping[str, float | int | None]
+    values: Mapping[str, str | float | int | None]
     position: int
 
 

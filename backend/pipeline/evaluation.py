@@ -99,20 +99,19 @@ class RequestRun:
             return
         found = changes(self._feedback, evaluation.answer_sets[0].atoms)
         self._feedback = self._reasoner.feedback
-        atoms = self._atoms(evaluation) if found else {}
+        atoms = self._atoms(evaluation, {change.by for change in found})
         for change in found:
             body = {**change.to_json(), "atoms": atoms.get(change.by, [])}
             yield Row(self.name, t_ms, "change", body)
 
-    def _atoms(self, evaluation: Evaluation) -> dict[str, list[str]]:
-        """The facts of each observation of a window, by the observation's IRI."""
-        base = self._reasoner.base(evaluation.time)
+    def _atoms(self, evaluation: Evaluation, wanted: set[str]) -> dict[str, list[str]]:
+        """The facts of the wanted observations of a window, by the observation's IRI."""
         facts: dict[str, list[str]] = {}
-        for item in evaluation.items:
+        for item in evaluation.items if wanted else ():
             assert not isinstance(item.content, str)
-            mapped = facts.setdefault(item.content[0].subject[0], [])
-            for triple in item.content:
-                mapped.extend(self._reasoner.mapper.facts(triple, item.time - base))
+            subject = item.content[0].subject[0]
+            if subject in wanted:
+                facts[subject] = self._reasoner.facts(item, evaluation.time)
         return facts
 
     def _dead(self, reason: str, item: Item, detail: str) -> Row:

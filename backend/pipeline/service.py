@@ -165,8 +165,7 @@ class PipelineService:
 def session(settings: Settings) -> SparkSession:
     """A Spark session set up for small, frequent batches (docs/decisions/pipeline.md)."""
     local = settings.data_dir.resolve() / "spark"
-    local.mkdir(parents=True, exist_ok=True)
-    os.environ.update(machine.spark_environment(local))
+    os.environ.update(machine.spark_environment(settings.data_dir))
     return (
         SparkSession.builder.master(settings.pipeline.master)
         .appName("citywise")
@@ -176,7 +175,6 @@ def session(settings: Settings) -> SparkSession:
         .config("spark.driver.extraJavaOptions", "-Xss16m")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.local.dir", str(local))
         .config("spark.sql.warehouse.dir", str(local / "warehouse"))
         .config("spark.sql.streaming.minBatchesToRetain", "2")
         .config("spark.sql.streaming.metricsEnabled", "false")

@@ -141,9 +141,8 @@ def _weights(aggregate: AST) -> set[str]:
     """Variables in first position of the tuples of an aggregate (its weights)."""
     found: set[str] = set()
     for element in aggregate.elements:
-        terms = getattr(element, "terms", None) or ()
-        if len(terms):
-            found |= _variables(terms[0])
+        for weight in list(getattr(element, "terms", []))[:1]:
+            found |= _variables(weight)
     return found
 
 

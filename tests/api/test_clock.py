@@ -107,7 +107,10 @@ def test_commands_reach_the_sources_topic(
     ready = threading.Event()
 
     def prepare(source: paho.Client) -> None:
-        source.on_connect = lambda *_: source.subscribe("testtown/control/source", qos=1)
+        def subscribe(*_: object) -> None:
+            source.subscribe("testtown/control/source", qos=1)
+
+        source.on_connect = subscribe
         source.on_subscribe = lambda *_: ready.set()
         source.on_message = lambda _c, _d, message: received.put(json.loads(message.payload))
 

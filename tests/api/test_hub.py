@@ -93,11 +93,12 @@ def test_readings_are_coalesced_into_one_message(hub: Hub, town: Town) -> None:
     for place in ("100", "200", "300"):
         town.reading("traffic", place, START, speed_kmh=50.0, vehicle_count=3)
     messages: list[Message] = []
-    soon(
-        lambda: (
-            messages.extend(subscription.take(0.1)) or b"300" in b"".join(m.data for m in messages)
-        )
-    )
+
+    def heard_all() -> bool:
+        messages.extend(subscription.take(0.1))
+        return b"300" in b"".join(message.data for message in messages)
+
+    soon(heard_all)
     readings = [message for message in messages if message.event == "readings"]
     assert len(readings) <= 2
     assert all(message.id is None for message in readings)

@@ -10,12 +10,14 @@ from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
+from tests.api.server import REPOSITORY
 from tests.api.town import Town
 
 
 @pytest.fixture
 def document(client: FlaskClient) -> dict[str, Any]:
-    found: dict[str, Any] = client.get("/api/v1/openapi.json").json
+    found = client.get("/api/v1/openapi.json").json
+    assert isinstance(found, dict)
     return found
 
 
@@ -35,6 +37,16 @@ def test_every_route_and_method_is_described_and_nothing_else(
     }
     described = {(path, method) for path, item in document["paths"].items() for method in item}
     assert served == described
+
+
+def test_the_guide_names_every_address(document: dict[str, Any]) -> None:
+    guide = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    missing = {
+        path
+        for path in document["paths"]
+        if path.removeprefix("/api/v1").replace("{event_id}", "{id}") not in guide
+    }
+    assert missing == set()
 
 
 def filled(town: Town) -> None:

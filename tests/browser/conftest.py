@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -103,13 +104,13 @@ def open_page(browser: Browser, site: Site, watched: Watched) -> Iterator[Open]:
         lang: str = "en",
         theme: str = "light",
         url: str = "",
-        **options: object,
+        **options: Any,
     ) -> Page:
         url = url or site.server.url
         touch = viewport["width"] < 600
-        settings = {"locale": "en-GB", "service_workers": "block", **options}
-        settings |= {"has_touch": touch, "is_mobile": touch}
-        context = browser.new_context(viewport=viewport, **settings)
+        settings: dict[str, Any] = {"locale": "en-GB", "service_workers": "block", **options}
+        settings |= {"viewport": viewport, "has_touch": touch, "is_mobile": touch}
+        context = browser.new_context(**settings)
         contexts.append(context)
         context.set_default_timeout(8000)
         cookies = [("lang", lang), ("theme", theme)]

@@ -6,14 +6,14 @@ import re
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site
+from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def pin(page: Page, event: str) -> object:
+def pin(page: Page, event: str) -> Locator:
     return page.locator(f".event-pin[data-event='{event}']")
 
 
@@ -95,7 +95,7 @@ def test_a_road_is_drawn_by_its_state_and_changes_live(open_page: Open, site: Si
 def test_garages_tell_free_places_overfull_and_old_counts(open_page: Open, site: Site) -> None:
     page = open_page("/list")
 
-    def garage(place: str) -> object:
+    def garage(place: str) -> Locator:
         return page.locator(f"article[data-place='{place}']")
 
     expect(garage("BRUUNS")).to_contain_text("40 free places")
@@ -149,7 +149,7 @@ def test_time_is_controlled_from_every_page(open_page: Open) -> None:
     page = open_page("/list")
     sent: list[object] = []
 
-    def answer(route: object) -> None:
+    def answer(route: Route) -> None:
         request = route.request
         if request.method == "POST":
             sent.append(request.post_data_json)
@@ -168,7 +168,7 @@ def test_time_is_controlled_from_every_page(open_page: Open) -> None:
     assert sent == [{"speed": 60}, {"speed": None}, {"skip_s": 3600}]
 
 
-def test_a_command_that_fails_is_explained(open_page: Open, watched: object) -> None:
+def test_a_command_that_fails_is_explained(open_page: Open, watched: Watched) -> None:
     page = open_page("/")
     page.get_by_role("button", name="+15 min, skip ahead").click()
     expect(page.locator(".time-message")).to_contain_text("could not be handed to the broker")

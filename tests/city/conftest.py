@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
 from backend.broker import EmbeddedBroker
-from backend.settings import REPOSITORY, Broker
+from backend.settings import Broker
 
 SEGMENTS = """\
 REPORT_ID,DISTANCE_IN_METERS,NDT_IN_KMH,POINT_1_NAME,POINT_1_STREET,POINT_1_CITY,POINT_1_LAT,\
@@ -102,12 +101,9 @@ def small_pack(tmp_path: Path) -> PackBuilder:
 
 
 @pytest.fixture(scope="session")
-def pack() -> Path:
+def pack(data_pack: Path) -> Path:
     """The real data pack, where there is one."""
-    path = Path(os.environ.get("CITYWISE_DATA") or REPOSITORY.parent / "shared" / "data")
-    if not any(path.glob("citybench/traffic_observations_*.parquet")):
-        pytest.skip("the Aarhus data pack is not here (set CITYWISE_DATA to its folder)")
-    return path
+    return data_pack
 
 
 class RestartableBroker:

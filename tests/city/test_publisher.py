@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,4 +239,35 @@ def test_a_publisher_outlives_a_broker_that_is_away_for_a_while(
     listener = reader(broker.settings(), "t")
     eventually(lambda: b"late" in listener.payloads("t"))
     sender.join(5)
+    publisher.close()
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Broker]:
+    """A broker that speaks MQTT 5, where the machine has one."""
+    program = shutil.which("mosquitto")
+    if program is None:
+        pytest.skip("mosquitto is not installed; MQTT 5 is tried with a broker of the test's own")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    configuration = tmp_path / "mosquitto.conf"
+    configuration.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+    with subprocess.Popen([program, "-c", configuration]) as process:
+        yield Broker(port=port)
+        process.terminate()
+
+
+def test_a_broker_with_mqtt_5_is_spoken_to_in_it(
+    mosquitto: Broker, reader: Any, eventually: Any
+) -> None:
+    """Everything arrives in order, with the broker's limit of messages in flight."""
+    publisher = Publisher(mosquitto, "source")
+    publisher.connect()
+    assert publisher.version == MQTTProtocolVersion.MQTTv5
+    listener = reader(mosquitto, "numbers")
+    for n in range(500):
+        publisher.publish("numbers", str(n).encode())
+    eventually(lambda: len(listener.payloads("numbers")) >= 500)
+    assert in_first_order(listener.payloads("numbers")) == list(range(500))
     publisher.close()

@@ -7,7 +7,7 @@ import pytest
 from reasoning.errors import RequestError
 from reasoning.languages.casp import parse
 from reasoning.program import CountWindow, Signature, TimeWindow
-from reasoning.reasoner import Reasoner
+from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.streams import Item
 
 RR1 = """#prefix tl : <http://travel.org/>;
@@ -34,7 +34,7 @@ def test_listing_4_1_counts_booked_hotels() -> None:
     reasoner = Reasoner(parse(RR1))
     stream = "http://travel.org/booking"
     bookings = [(0, "u1", "a"), (60, "u2", "a"), (120, "u1", "b")]
-    found = []
+    found: list[Evaluation] = []
     for i, (t, user, hotel) in enumerate(bookings):
         found += reasoner.push(Item(t, f"tl_booked({user},{hotel},{t})", i, stream=stream))
     found += reasoner.finish(3600)

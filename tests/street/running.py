@@ -20,8 +20,12 @@ from backend.supervisor import System
 
 @contextmanager
 def system(folder: Path, play: dict[str, Any] | None) -> Iterator[System]:
-    """A system in `folder`, ready; everything is ended afterwards."""
-    running = System(Settings(data_dir=folder, ingest=Ingest(clock="topic")), play, say=print)
+    """A system in `folder`, ready; everything is ended afterwards.
+
+    Without something to play it goes by the wall clock, as a city with real sensors does.
+    """
+    ingest = Ingest(clock="topic") if play else Ingest(clock="wall", grace_s=0.25)
+    running = System(Settings(data_dir=folder, ingest=ingest), play, say=print)
     try:
         running.start()
         running.wait_ready()

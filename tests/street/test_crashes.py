@@ -9,6 +9,7 @@ import pytest
 
 from backend.city.simulation import START, Simulation
 from backend.pipeline.recorded import changes
+from backend.supervisor import System
 from tests.street import running as street
 
 HOURS = 14
@@ -53,7 +54,7 @@ def test_after_many_deaths_the_events_are_those_of_an_undisturbed_run(tmp_path: 
     assert {key: value[2] for key, value in events.items()} == ended
 
 
-def _answered(system: street.System) -> datetime:
+def _answered(system: System) -> datetime:
     return datetime.fromtimestamp(street.answered(system) / 1000, START.tzinfo)
 
 

@@ -15,6 +15,19 @@ function clusterIcon(cluster) {
   return L.divIcon({ html, className: 'pin-root', iconSize: [0, 0] });
 }
 
+/** Halfway along the road of an event, or where the event says it is. */
+function spot({ place }) {
+  const line = city.places.get(place.id)?.geometry;
+  if (line?.type !== 'LineString') return [place.lat, place.lon];
+  const points = line.coordinates;
+  const steps = points.slice(1).map(([x, y], i) => Math.hypot(x - points[i][0], y - points[i][1]));
+  let left = steps.reduce((sum, step) => sum + step, 0) / 2;
+  const index = steps.findIndex((step) => (left -= step) <= 0);
+  const share = 1 + left / (steps[index] || 1);
+  const [[x, y], [toX, toY]] = [points[index], points[index + 1]];
+  return [y + (toY - y) * share, x + (toX - x) * share];
+}
+
 /** Fills the cluster layer that folium made; `openCard(card, latLng, marker)` shows one. */
 export class EventsLayer {
   #markers = new Map();
@@ -37,13 +50,13 @@ export class EventsLayer {
 
   /** Open the card of an event, whether it is still there or not. */
   show(event) {
-    this.openCard(eventCard(event, { heading: 'h2' }), [event.place.lat, event.place.lon],
+    this.openCard(eventCard(event, { heading: 'h2' }), spot(event),
       this.#markers.get(event.id), [0, -30]);
   }
 
   #add(event) {
     const pin = h('div', { class: 'event-pin', 'data-type': event.type, 'data-event': event.id }, icon(eventIcon(event)));
-    const marker = L.marker([event.place.lat, event.place.lon], {
+    const marker = L.marker(spot(event), {
       icon: L.divIcon({ html: pin, className: 'pin-root', iconSize: [0, 0] }),
       keyboard: true,
       riseOnHover: true,

@@ -51,9 +51,16 @@ customElements.define('city-map', class extends HTMLElement {
     this.garages.update(now);
     this.events.update();
     this.labels.update();
-    if (this.popup?.isOpen()) this.card.update(now);
+    if (this.popup?.isOpen()) this.#updateCard(now);
     this.#state();
     if (city.loaded && city.places.size && !this.fitted) this.#fit();
+  }
+
+  // A card that grew must be laid out again to stay in view.
+  #updateCard(now) {
+    const before = this.card.element.offsetHeight;
+    this.card.update(now);
+    if (this.card.element.offsetHeight !== before) this.popup.update();
   }
 
   #state() {

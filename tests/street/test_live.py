@@ -1,0 +1,153 @@
+"""From a sensor's message to a person's screen, and what malformed messages do on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import orjson
+import paho.mqtt.client as paho
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from backend import mqtt
+from backend.ingest.payloads import LineString, Place
+from backend.supervisor import System
+from tests.street import running as street
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
+
+DESKTOP = {"width": 1280, "height": 860}
+PHONE = {"width": 390, "height": 844}
+ROAD = Place(
+    id="ringgaden",
+    kind="road",
+    name="Ringgaden: Nordre Ringgade → Vestre Ringgade",
+    geometry=LineString(coordinates=[(10.19, 56.17), (10.2, 56.175)]),
+    sensors=("traffic",),
+    length_m=900,
+    free_flow_kmh=60,
+)
+
+
+@dataclass
+class City:
+    """A running system and a sensor of its own."""
+
+    system: System
+    client: paho.Client
+
+    def publish(self, topic: str, payload: object, retain: bool = False) -> None:
+        data = payload if isinstance(payload, bytes) else orjson.dumps(payload)
+        self.client.publish(f"citywise/{topic}", data, qos=1, retain=retain).wait_for_publish(10)
+
+    def observe(self, speed: float, count: int) -> None:
+        """A reading of the road, now."""
+        reading = self.reading(datetime.now(UTC), speed, count)
+        self.publish("observations/traffic", reading)
+
+    def reading(self, at: datetime, speed: object, count: object) -> dict[str, object]:
+        return {
+            "sensor": ROAD.id,
+            "observed_at": at,
+            "speed_kmh": speed,
+            "vehicle_count": count,
+        }
+
+    def get(self, path: str) -> dict[str, list[dict[str, object]]]:
+        with urlopen(f"{self.system.url}/api/v1/{path}") as answer:
+            found: dict[str, list[dict[str, object]]] = orjson.loads(answer.read())
+        return found
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
+    with street.system(tmp_path_factory.mktemp("city"), None) as system:
+        client = mqtt.connect(system.settings.broker, "sensor")
+        found = City(system, client)
+        payload = ROAD.model_dump_json().encode()
+        found.publish(f"places/road/{ROAD.id}", payload, retain=True)
+        found.observe(60, 5)
+        street.wait_until(system, lambda: len(found.get("readings")["readings"]) == 1, 30)
+        yield found
+        client.disconnect()
+        client.loop_stop()
+
+
+@contextmanager
+def opened(browser: Browser, city: City, path: str, viewport: dict[str, int]) -> Iterator[Page]:
+    """A page that may talk to the city's own host only; any other request fails the test."""
+    own = urlsplit(city.system.url).netloc
+    foreign: list[str] = []
+
+    def only_own(route: Route) -> None:
+        if urlsplit(route.request.url).netloc == own:
+            route.continue_()
+        else:
+            foreign.append(route.request.url)
+            route.abort()
+
+    context = browser.new_context(viewport=viewport, locale="en")  # type: ignore[arg-type]
+    context.route("**/*", only_own)
+    page = context.new_page()
+    page.goto(city.system.url + path)
+    yield page
+    context.close()
+    assert foreign == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_jam_appears_and_clears_on_the_map_and_in_the_list(
+    city: City, browser: Browser, viewport: dict[str, int]
+) -> None:
+    with (
+        opened(browser, city, "/", viewport) as city_map,
+        opened(browser, city, "/list", viewport) as city_list,
+    ):
+        for page in (city_map, city_list):
+            expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
+        pin = city_map.locator(".event-pin")
+        card = city_list.locator("city-events article")
+        expect(pin).to_have_count(0)
+        city.observe(20, 15)
+        expect(pin).to_have_count(1, timeout=15_000)
+        expect(card).to_contain_text("Ringgaden", timeout=15_000)
+        expect(city_map.locator(".map-holder path.road.road-jam")).to_have_count(1)
+        city.observe(60, 5)
+        expect(pin).to_have_count(0, timeout=15_000)
+        expect(card).to_have_count(0, timeout=15_000)
+
+
+def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city: City) -> None:
+    now = datetime.now(UTC)
+    good = orjson.dumps(city.reading(now, 31.5, 12))
+    bad: dict[bytes, str] = {
+        b"{": "json",
+        b"\x00\xff\xfe binary": "json",
+        b"x" * 10_000_000: "oversized",
+        good.replace(b"31.5", b"NaN"): "schema",
+        good.replace(b"31.5", b'"31.5"'): "schema",
+        good.replace(b'"speed_kmh"', b'"velocity"'): "schema",
+        good.replace(str(now.year).encode(), b"2099"): "future",
+        good.replace(str(now.year).encode(), b"1999"): "ancient",
+        good.replace(b"ringgaden", b"nobody-knows"): "unknown-sensor",
+    }
+    before = city.get("events")["events"], city.get("readings")["readings"]
+    for payload in bad:
+        city.publish("observations/traffic", payload)
+
+    def reasons() -> list[str]:
+        return sorted(str(d["reason"]) for d in city.get("dead-letters?limit=100")["dead_letters"])
+
+    street.wait_until(city.system, lambda: len(reasons()) >= len(bad), 20)
+    assert reasons() == sorted(bad.values())
+    after = city.get("events")["events"], city.get("readings")["readings"]
+    keys = ("kind", "place_id", "observed_at", "speed_kmh", "vehicle_count")
+    assert before[0] == after[0]
+    assert [[r[k] for k in keys] for r in before[1]] == [[r[k] for k in keys] for r in after[1]]
+    with urlopen(f"{city.system.url}/readyz") as answer:
+        assert answer.status == 200
