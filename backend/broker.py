@@ -11,12 +11,15 @@ import subprocess
 from pathlib import Path
 
 from backend import machine
+from backend.errors import CitywiseError
 
 SCRIPT = Path(__file__).with_name("broker.mjs")
 
 
-class BrokerError(Exception):
+class BrokerError(CitywiseError):
     """The embedded broker could not be started."""
+
+    exit_code = 3
 
 
 class EmbeddedBroker:

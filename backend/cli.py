@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import traceback
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from typing import Any
 import click
 
 from backend import settings as configuration
+from backend.errors import CitywiseError
+from backend.machine import MachineError
 from backend.settings import Ingest, Settings, Web
 from reasoning.errors import ReasoningError
 
@@ -132,7 +135,13 @@ def demo(
 @click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
 def run(config: Path, seconds: float | None, verbose: bool) -> None:
     """Run the system from a configuration (external broker, database, Spark master)."""
-    _run(configuration.load(config), None, seconds, verbose)
+    from backend.pipeline.requests import find
+    from reasoning.languages.casp import parse_file
+
+    settings = configuration.load(config)
+    for request in settings.pipeline.requests:
+        parse_file(find(request))
+    _run(settings, None, seconds, verbose)
 
 
 @cli.command()
@@ -212,21 +221,6 @@ def _run(
 
 def main() -> None:
     """Entry point; turns errors of ours into a message and an exit code."""
-    from backend.broker import BrokerError
-    from backend.city.steps import SourceError
-    from backend.machine import MachineError
-    from backend.mqtt import BrokerRefusedError
-    from backend.pipeline.requests import UnknownRequestError
-    from backend.supervisor import StartError
-
-    at_fault = (
-        configuration.SettingsError,
-        ReasoningError,
-        SourceError,
-        UnknownRequestError,
-        BrokerRefusedError,
-        ConnectionError,
-    )
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
@@ -234,13 +228,17 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except at_fault as error:
+    except (CitywiseError, ReasoningError) as error:
         click.echo(f"citywise: {error}", err=True)
-        sys.exit(1)
+        sys.exit(getattr(error, "exit_code", 1))
+    except MachineError as error:
+        click.echo(f"citywise: {error}", err=True)
+        sys.exit(3)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except (MachineError, BrokerError, StartError) as error:
-        click.echo(f"citywise: {error}", err=True)
+    except Exception:  # noqa: BLE001 - the last resort: exit code 3
+        traceback.print_exc()
+        click.echo("citywise: this is a fault of ours; please report it", err=True)
         sys.exit(3)
 
 

@@ -15,6 +15,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from backend.errors import CitywiseError
 from backend.settings import Broker
 
 SESSION_SECONDS = 7 * 24 * 3600
@@ -23,8 +24,12 @@ _CONNECT_SECONDS = 10
 _UNSUPPORTED = "Unsupported protocol version"
 
 
-class BrokerRefusedError(Exception):
+class BrokerRefusedError(CitywiseError):
     """The broker is there but does not let us in; the message says what to change."""
+
+
+class NoBrokerError(CitywiseError):
+    """No broker answers at the configured address."""
 
 
 def status_topic(broker: Broker, client_id: str) -> str:
@@ -144,7 +149,7 @@ def send_at_once(_client: paho.Client, _data: object, connection: paho.SocketLik
 
 
 def wait_for_broker(broker: Broker, seconds: float, stop: threading.Event | None = None) -> None:
-    """Wait until something listens at the broker's address; raises `ConnectionError`."""
+    """Wait until something listens at the broker's address; raises `NoBrokerError`."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -152,7 +157,7 @@ def wait_for_broker(broker: Broker, seconds: float, stop: threading.Event | None
             return
         except OSError as error:
             if time.monotonic() > deadline or (stop is not None and stop.is_set()):
-                raise ConnectionError(
+                raise NoBrokerError(
                     f"no broker answers at {broker.host}:{broker.port}: {error}"
                 ) from error
             time.sleep(0.1)

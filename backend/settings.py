@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from backend.errors import CitywiseError
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-class SettingsError(Exception):
+class SettingsError(CitywiseError):
     """A configuration file or variable is wrong; the message names it."""
 
 

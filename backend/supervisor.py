@@ -19,22 +19,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, delete, func, select
 
 from backend import machine, mqtt
 from backend.broker import EmbeddedBroker
+from backend.errors import CitywiseError
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
-from backend.store.models import HeartbeatRow
+from backend.store.models import CursorRow, HeartbeatRow
 
 LOG = logging.getLogger("citywise.supervisor")
 _STOP_SECONDS = 10
 _HEALTHY_SECONDS = 20
-_START_SECONDS = 180
+_START_SECONDS = 120
+_TRIES = 3
 
 
-class StartError(Exception):
+class StartError(CitywiseError):
     """The system did not start; the message says which part and where its log is."""
+
+    exit_code = 3
 
 
 @dataclass
@@ -62,6 +66,7 @@ class System:
     children: dict[str, Child] = field(default_factory=dict)
     broker: EmbeddedBroker | None = None
     _engine: Engine = field(init=False)
+    _fed_from: int | None = None
 
     @property
     def url(self) -> str:
@@ -137,27 +142,53 @@ class System:
         return self.settings.data_dir.resolve() / "logs" / f"{role}.log"
 
     def wait_ready(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Return when every part is up and a first window has been answered, or on `stop`."""
-        deadline = time.monotonic() + _START_SECONDS
+        """Return when every part is up and the present is reached, or on `stop`.
+
+        With a source, the present is its start: what it feeds before for state has been
+        answered. Raises `StartError` when nothing moves any more.
+        """
         said: set[str] = set()
-        while time.monotonic() < deadline and not stop():
-            self.tend()
-            failed = [c for c in self.children.values() if c.failures >= 3]
+        deadline = time.monotonic() + _START_SECONDS
+        while (waiting := self._waiting_for()) and not stop():
+            if waiting - said:
+                deadline = time.monotonic() + _START_SECONDS
+            for reason in sorted(waiting - said):
+                self.say(f"  {reason} …")
+            said |= waiting
+            failed = [c for c in self.children.values() if c.failures >= _TRIES]
             if failed:
                 raise StartError(self._why(failed[0].role, "does not stay up"))
-            ready, missing = _ready(self.url)
-            if self.play and "source" not in self.children:
-                if self.answering():
-                    self.spawn("source")
-            elif ready:
-                return
-            for reason in sorted(missing - said):
-                said.add(reason)
-                self.say(f"  {reason} …")
+            if time.monotonic() > deadline:
+                raise StartError(self._why("pipeline", f"has not moved for {_START_SECONDS} s"))
             time.sleep(0.3)
-        if not stop():
-            late = f"is not ready after {_START_SECONDS} s"
-            raise StartError(self._why("pipeline", late))
+            self.tend()
+
+    def _waiting_for(self) -> set[str]:
+        """What is still to come before the system is ready."""
+        ready, reasons = _ready(self.url)
+        if self.play and "source" not in self.children:
+            if self.answering():
+                self.spawn("source")
+            return reasons or {"the source has not started"}
+        if ready and self.play:
+            return self._lead_in()
+        return set() if ready else reasons or {"web has not started"}
+
+    def _lead_in(self) -> set[str]:
+        """How much of what comes before the source's start has been answered."""
+        with self._engine.connect() as connection:
+            answered = connection.scalar(select(func.min(CursorRow.answered_ms)))
+            detail = connection.scalar(
+                select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
+            )
+        start = (detail or {}).get("start_ms")
+        if answered is None or start is None:
+            return {"no window has been evaluated yet"}
+        if answered >= start - 1:
+            return set()
+        self._fed_from = min(self._fed_from or answered, answered)
+        done = (answered - self._fed_from) * 10 // (start - self._fed_from) * 10
+        return {f"feeding the hours before the start: {done} %"}
 
     def answering(self) -> bool:
         """Whether ingest and pipeline both show signs of life."""

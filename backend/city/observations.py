@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from backend.ingest.records import Reading
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
@@ -81,8 +82,14 @@ def triples(reading: Reading) -> tuple[Triple, ...]:
     for field, (predicate, datatype) in PROPERTIES[reading.kind].items():
         value = reading.values.get(field)
         if value is not None:
-            found.append(Triple(node, predicate, Literal(str(value), datatype)))
+            found.append(Triple(node, predicate, Literal(_lexical(value), datatype)))
     return tuple(found)
+
+
+def _lexical(value: str | float) -> str:
+    """A number without an exponent, which xsd:decimal does not know."""
+    text = str(value)
+    return format(Decimal(text), "f") if "e" in text else text
 
 
 def iso(milliseconds: int) -> str:

@@ -22,6 +22,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from backend.errors import CitywiseError
 from backend.mqtt import status_payload, status_topic
 from backend.settings import Broker
 
@@ -41,7 +42,7 @@ OTHER_VERSION = {VERSION_5: VERSION_311, VERSION_311: VERSION_5}
 Handler = Callable[[bytes], None]
 
 
-class PublisherError(Exception):
+class PublisherError(CitywiseError):
     """The broker cannot be used; the message says which and why."""
 
 

@@ -9,13 +9,14 @@ from typing import Literal, Protocol
 
 import orjson
 
+from backend.errors import CitywiseError
 from backend.ingest.payloads import OBSERVATIONS, Kind, Observation, Place
 
 Reading = Mapping[str, str | int | float | None]
 """One observation as the JSON object that travels (docs/mqtt.md)."""
 
 
-class SourceError(Exception):
+class SourceError(CitywiseError):
     """A source cannot give what was asked; the message says why and what to do."""
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from backend.errors import CitywiseError
+
 OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
 
 
-class UnknownRequestError(Exception):
+class UnknownRequestError(CitywiseError):
     """A configured request does not exist."""
 
 

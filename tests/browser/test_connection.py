@@ -48,6 +48,20 @@ def test_a_page_catches_up_when_the_server_comes_back(
     watched.errors.clear()  # The browser notes the refused connections itself.
 
 
+def test_before_the_first_reading_nothing_is_called_fine(open_page: Open, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    engine = create_engine_for(settings.database_url)
+    migrate(engine)
+    with serving(settings) as server:
+        page = open_page("/list", url=server.url)
+        for part in ("city-events", "city-roads"):
+            empty = page.locator(f"{part} .empty")
+            expect(empty).to_have_text("Waiting for the first readings of the sensors.")
+        Town(engine).reading("traffic", "1", "2014-08-05T12:00:00Z", speed_kmh=5, vehicle_count=0)
+        expect(page.locator("city-events .empty")).to_contain_text("Nothing is wrong right now")
+    engine.dispose()
+
+
 def test_offline_the_page_shows_what_was_known_and_its_age(
     open_page: Open, watched: Any, site: Any
 ) -> None:

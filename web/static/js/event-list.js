@@ -82,9 +82,9 @@ customElements.define('city-events', class extends HTMLElement {
     const past = this.status.list.value === 'past';
     setText(this.count, events.length ? t('list.count', { count: events.length }) : '');
     this.empty.hidden = events.length > 0;
-    const none = past ? 'list.none.past' : 'list.none';
+    const none = past ? 'list.none.past' : city.readings.size ? 'list.none' : 'list.waiting';
     setText(this.empty, t(city.loaded ? none : city.failed ? 'list.failed' : 'list.loading'));
-    this.empty.toggleAttribute('data-good', city.loaded && !past);
+    this.empty.toggleAttribute('data-good', city.loaded && none === 'list.none');
     this.more.hidden = events.length <= this.#limit;
     setText(this.more, t('list.more', { count: Math.min(PAGE, events.length - this.#limit) }));
   }

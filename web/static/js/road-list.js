@@ -67,9 +67,10 @@ customElements.define('city-roads', class extends HTMLElement {
       return item;
     }, (item, { found }) => item.card.update(now, found));
     this.empty.hidden = roads.length > 0;
-    const waiting = city.failed ? 'list.failed' : 'list.loading';
-    setText(this.empty, t(city.loaded ? 'list.none.roads' : waiting));
-    this.empty.toggleAttribute('data-good', city.loaded);
+    const known = city.loaded && city.readings.size > 0;
+    const waiting = city.loaded ? 'list.waiting' : city.failed ? 'list.failed' : 'list.loading';
+    setText(this.empty, t(known ? 'list.none.roads' : waiting));
+    this.empty.toggleAttribute('data-good', known);
     this.more.hidden = roads.length <= this.#limit;
     setText(this.more, t('list.more', { count: Math.min(PAGE, roads.length - this.#limit) }));
   }

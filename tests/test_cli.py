@@ -1,0 +1,84 @@
+"""The command line: exit codes, and errors a person can act on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def citywise(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "backend.cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def test_help_lists_the_commands() -> None:
+    result = citywise("--help")
+    assert result.returncode == 0
+    for command in ("demo", "run", "replay", "bench"):
+        assert f"\n  {command}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["nonsense"], 2, "No such command"),
+        (["demo", "--speed", "0"], 2, "not a speed"),
+        (["demo", "--start", "2014-08-05T00:00:00"], 2, "no time zone"),
+        (["demo", "--data", "/nonexistent"], 2, "does not exist"),
+        (["run"], 2, "--config"),
+        (["bench", "nonsense"], 2, "no benchmark"),
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments: list[str], code: int, says: str) -> None:
+    result = citywise(*arguments)
+    assert result.returncode == code
+    assert says in result.stderr
+
+
+def test_data_at_fault_exits_with_1_and_names_the_file(tmp_path: Path) -> None:
+    result = citywise("demo", "--data", str(tmp_path))
+    assert result.returncode == 1
+    assert str(tmp_path) in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[broker]\nport = 99999\n", "broker.port"),
+        ("[brokr]\nport = 1\n", "brokr"),
+        ("[broker\n", "not valid TOML"),
+        ('[pipeline]\nrequests = ["no_such"]\n', "no request `no_such`"),
+    ],
+)
+def test_a_wrong_configuration_exits_with_1_and_names_the_key(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    config = tmp_path / "city.toml"
+    config.write_text(text)
+    result = citywise("run", "--config", str(config))
+    assert result.returncode == 1
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.slow
+def test_replay_prints_the_events_of_recorded_data(data_pack: Path) -> None:
+    result = citywise(
+        "replay", "--data", str(data_pack), "--from", "2014-08-04T05:00:00Z",
+        "--until", "2014-08-04T05:30:00Z", "--lead-in", "1",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {line["kind"] for line in lines} >= {"event.opened", "event.cleared"}
+    assert [line["t"] for line in lines] == sorted(line["t"] for line in lines)
+    keys = {"t", "kind", "id", "type", "level", "place", "start", "confirmed", "end"}
+    assert all(keys <= line.keys() for line in lines)
