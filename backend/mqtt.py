@@ -68,7 +68,7 @@ def connect(
         manual_ack=manual_ack,
     )
     client.reconnect_delay_set(min_delay=1, max_delay=10)
-    _identify(client, broker)
+    identify(client, broker)
     client.on_socket_open = send_at_once
     client.will_set(
         status_topic(broker, client_id), orjson.dumps({"state": "offline"}), qos=1, retain=True
@@ -114,7 +114,7 @@ def _probe(broker: Broker, client_id: str, version: MQTTProtocolVersion) -> str:
         protocol=version,
         reconnect_on_failure=False,
     )
-    _identify(client, broker)
+    identify(client, broker)
     answer: list[str] = []
 
     def on_connect(
@@ -137,7 +137,8 @@ def _probe(broker: Broker, client_id: str, version: MQTTProtocolVersion) -> str:
     return answer[0] if answer else _UNSUPPORTED
 
 
-def _identify(client: paho.Client, broker: Broker) -> None:
+def identify(client: paho.Client, broker: Broker) -> None:
+    """Give the client its user name and password, if the broker wants any."""
     if broker.username is not None:
         client.username_pw_set(broker.username, broker.password)
 

@@ -15,7 +15,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +26,7 @@ from backend.errors import CitywiseError
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import CursorRow, HeartbeatRow
+from backend.times import iso
 
 LOG = logging.getLogger("citywise.supervisor")
 _STOP_SECONDS = 10
@@ -232,8 +232,7 @@ class System:
             )
         complete = (detail or {}).get("complete_ms")
         if self.play is not None and complete is not None:
-            start = datetime.fromtimestamp(complete / 1000, UTC).isoformat()
-            self.play = {**self.play, "start": start, "lead_in_s": 0}
+            self.play = {**self.play, "start": iso(complete), "lead_in_s": 0}
             self._write_orders()
 
     def run(self, seconds: float | None, stop: Callable[[], bool]) -> None:

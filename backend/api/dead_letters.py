@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from backend.api import parameters
 from backend.api.answers import as_json
 from backend.api.state import state
-from backend.api.times import iso
 from backend.store.models import DeadLetterRow
+from backend.times import iso
 
 blueprint = Blueprint("dead_letters", __name__)
 

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 
 from backend.api import clocks, parameters
 from backend.api.answers import as_json
-from backend.api.objects import event_feature, event_object
+from backend.api.objects import event_feature, event_from
 from backend.api.problems import ProblemError, bad_parameter
 from backend.api.state import state
-from backend.api.times import iso
 from backend.store.models import EventRow, OutboxRow, PlaceRow
+from backend.times import iso
 
 blueprint = Blueprint("events", __name__)
 
@@ -83,7 +83,7 @@ def _page() -> Page:
         position = session.execute(select(func.max(OutboxRow.id))).scalar_one() or 0
         now = clocks.read(session).now_ms
         rows = session.execute(query).all()
-        events = [event_object(event, place) for event, place in rows[:limit]]
+        events = [event_from(event, place) for event, place in rows[:limit]]
     last = rows[limit - 1][0] if len(rows) > limit else None
     return Page(iso(now), position, events, f"{last.start_ms}~{last.id}" if last else None)
 
@@ -120,4 +120,4 @@ def show_event(event_id: str) -> Response:
         found = session.execute(query).one_or_none()
         if found is None:
             raise ProblemError(404, "not-found", "Not Found", f"there is no event {event_id!r}")
-        return as_json(event_object(*found))
+        return as_json(event_from(*found))

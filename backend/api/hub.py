@@ -21,8 +21,8 @@ from sqlalchemy.orm import Session
 
 from backend.api import clocks
 from backend.api.objects import reading_object
-from backend.api.times import iso
 from backend.store.models import OutboxRow, ReadingRow
+from backend.times import iso
 
 POLL_S = 0.06
 READINGS_EVERY_S = 0.25

@@ -4,38 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.api.times import iso, iso_or_none
+from backend.city.events import event_object
 from backend.store.models import EventRow, PlaceRow, ReadingRow
+from backend.times import iso
 
 Json = dict[str, Any]
 
 
-def event_place(place_id: str, place: PlaceRow | None) -> Json:
-    """Where an event is; a place nobody has described yet has only its id."""
-    if place is None:
-        return {"id": place_id, "name": place_id, "kind": None, "lat": None, "lon": None}
-    return {
-        "id": place_id,
-        "name": place.name,
-        "kind": place.kind,
-        "lat": place.lat,
-        "lon": place.lon,
-    }
-
-
-def event_object(row: EventRow, place: PlaceRow | None) -> Json:
-    """`E` of DESIGN A10, with the request it came from and the atoms behind it."""
-    return {
-        "id": row.id,
-        "type": row.type,
-        "level": row.level,
-        "place": event_place(row.place_id, place),
-        "start": iso(row.start_ms),
-        "confirmed": iso(row.confirmed_ms),
-        "end": iso_or_none(row.end_ms),
-        "request": row.request,
-        "causes": row.causes,
-    }
+def event_from(row: EventRow, place: PlaceRow | None) -> Json:
+    """An event's row and its place's as the API shows them."""
+    return event_object(vars(row), vars(place) if place else None)
 
 
 def event_feature(event: Json) -> Json:

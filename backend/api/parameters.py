@@ -8,7 +8,7 @@ from typing import Any
 from flask import request
 
 from backend.api.problems import ProblemError, bad_parameter
-from backend.api.times import parse_ms
+from backend.times import parse_ms
 
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 

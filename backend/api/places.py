@@ -10,9 +10,9 @@ from backend.api import clocks, parameters
 from backend.api.answers import as_json
 from backend.api.objects import place_feature, reading_object
 from backend.api.state import state
-from backend.api.times import iso
 from backend.ingest.payloads import KINDS
 from backend.store.models import PlaceRow, ReadingRow
+from backend.times import iso
 
 blueprint = Blueprint("places", __name__)
 

@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from backend.city.steps import Reading, SourceError, iso
+from backend.city.steps import Reading, SourceError
 from backend.ingest.payloads import LineString, Place, Point
+from backend.times import iso
 
 COPENHAGEN = ZoneInfo("Europe/Copenhagen")
 WEATHER_STATION = "aarhus-weather"

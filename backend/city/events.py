@@ -7,13 +7,16 @@ the last two arguments are observations (docs/events.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import clingo
 
-from backend.city.observations import iso, observed_ms, place_id
+from backend.city.observations import observed_ms, place_id
+from backend.times import iso, iso_or_none
+
+_PLACE = ("name", "kind", "lat", "lon")
 
 ChangeKind = Literal["event.opened", "event.updated", "event.cleared"]
 
@@ -77,6 +80,23 @@ def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
         if key in old and event != old[key]:
             found.append(Change("event.updated", event, event.confirmed_by))
     return found
+
+
+def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`E` of DESIGN A10 from a row of `events` and one of `places`, with the request the
+    event comes from and the atoms behind it; a place nobody has described has only its id."""
+    known = place or {"name": event["place_id"], "kind": None, "lat": None, "lon": None}
+    return {
+        "id": event["id"],
+        "type": event["type"],
+        "level": event["level"],
+        "place": {"id": event["place_id"], **{k: known[k] for k in _PLACE}},
+        "start": iso(event["start_ms"]),
+        "confirmed": iso(event["confirmed_ms"]),
+        "end": iso_or_none(event["end_ms"]),
+        "request": event["request"],
+        "causes": event["causes"],
+    }
 
 
 def _arguments(atoms: Iterable[str], name: str, arity: int) -> Iterable[list[Any]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from decimal import Decimal
 
 from backend.ingest.records import Reading
+from backend.times import iso, parse_ms
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 
 BASE = "https://w3id.org/citywise/"
@@ -53,7 +53,7 @@ def observation_iri(reading: Reading) -> str:
 
 def observed_ms(iri: str) -> int:
     """The time of an observation, from its IRI, in Unix milliseconds."""
-    return round(datetime.fromisoformat(iri.rsplit("/", 1)[1]).timestamp() * 1000)
+    return parse_ms(iri.rsplit("/", 1)[1])
 
 
 def place_id(name: str) -> str:
@@ -90,10 +90,3 @@ def _lexical(value: str | float) -> str:
     """A number without an exponent, which xsd:decimal does not know."""
     text = str(value)
     return format(Decimal(text), "f") if "e" in text else text
-
-
-def iso(milliseconds: int) -> str:
-    """Unix milliseconds as ISO 8601 in UTC, without a fraction where there is none."""
-    time = datetime.fromtimestamp(milliseconds / 1000, UTC).replace(tzinfo=None)
-    precision = "milliseconds" if milliseconds % 1000 else "seconds"
-    return time.isoformat(timespec=precision) + "Z"

@@ -23,7 +23,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from backend.errors import CitywiseError
-from backend.mqtt import status_payload, status_topic
+from backend.mqtt import identify, send_at_once, status_payload, status_topic
 from backend.settings import Broker
 
 log = logging.getLogger(__name__)
@@ -140,8 +140,8 @@ class Link:
             protocol=self.version,
             reconnect_on_failure=False,
         )
-        if self._broker.username is not None:
-            client.username_pw_set(self._broker.username, self._broker.password)
+        identify(client, self._broker)
+        client.on_socket_open = send_at_once
         client.max_inflight_messages = 65_535
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from backend.city.aarhus import COPENHAGEN, Pack
-from backend.city.steps import Batch, SourceError, Step, from_ms, to_ms
+from backend.city.steps import Batch, SourceError, Step
 from backend.ingest.payloads import KINDS, Kind, Place
+from backend.times import from_ms, to_ms
 
 LEAD_IN = timedelta(hours=24)
 SETTLE = timedelta(hours=1)

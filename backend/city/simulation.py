@@ -9,8 +9,9 @@ from typing import Literal
 
 from backend.city.simulated import town
 from backend.city.simulated.day import SLOT, SLOTS, Day
-from backend.city.steps import Batch, Reading, SourceError, Step, iso, to_ms
+from backend.city.steps import Batch, Reading, SourceError, Step
 from backend.ingest.payloads import Place
+from backend.times import iso, to_ms
 
 START = datetime(2025, 5, 27, 4, 30, tzinfo=UTC)
 """A Tuesday, 06:30 in Denmark: the morning rush is about to begin."""

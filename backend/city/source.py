@@ -14,9 +14,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from backend.city.pacing import Command, Pace
 from backend.city.publisher import Publisher, PublisherError
-from backend.city.steps import Source, Step, from_ms, to_ms
+from backend.city.steps import Source, Step
 from backend.ingest.payloads import Clock
 from backend.settings import Broker
+from backend.times import from_ms, to_ms
 
 log = logging.getLogger(__name__)
 

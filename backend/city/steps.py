@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, Protocol
 
 import orjson
 
 from backend.errors import CitywiseError
 from backend.ingest.payloads import OBSERVATIONS, Kind, Observation, Place
+from backend.times import from_ms
 
 Reading = Mapping[str, str | int | float | None]
 """One observation as the JSON object that travels (docs/mqtt.md)."""
@@ -77,20 +78,3 @@ class Source(Protocol):
     def steps(self) -> Iterator[Step]:
         """Steps in order of time, each instant once."""
         ...
-
-
-def to_ms(time: datetime) -> int:
-    """Unix milliseconds of a time with a zone."""
-    return round(time.timestamp() * 1000)
-
-
-def from_ms(ms: int) -> datetime:
-    """UTC time of Unix milliseconds."""
-    seconds, rest = divmod(ms, 1000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
-
-
-def iso(ms: int) -> str:
-    """ISO 8601 text of Unix milliseconds, with milliseconds only where there are any."""
-    text = from_ms(ms).isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
-    return text.replace("+00:00", "Z")

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
+from backend.times import to_ms
+
 Kind = Literal["traffic", "parking", "weather", "air"]
 KINDS: tuple[Kind, ...] = ("traffic", "parking", "weather", "air")
 
@@ -32,7 +34,7 @@ class Observation(Payload):
     @property
     def observed_ms(self) -> int:
         """Time of the reading in Unix milliseconds."""
-        return round(self.observed_at.timestamp() * 1000)
+        return to_ms(self.observed_at)
 
 
 class TrafficObservation(Observation):

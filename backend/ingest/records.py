@@ -16,6 +16,7 @@ import orjson
 
 from backend.ingest import log
 from backend.ingest.payloads import Clock, Observation
+from backend.times import to_ms
 
 _INDEX_BITS = 16
 _IDENTITY = ("sensor", "observed_at")
@@ -53,8 +54,8 @@ def encode_readings(kind: str, received_ms: int, observations: list[Observation]
 
 def encode_clock(clock: Clock, received_ms: int) -> bytes:
     """A record of a clock."""
-    now, complete = (round(t.timestamp() * 1000) for t in (clock.now, clock.complete))
-    return orjson.dumps({"k": "clock", "r": received_ms, "now": now, "complete": complete})
+    times = {"now": to_ms(clock.now), "complete": to_ms(clock.complete)}
+    return orjson.dumps({"k": "clock", "r": received_ms, **times})
 
 
 def read(folder: Path, start: int, end: int) -> Iterator[Reading | ClockReading]:

@@ -23,6 +23,7 @@ from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.intake import Entry, IntakeStore
 from backend.ingest.payloads import Clock
 from backend.settings import Settings
+from backend.times import iso_or_none, to_ms
 
 LOG = logging.getLogger("citywise.ingest")
 CLIENT_ID = "ingest"
@@ -159,7 +160,7 @@ class IngestService:
         frames: list[bytes] = []
         entries: list[Entry] = []
         for (message, at), verdict in zip(group, verdicts, strict=True):
-            received = round(at.timestamp() * 1000)
+            received = to_ms(at)
             if verdict.place or verdict.removed_place or verdict.dead:
                 entries.append(Entry(message.topic, received, _digest(message), verdict))
             if verdict.kind and verdict.observations:
@@ -203,7 +204,7 @@ class IngestService:
     def _wall_clock(self) -> None:
         """Without a source's clock, let time pass in the log."""
         now = datetime.now(UTC)
-        now_ms = round(now.timestamp() * 1000)
+        now_ms = to_ms(now)
         if self._limits.clock != "wall" or now_ms - self._last_clock_ms < 250:
             return
         self._last_clock_ms = now_ms
@@ -252,12 +253,12 @@ class IngestService:
             "lag_bytes": lag,
             "accepted": self._accepted,
             "dead_letters": self._dead,
-            "now_ms": _ms(now) if known else None,
-            "complete_ms": _ms(complete) if known else None,
+            "now_ms": to_ms(now) if known else None,
+            "complete_ms": to_ms(complete) if known else None,
             "speed": clock.speed if clock else 1.0,
             "source": clock.source if clock else "wall",
-            "start_ms": _ms(clock.start) if clock and clock.start else None,
-            "until_ms": _ms(clock.until) if clock and clock.until else None,
+            "start_ms": to_ms(clock.start) if clock and clock.start else None,
+            "until_ms": to_ms(clock.until) if clock and clock.until else None,
         }
         if time.monotonic() - self._last_row > 1:
             self._last_row = time.monotonic()
@@ -272,19 +273,11 @@ class IngestService:
                     "online",
                     position=self._log.end,
                     complete=complete if known else None,
-                    answered=_time(answered_ms),
+                    answered=iso_or_none(answered_ms),
                     blocked=self._blocked,
                 ),
                 retain=True,
             )
-
-
-def _ms(time: datetime) -> int:
-    return round(time.timestamp() * 1000)
-
-
-def _time(milliseconds: int | None) -> datetime | None:
-    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _digest(message: paho.MQTTMessage) -> str:

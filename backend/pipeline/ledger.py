@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from backend.city.observations import iso
 from backend.pipeline.evaluation import Row
 
 _ORDER = {"event.cleared": 0, "event.opened": 1, "event.updated": 2}
@@ -47,19 +46,3 @@ def announced(known: Mapping[str, Any] | None, row: Row) -> tuple[dict[str, Any]
         "causes": {**known["causes"], "confirmed": body["atoms"]},
     }
     return {**known, **confirmed}, news
-
-
-def event_object(event: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
-    """An event as the API shows it (DESIGN A10)."""
-    end = event["end_ms"]
-    return {
-        "id": event["id"],
-        "type": event["type"],
-        "level": event["level"],
-        "place": dict(place),
-        "start": iso(event["start_ms"]),
-        "confirmed": iso(event["confirmed_ms"]),
-        "end": None if end is None else iso(end),
-        "request": event["request"],
-        "causes": event["causes"],
-    }

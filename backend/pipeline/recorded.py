@@ -10,15 +10,16 @@ from typing import Any
 
 import orjson
 
-from backend.city.observations import iso
+from backend.city.events import event_object
 from backend.city.replay import Replay
 from backend.city.source import SETTLE_MS
 from backend.city.steps import Source
 from backend.ingest.records import ClockReading, Reading
 from backend.pipeline.evaluation import RequestRun
-from backend.pipeline.ledger import announced, event_object, ordered
+from backend.pipeline.ledger import announced, ordered
 from backend.pipeline.requests import find
 from backend.settings import Pipeline
+from backend.times import iso, to_ms
 
 
 def announcements(data: Path, start: datetime, until: datetime, lead_in: float) -> Iterator[str]:
@@ -27,7 +28,7 @@ def announcements(data: Path, start: datetime, until: datetime, lead_in: float) 
     `lead_in` hours before `start` are evaluated for state but not reported.
     """
     source = Replay(data, start, until, timedelta(hours=lead_in), kinds=("traffic", "parking"))
-    first = round(start.timestamp() * 1000)
+    first = to_ms(start)
     for t_ms, kind, event in changes(source):
         if t_ms >= first:
             yield orjson.dumps({"t": iso(t_ms), "kind": kind, **event}).decode()
@@ -61,5 +62,5 @@ def _entries(source: Source) -> Iterator[Reading | ClockReading]:
                 yield Reading(batch.kind, sensor, step.ms, step.ms, rest, next(positions))
         yield ClockReading(step.ms, step.ms, next(positions))
     if source.until is not None:
-        end = round(source.until.timestamp() * 1000) + SETTLE_MS
+        end = to_ms(source.until) + SETTLE_MS
         yield ClockReading(end, end, next(positions))

@@ -6,7 +6,6 @@ that Spark repeats after a crash changes nothing (docs/delivery.md).
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 from prometheus_client import Counter, Histogram
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
+from backend.city.events import event_object
 from backend.ingest.records import record_position
 from backend.pipeline.evaluation import Row
-from backend.pipeline.ledger import announced, event_object, ordered
+from backend.pipeline.ledger import announced, ordered
 from backend.store.models import (
     CursorRow,
     DeadLetterRow,
@@ -27,6 +27,7 @@ from backend.store.models import (
     TraceRow,
 )
 from backend.store.upsert import upsert
+from backend.times import wall_ms
 
 EVALUATIONS = Counter("citywise_evaluations", "Windows evaluated", ["request"])
 EVALUATION_SECONDS = Histogram("citywise_evaluation_seconds", "Time of an evaluation", ["request"])
@@ -60,7 +61,7 @@ class Results:
 
     def trim(self, keep_seconds: float) -> None:
         """Remove traces, announcements and dead letters older than `keep_seconds`."""
-        before = _now_ms() - round(keep_seconds * 1000)
+        before = wall_ms() - round(keep_seconds * 1000)
         with self._engine.begin() as connection:
             connection.execute(delete(TraceRow).where(TraceRow.created_ms < before))
             connection.execute(delete(OutboxRow).where(OutboxRow.created_ms < before))
@@ -71,7 +72,7 @@ def _claim(connection: Connection, request: str, rows: Sequence[Row]) -> bool:
     """Move the request's cursor; False if this batch has been committed before."""
     body = next(row.body for row in rows if row.kind == "cursor")
     values = {k: body[k] for k in ("position", "resume_from", "answered_ms", "state")}
-    values["updated_ms"] = _now_ms()
+    values["updated_ms"] = wall_ms()
     moved = connection.execute(
         update(CursorRow)
         .where(CursorRow.request == request, CursorRow.position == body["start"])
@@ -128,18 +129,17 @@ class _Book:
 def _announcement(
     row: Row, event: Mapping[str, Any], places: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    place = places.get(event["place_id"]) or {"id": event["place_id"], "name": event["place_id"]}
     return {
         "t_ms": row.t_ms,
         "kind": row.body["kind"],
-        "body": event_object(event, place),
-        "created_ms": _now_ms(),
+        "body": event_object(event, places.get(event["place_id"])),
+        "created_ms": wall_ms(),
     }
 
 
 def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[str, str]:
     """Readings, traces and dead letters of one request."""
-    now = _now_ms()
+    now = wall_ms()
     cursor = next(row.body for row in rows if row.kind == "cursor")
     readings = [{**r.body, "change": cursor["position"]} for r in rows if r.kind == "reading"]
     upsert(connection, ReadingRow, readings)
@@ -177,7 +177,3 @@ def _letter(row: Row, now: int) -> dict[str, Any]:
         "size": len(row.body["payload"]),
         "payload": row.body["payload"],
     }
-
-
-def _now_ms() -> int:
-    return round(time.time() * 1000)

@@ -14,9 +14,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
 from backend.api.readiness import window_limit_s
-from backend.api.times import parse_ms
 from backend.settings import Settings
 from backend.store.models import Base
+from backend.times import parse_ms
 from tests.api.server import REPOSITORY
 from tests.api.town import Town
 

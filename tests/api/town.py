@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
-from backend.api.objects import event_object
-from backend.api.times import parse_ms, wall_ms
+from backend.api.objects import event_from
 from backend.store.models import (
     DeadLetterRow,
     EventRow,
@@ -19,6 +18,7 @@ from backend.store.models import (
     PlaceRow,
     ReadingRow,
 )
+from backend.times import parse_ms, wall_ms
 
 NOON = "2014-08-05T12:00:00Z"
 
@@ -110,7 +110,7 @@ class Town:
                 announced = OutboxRow(
                     t_ms=row.confirmed_ms,
                     kind=announce,
-                    body=event_object(row, session.get(PlaceRow, place_id)),
+                    body=event_from(row, session.get(PlaceRow, place_id)),
                     created_ms=wall_ms(),
                 )
                 session.add(announced)

@@ -14,7 +14,8 @@ import pytest
 
 from backend.city.aarhus import Pack, PackError, folds, segment_name, utc_ms
 from backend.city.replay import Replay
-from backend.city.steps import Reading, Step, to_ms
+from backend.city.steps import Reading, Step
+from backend.times import to_ms
 
 if TYPE_CHECKING:
     from tests.city.conftest import PackBuilder

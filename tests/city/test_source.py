@@ -14,8 +14,9 @@ import pytest
 
 from backend.city.pacing import Command
 from backend.city.source import PATIENCE_S, SETTLE_MS, IngestStatus, Runner, run_source
-from backend.city.steps import Batch, Step, from_ms, to_ms
+from backend.city.steps import Batch, Step
 from backend.ingest.payloads import Clock, Place, Point
+from backend.times import from_ms, to_ms
 
 START = datetime(2014, 8, 5, tzinfo=UTC)
 T0 = to_ms(START)

@@ -1,17 +1,28 @@
-"""Times at the API's edge: Unix milliseconds inside, ISO 8601 with a zone outside."""
+"""Times: Unix milliseconds inside, ISO 8601 with a zone outside."""
 
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, datetime
+from time import time_ns
 
 _LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
 
 
 def wall_ms() -> int:
     """The wall clock in Unix milliseconds."""
-    return time.time_ns() // 1_000_000
+    return time_ns() // 1_000_000
+
+
+def to_ms(time: datetime) -> int:
+    """Unix milliseconds of a time with a zone."""
+    return round(time.timestamp() * 1000)
+
+
+def from_ms(ms: int) -> datetime:
+    """UTC time of Unix milliseconds."""
+    seconds, rest = divmod(ms, 1000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
 
 
 def iso(ms: int) -> str:
@@ -33,4 +44,4 @@ def parse_ms(text: str) -> int:
     moment = datetime.fromisoformat(_LOST_PLUS.sub(r"+\1", text.strip()))
     if moment.tzinfo is None:
         raise ValueError("has no time zone")
-    return round(moment.timestamp() * 1000)
+    return to_ms(moment)
