@@ -52,7 +52,7 @@ class Ingest(Section):
 class Pipeline(Section):
     """Spark and the requests it runs."""
 
-    master: str = "local[4]"
+    master: str = "local[2]"
     requests: tuple[str, ...] = ("traffic_jam", "garage_nearly_full")
     """Names of files in `backend/city/requests`, or paths of `.casp` files."""
     max_batch_bytes: int = 2_000_000

@@ -7,11 +7,9 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import orjson
-import pyarrow as pa
 from prometheus_client import Gauge, Histogram
 from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine, func, select
@@ -19,11 +17,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from backend import machine
 from backend.ingest import log
-from backend.pipeline import worker
 from backend.pipeline.evaluation import Row
 from backend.pipeline.requests import find
 from backend.pipeline.results import Results
-from backend.pipeline.source import CitywiseLogSource
+from backend.pipeline.source import COLUMNS, CitywiseLogSource
 from backend.settings import Settings
 from backend.store.heartbeat import beat
 from backend.store.models import CursorRow
@@ -33,31 +30,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 LOG = logging.getLogger("citywise.pipeline")
-_SCHEMA = pa.schema(
-    [("request", pa.string()), ("t_ms", pa.int64()), ("kind", pa.string()), ("body", pa.binary())]
-)
-_SPARK_SCHEMA = "request string, t_ms long, kind string, body binary"
 _TRIM_SECONDS = 60
 BATCH_SECONDS = Histogram("citywise_batch_seconds", "Time to commit a batch")
 POSITION = Gauge(
     "citywise_pipeline_position_bytes", "Log position committed", multiprocess_mode="mostrecent"
 )
-
-
-def evaluate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """`mapInArrow`'s function: tasks in, result rows out."""
-    for batch in batches:
-        for text in batch.column(0).to_pylist():
-            rows = list(worker.run(worker.Task.from_json(text)))
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "request": [row.request for row in rows],
-                    "t_ms": [row.t_ms for row in rows],
-                    "kind": [row.kind for row in rows],
-                    "body": [orjson.dumps(row.body) for row in rows],
-                },
-                schema=_SCHEMA,
-            )
 
 
 class PipelineService:
@@ -91,7 +68,7 @@ class PipelineService:
         # The cursors in the database are the truth; Spark's checkpoint only has to last
         # for one run, so each run begins a new one where the answers end.
         shutil.rmtree(checkpoint, ignore_errors=True)
-        tasks = (
+        rows = (
             spark.readStream.format("citywise_log")
             .option("log_dir", str(self._settings.log_dir.resolve()))
             .option("database", self._settings.database_url)
@@ -101,8 +78,7 @@ class PipelineService:
             .load()
         )
         return (
-            tasks.mapInArrow(evaluate, _SPARK_SCHEMA)
-            .writeStream.foreachBatch(self._commit)
+            rows.writeStream.foreachBatch(self._commit)
             .option("checkpointLocation", str(checkpoint))
             .trigger(processingTime="0 seconds")
             .start()
@@ -117,7 +93,7 @@ class PipelineService:
 
     def _commit(self, batch: DataFrame, _batch_id: int) -> None:
         table = batch.toArrow()
-        columns = [table.column(name).to_pylist() for name in _SCHEMA.names]
+        columns = [table.column(name).to_pylist() for name in COLUMNS]
         rows = [
             Row(request, t_ms, kind, orjson.loads(body))
             for request, t_ms, kind, body in zip(*columns, strict=True)

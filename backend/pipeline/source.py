@@ -1,7 +1,8 @@
-"""The log as a Spark streaming source: offsets are log positions, rows are tasks.
+"""The log as a Spark streaming source: offsets are log positions, rows are results.
 
-The source hands out descriptors only; the worker that gets one reads its stretch of the
-log itself. Without a shuffle or a state store, a repeated batch is the same batch.
+A partition is a task: a request and a stretch of the log. The worker that gets it reads
+the stretch itself and evaluates. Without a shuffle or a state store, a repeated batch is
+the same batch.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import orjson
+import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from sqlalchemy import Engine, select
 
 from backend.ingest import log
+from backend.pipeline import worker
 from backend.pipeline.requests import find
 from backend.pipeline.worker import READINGS, Task
 from backend.store.database import create_engine_for
 from backend.store.models import CursorRow
 
+COLUMNS = {"request": "string", "t_ms": "long", "kind": "string", "body": "binary"}
+"""Name and SQL type of the columns of a result row."""
 _POLL_SECONDS = 0.005
 _PATIENCE_SECONDS = 0.25
 
@@ -40,7 +46,7 @@ class CitywiseLogSource(DataSource):
         return "citywise_log"
 
     def schema(self) -> str:
-        return "task string"
+        return ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 
     def streamReader(self, schema: object) -> LogStreamReader:  # noqa: ARG002, N802 - Spark's
         return LogStreamReader(dict(self.options))
@@ -101,6 +107,16 @@ class LogStreamReader(DataSourceStreamReader):
             state=getattr(cursor, "state", None) or {},
         )
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Evaluate a task, in one of Spark's Python workers."""
         assert isinstance(partition, TaskPartition)
-        yield (partition.task,)
+        rows = list(worker.run(Task.from_json(partition.task)))
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([row.request for row in rows], pa.string()),
+                pa.array([row.t_ms for row in rows], pa.int64()),
+                pa.array([row.kind for row in rows], pa.string()),
+                pa.array([orjson.dumps(row.body) for row in rows], pa.binary()),
+            ],
+            names=list(COLUMNS),
+        )
