@@ -106,7 +106,6 @@ def demo(
     verbose: bool,
 ) -> None:
     """Run the whole system on embedded defaults and print its address."""
-    folder = state or _temporary_folder()
     play = {
         "data": str(data.resolve()) if data else None,
         "speed": speed,
@@ -115,13 +114,13 @@ def demo(
         "lead_in_s": None if lead_in is None else lead_in * 3600,
         "seed": seed,
     }
+    _check_source(play)
+    folder = state or _temporary_folder()
     settings = Settings(data_dir=folder, ingest=Ingest(clock="topic"), web=Web(port=port))
-    try:
-        _check_source(play)
-        _run(settings, play, seconds, verbose)
-    finally:
-        if state is None:
-            shutil.rmtree(folder, ignore_errors=True)
+    # After a failed start the folder stays: its logs say why.
+    _run(settings, play, seconds, verbose)
+    if state is None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @cli.command()
