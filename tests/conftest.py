@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from backend import machine
+from tests import postgresql
 
 PACK = Path(os.environ.get("CITYWISE_DATA") or machine.REPOSITORY.parent / "shared" / "data")
 
@@ -20,6 +21,16 @@ def data_pack() -> Path:
     if not (PACK / "citybench").is_dir():
         pytest.skip(f"no data pack in {PACK}; CITYWISE_DATA names its folder")
     return PACK
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
+    """URL of a real PostgreSQL; skipped on machines without its programs."""
+    found = postgresql.programs()
+    if found is None:
+        pytest.skip("no PostgreSQL here: neither initdb on PATH nor in /usr/lib/postgresql")
+    with postgresql.server(found) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, text
 
 from backend.pipeline.evaluation import Row
 from backend.pipeline.results import PositionError, Results
@@ -18,9 +18,16 @@ T = 1_407_196_800_000
 ROAD = {"id": "1", "kind": "road", "name": "Ringgaden", "lat": 56.2, "lon": 10.1}
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    found = create_engine_for(f"sqlite:///{tmp_path / 'test.db'}")
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An empty database of each kind we support."""
+    url = f"sqlite:///{tmp_path / 'test.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgresql_url")
+    found = create_engine_for(url)
+    with found.begin() as connection:
+        Base.metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
     migrate(found)
     with found.begin() as connection:
         place = {**ROAD, "body": {}, "updated_ms": 0}
