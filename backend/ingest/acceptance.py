@@ -27,6 +27,7 @@ from backend.settings import Ingest
 
 _REMEMBERED = 4096
 _MOST_IN_MESSAGE = 60_000
+_SETTLE = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,28 @@ class Acceptor:
         self._sensors: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
         self._seen: dict[tuple[str, str], tuple[set[int], deque[int]]] = {}
         self.clock: Clock | None = None
+        self._held: Clock | None = None
+        self._unsettled: datetime | None = None
+
+    # -- after a reconnect ----------------------------------------------------------
+
+    def reconnected(self, received: datetime) -> None:
+        """The broker now sends what it kept for us, and newer messages may overtake it:
+        hold time back until no older readings come any more."""
+        self._unsettled = received
+
+    @property
+    def holds_time(self) -> bool:
+        """Whether it is still to be seen that nothing older comes."""
+        return self._unsettled is not None
+
+    def settled(self, received: datetime) -> bool:
+        """Whether time may pass again; the clock held back then becomes `clock`."""
+        if self._unsettled is not None and received - self._unsettled < _SETTLE:
+            return False
+        self._unsettled = None
+        self.clock, self._held = self._held or self.clock, None
+        return True
 
     # -- what it knows --------------------------------------------------------------
 
@@ -122,8 +145,12 @@ class Acceptor:
             return _dead(*_explain(error.errors()[0]), payload)
         if clock.complete > clock.now:
             return _dead("schema", "`complete` is later than `now`", payload)
-        if self.clock is not None and clock.complete < self.clock.complete:
+        known = self._held or self.clock
+        if known is not None and clock.complete < known.complete:
             return Verdict()  # sent again after the broker was away
+        if self._unsettled is not None:
+            self._held = clock
+            return Verdict()
         self.clock = clock
         return Verdict(clock=clock)
 
@@ -131,7 +158,9 @@ class Acceptor:
         self, kind: Kind, sensor: list[str], payload: bytes, received: datetime
     ) -> Verdict:
         verdict = Verdict(kind=kind)
-        for observation in self._parse(kind, payload, verdict):
+        observations = self._parse(kind, payload, verdict)
+        self._note_backlog(observations, received)
+        for observation in observations:
             problem = self._problem(kind, sensor, observation, received)
             if problem is not None:
                 verdict.dead.append(DeadLetter(*problem, observation.model_dump_json().encode()))
@@ -140,6 +169,16 @@ class Acceptor:
             else:
                 verdict.duplicates += 1
         return verdict
+
+    def _note_backlog(self, observations: list[Observation], received: datetime) -> None:
+        """A reading from before the present, after a reconnect: more of them may come."""
+        if self._unsettled is None:
+            return
+        present = self._held.complete if self._held else received - _SETTLE
+        if self._limits.clock == "topic" and self._held is None:
+            return
+        if any(o.observed_at <= present for o in observations):
+            self._unsettled = received
 
     def _parse(self, kind: Kind, payload: bytes, verdict: Verdict) -> list[Observation]:
         """The observations of a message; what is wrong goes to `verdict.dead`."""
@@ -189,7 +228,7 @@ class Acceptor:
             return "unknown-sensor", detail
         now, complete = self.now(received)
         ahead = observation.observed_at - now
-        if ahead > timedelta(seconds=self._limits.future_tolerance_s):
+        if self._unsettled is None and ahead > timedelta(seconds=self._limits.future_tolerance_s):
             return "future", f"observed {ahead} after the present, {now.isoformat()}"
         age = complete - observation.observed_at
         if age > timedelta(seconds=self._limits.max_age_s):

@@ -31,6 +31,7 @@ _QUEUE = 2000
 _GROUP = 500
 _GROUP_BYTES = 8_000_000
 _BEAT_SECONDS = 0.25
+_WALL_CLOCK_MS = 250
 _REMEMBER_BYTES = 32_000_000
 
 MESSAGES = Counter("citywise_ingest_messages", "MQTT messages received")
@@ -54,6 +55,7 @@ class IngestService:
         self._messages: queue.Queue[tuple[paho.MQTTMessage, datetime]] = queue.Queue(_QUEUE)
         self._log = log.LogWriter(settings.log_dir, settings.ingest.segment_bytes)
         self._client: paho.Client | None = None
+        self._reconnected = threading.Event()
         self._accepted = 0
         self._dead = 0
         self._blocked: str | None = None
@@ -107,6 +109,7 @@ class IngestService:
         if reason.is_failure:
             LOG.warning("broker refuses: %s", reason)
             return
+        self._reconnected.set()
         prefix = self._settings.broker.prefix
         topics = ("places/#", "observations/#", "clock")
         client.subscribe([(f"{prefix}/{topic}", 1) for topic in topics])
@@ -129,14 +132,18 @@ class IngestService:
             time.sleep(0.1)
             return
         group = self._group()
-        self._wall_clock()
+        if self._reconnected.is_set():
+            self._reconnected.clear()
+            self._acceptor.reconnected(datetime.now(UTC))
         if not group:
+            self._let_time_pass()
             return
         verdicts = [self._acceptor.judge(m.topic, bytes(m.payload), at) for m, at in group]
         self._make_durable(group, verdicts)
         assert self._client is not None
         for message, _at in group:
             self._client.ack(message.mid, message.qos)
+        self._let_time_pass()
 
     def _group(self) -> list[tuple[paho.MQTTMessage, datetime]]:
         """What has arrived, up to a group's size; waits a moment for the first."""
@@ -201,15 +208,23 @@ class IngestService:
         self._accepted += len(verdict.observations)
         self._dead += len(verdict.dead)
 
-    def _wall_clock(self) -> None:
-        """Without a source's clock, let time pass in the log."""
+    def _let_time_pass(self) -> None:
+        """The wall's clock, or a source's that was held back, goes into the log."""
         now = datetime.now(UTC)
         now_ms = to_ms(now)
-        if self._limits.clock != "wall" or now_ms - self._last_clock_ms < 250:
+        clock: Clock | None = None
+        if self._acceptor.holds_time:
+            if not (self._messages.empty() and self._acceptor.settled(now)):
+                return
+            clock = self._acceptor.clock
+        if self._limits.clock == "wall":
+            if now_ms - self._last_clock_ms < _WALL_CLOCK_MS:
+                return
+            present, complete = self._acceptor.now(now)
+            clock = Clock(now=present, complete=complete)
+        if clock is None:
             return
         self._last_clock_ms = now_ms
-        present, complete = self._acceptor.now(now)
-        clock = Clock(now=present, complete=complete)
         frame = records.encode_clock(clock, now_ms)
         self._retry(lambda: self._append([frame]))
 

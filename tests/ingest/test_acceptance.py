@@ -143,3 +143,27 @@ def test_with_a_source_s_clock_its_time_decides_what_is_future_and_ancient() -> 
 
 def test_a_clock_is_refused_where_the_wall_s_counts() -> None:
     assert judge({"now": NOW, "complete": NOW}, "citywise/clock").dead[0].reason == "clock"
+
+
+def test_after_a_reconnect_a_clock_that_overtook_older_readings_is_held_back() -> None:
+    one = acceptor("topic")
+
+    def clock(minute: int) -> bytes:
+        time = NOW + timedelta(minutes=minute)
+        return orjson.dumps({"now": time, "complete": time})
+
+    def accepted(minute: int, at: datetime) -> int:
+        payload = orjson.dumps(reading(observed_at=NOW + timedelta(minutes=minute)))
+        return len(one.judge(TOPIC, payload, at).observations)
+
+    assert one.judge("citywise/clock", clock(0), NOW).clock is not None
+    one.reconnected(NOW)
+    assert one.judge("citywise/clock", clock(30), NOW).clock is None
+    assert accepted(5, NOW + timedelta(seconds=0.9)) == 1
+    assert not one.settled(NOW + timedelta(seconds=1.8))
+    assert accepted(10, NOW + timedelta(seconds=1.8)) == 1
+    assert not one.settled(NOW + timedelta(seconds=2.7))
+    assert one.settled(NOW + timedelta(seconds=2.9))
+    assert one.clock is not None
+    assert one.clock.complete == NOW + timedelta(minutes=30)
+    assert not one.holds_time
