@@ -62,6 +62,13 @@ class Speed(click.ParamType[float | None]):
         return speed
 
 
+class Hours(click.FloatRange):
+    """A number of hours, at most a year."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=8784)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="citywise")
 def cli() -> None:
@@ -83,9 +90,9 @@ def cli() -> None:
 )
 @click.option("--start", type=Time(), help="Where in the data to begin.")
 @click.option("--until", type=Time(), help="Where in the data to end.")
-@click.option("--lead-in", type=float, help="Hours before --start to feed for state [24].")
+@click.option("--lead-in", type=Hours(), help="Hours before --start to feed for state [24].")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Web port [a free one].")
-@click.option("--for", "seconds", type=float, help="End after so many seconds.")
+@click.option("--for", "seconds", type=float, help="End so many seconds after it is ready.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated city.")
 @click.option(
     "--state",
@@ -130,16 +137,15 @@ def demo(
     required=True,
     help="TOML file; docs/configuration.md lists its keys.",
 )
-@click.option("--for", "seconds", type=float, help="End after so many seconds.")
+@click.option("--for", "seconds", type=float, help="End so many seconds after it is ready.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
 def run(config: Path, seconds: float | None, verbose: bool) -> None:
     """Run the system from a configuration (external broker, database, Spark master)."""
-    from backend.pipeline.requests import find
-    from reasoning.languages.casp import parse_file
+    from backend.pipeline.requests import check, find
 
     settings = configuration.load(config)
     for request in settings.pipeline.requests:
-        parse_file(find(request))
+        check(find(request))
     _run(settings, None, seconds, verbose)
 
 
@@ -152,7 +158,7 @@ def run(config: Path, seconds: float | None, verbose: bool) -> None:
 )
 @click.option("--from", "start", type=Time(), required=True, help="First time to report.")
 @click.option("--until", type=Time(), required=True, help="Last time to report.")
-@click.option("--lead-in", type=float, default=24, show_default=True, help="Hours fed for state.")
+@click.option("--lead-in", type=Hours(), default=24, show_default=True, help="Hours fed for state.")
 def replay(data: Path, start: datetime, until: datetime, lead_in: float) -> None:
     """Print the events that recorded data give, as JSON Lines, without a broker."""
     from backend.pipeline.recorded import announcements
@@ -180,8 +186,14 @@ def bench(name: str | None, as_json: bool) -> None:
 
 
 def _temporary_folder() -> Path:
+    """A new folder for a demo; what demos left that were killed is removed."""
+    from backend.supervisor import is_used
+
     base = configuration.REPOSITORY / ".citywise"
     base.mkdir(exist_ok=True)
+    for left in base.glob("demo-*"):
+        if not is_used(left):
+            shutil.rmtree(left, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix="demo-", dir=base))
 
 
@@ -222,7 +234,7 @@ def main() -> None:
     """Entry point; turns errors of ours into a message and an exit code."""
     try:
         cli(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
         error.show()

@@ -88,6 +88,17 @@ def free_port() -> int:
         return port
 
 
+def is_free(host: str, port: int) -> bool:
+    """Whether a TCP port of this machine can be listened on now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+        return True
+
+
 def spark_environment(data_dir: Path) -> dict[str, str]:
     """Environment variables for a process that runs Spark.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -65,7 +66,8 @@ class System:
     say: Callable[[str], None] = print
     children: dict[str, Child] = field(default_factory=dict)
     broker: EmbeddedBroker | None = None
-    _engine: Engine = field(init=False)
+    _engine: Engine | None = None
+    _held: IO[str] | None = None
     _fed_from: int | None = None
 
     @property
@@ -73,6 +75,11 @@ class System:
         """Where the web pages are."""
         web = self.settings.web
         return f"http://{web.host}:{web.port}"
+
+    @property
+    def _database(self) -> Engine:
+        assert self._engine is not None, "the system has not been started"
+        return self._engine
 
     @property
     def roles(self) -> Sequence[str]:
@@ -85,12 +92,13 @@ class System:
         """Start everything; the address is known when this returns, see `wait_ready`."""
         folder = self.settings.data_dir.resolve()
         (folder / "logs").mkdir(parents=True, exist_ok=True)
+        self._lock(folder)
         shutil.rmtree(folder / "metrics", ignore_errors=True)
         (folder / "metrics").mkdir()
         self.settings = _with_ports(self.settings)
         self._engine = create_engine_for(self.settings.database_url)
         migrate(self._engine)
-        with self._engine.begin() as connection:
+        with self._database.begin() as connection:
             connection.execute(delete(HeartbeatRow))
         if self.settings.broker.embedded:
             self.start_broker()
@@ -99,6 +107,12 @@ class System:
         self._write_orders()
         for role in self.roles:
             self.spawn(role)
+
+    def _lock(self, folder: Path) -> None:
+        """Two systems in one folder would spoil each other's work."""
+        self._held = _take_lock(folder)
+        if self._held is None:
+            raise StartError(f"{folder}: another running system uses this folder")
 
     def start_broker(self) -> None:
         """Start the embedded broker on the settings' port."""
@@ -176,7 +190,7 @@ class System:
 
     def _lead_in(self) -> set[str]:
         """How much of what comes before the source's start has been answered."""
-        with self._engine.connect() as connection:
+        with self._database.connect() as connection:
             answered = connection.scalar(select(func.min(CursorRow.answered_ms)))
             detail = connection.scalar(
                 select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
@@ -192,7 +206,7 @@ class System:
 
     def answering(self) -> bool:
         """Whether ingest and pipeline both show signs of life."""
-        with self._engine.connect() as connection:
+        with self._database.connect() as connection:
             alive = set(connection.scalars(select(HeartbeatRow.process)))
         return {"ingest", "pipeline"} <= alive
 
@@ -226,7 +240,7 @@ class System:
 
     def _continue_source(self) -> None:
         """A source that died goes on where its readings end."""
-        with self._engine.connect() as connection:
+        with self._database.connect() as connection:
             detail = connection.scalar(
                 select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
             )
@@ -260,7 +274,29 @@ class System:
             child.process.wait()
         if self.broker is not None:
             self.broker.stop()
-        self._engine.dispose()
+        if self._engine is not None:
+            self._engine.dispose()
+        if self._held is not None:
+            self._held.close()
+
+
+def is_used(folder: Path) -> bool:
+    """Whether a running system uses a data folder."""
+    held = _take_lock(folder)
+    if held is not None:
+        held.close()
+    return held is None
+
+
+def _take_lock(folder: Path) -> IO[str] | None:
+    """The folder's lock, or None if another process has it."""
+    held = (folder / "lock").open("a")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        return None
+    return held
 
 
 def _with_ports(settings: Settings) -> Settings:
@@ -274,6 +310,8 @@ def _with_ports(settings: Settings) -> Settings:
                 "password": broker.password or secrets.token_urlsafe(18),
             }
         )
+    if web.port and not machine.is_free(web.host, web.port):
+        raise StartError(f"port {web.port} of {web.host} is taken; choose another (web.port)")
     web = web.model_copy(update={"port": web.port or machine.free_port()})
     return settings.model_copy(update={"broker": broker, "web": web})
 

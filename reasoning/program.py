@@ -74,8 +74,8 @@ class Request:
     derived: frozenset[Signature] = frozenset()
     used: frozenset[Signature] = frozenset()
     compared: Mapping[Signature, int] = field(default_factory=dict)
-    """Predicates whose last argument meets arithmetic or an order comparison, and the
-    line of such a rule."""
+    """Predicates whose second argument meets arithmetic or an order comparison, perhaps
+    after some rules, and the line of the one that computes."""
     priorities: tuple[int, ...] = ()
     """Priorities of weak constraints and optimisation statements, highest first."""
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import clingo
+
 from reasoning.engines.solver import AnswerSet, SolverEngine
 from reasoning.errors import ItemError, SolvingError
 from reasoning.program import Request, TimeWindow
@@ -109,12 +111,13 @@ class Reasoner:
         """Items without a value in ASP, by position, and why; the caller may clear it."""
         self._engine = SolverEngine(request, background)
         self._state = State(first=start, stream_time=start)
+        self._given_start = start is not None
         self._buffers = {s.iri: WindowBuffer(s.window) for s in request.streams}
         self._pending: list[tuple[int, int, Item]] = []
         self._clocked = clocked
         self._skip = skip_unchanged
         self._models = models
-        self._last: tuple[str, tuple[AnswerSet, ...]] | None = None
+        self._last: tuple[str, tuple[AnswerSet, ...], str | None] | None = None
 
     # -- input ----------------------------------------------------------------------
 
@@ -127,8 +130,8 @@ class Reasoner:
             state.late.append(item.position)
             self.late.append(item)
             return
-        if state.first is None:
-            state.first = item.time
+        if not self._has_begun:
+            state.first = item.time if state.first is None else min(state.first, item.time)
         heapq.heappush(self._pending, (item.time, item.position, item))
         if self._clocked:
             return
@@ -157,6 +160,12 @@ class Reasoner:
         if state.closed is not None and time <= state.closed:
             return True
         return state.stream_time is not None and time < state.stream_time - self.request.lateness
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether the time from which windows are counted is settled; until the first tick
+        an item that is earlier, but not late, moves it."""
+        return self._given_start or any(b.last_tick is not None for b in self._buffers.values())
 
     # -- time -----------------------------------------------------------------------
 
@@ -211,20 +220,21 @@ class Reasoner:
         before = tuple(self._state.feedback)
         lines += [_previous(atom) for atom in before]
         facts = "".join(f"{line}.\n" for line in dict.fromkeys(lines))
-        seconds, error = 0.0, None
+        seconds = 0.0
         if self._last is None or self._last[0] != facts:
             started = wall.perf_counter()
             try:
-                self._last = (facts, self._engine.answer_sets(facts, self._models))
-                self._feed_back(self._last[1])
+                answers = self._engine.answer_sets(facts, self._models)
+                self._require_one(answers)
+                self._last = (facts, answers, None)
             except SolvingError as failure:
-                self._last, error = (facts, ()), str(failure)
+                self._last = (facts, (), str(failure))
             seconds = wall.perf_counter() - started
-        else:
-            self._feed_back(self._last[1])
+        _facts, answers, error = self._last
+        self._feed_back(answers)
         same = tuple(self._state.feedback) == before
         self._state.resting = same and (not items or self._state.resting)
-        yield Evaluation(time, self._last[1], tuple(items), len(lines), seconds, error)
+        yield Evaluation(time, answers, tuple(items), len(lines), seconds, error)
 
     def facts(self, item: Item, tick: int) -> list[str]:
         """The atoms of an item in a window that is evaluated at `tick`."""
@@ -244,16 +254,25 @@ class Reasoner:
         origin = self._first // _DAY_MS * _DAY_MS
         return origin + (time - origin) // _REBASE_MS * _REBASE_MS
 
-    def _feed_back(self, answers: tuple[AnswerSet, ...]) -> None:
-        names = {signature.name for signature in self.request.feedback}
-        if not names or not answers:
-            return
-        if len(answers) > 1:
+    def _require_one(self, answers: tuple[AnswerSet, ...]) -> None:
+        if self.request.feedback and len(answers) > 1:
             raise SolvingError(
                 f"request `{self.request.name}` feeds back but has {len(answers)} answer "
                 "sets; add constraints or preferences that leave one"
             )
-        self._state.feedback = [a for a in answers[0].atoms if a.split("(", 1)[0] in names]
+
+    def _feed_back(self, answers: tuple[AnswerSet, ...]) -> None:
+        """Keep the atoms for the next evaluation; without an answer the old ones stay."""
+        if self.request.feedback and answers:
+            self._state.feedback = [a for a in answers[0].atoms if self._is_fed_back(a)]
+
+    def _is_fed_back(self, atom: str) -> bool:
+        name = atom.split("(", 1)[0]
+        arities = {s.arity for s in self.request.feedback if s.name == name}
+        if not arities:
+            return False
+        symbol = clingo.parse_term(atom.removeprefix("-"))
+        return len(symbol.arguments) in arities
 
     # -- recovery -------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ must go to the dead letters with its reason.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from backend.ingest.payloads import (
 from backend.ingest.records import Reading
 from backend.settings import Ingest
 
+LOG = logging.getLogger("citywise.ingest")
 _REMEMBERED = 4096
 _MOST_IN_MESSAGE = 60_000
 _SETTLE = timedelta(seconds=1)
@@ -104,7 +106,15 @@ class Acceptor:
     # -- judgement ------------------------------------------------------------------
 
     def judge(self, topic: str, payload: bytes, received: datetime) -> Verdict:
-        """Decide about one message; never raises for what a sender can do wrong."""
+        """Decide about one message; never raises: a message that cannot even be judged would
+        come again for ever."""
+        try:
+            return self._judge(topic, payload, received)
+        except Exception as error:
+            LOG.exception("cannot judge a message on %s", topic)
+            return _dead("internal", f"{type(error).__name__}: {error}", payload)
+
+    def _judge(self, topic: str, payload: bytes, received: datetime) -> Verdict:
         if len(payload) > self._limits.max_payload_bytes:
             return _dead(
                 "oversized",
@@ -115,15 +125,15 @@ class Acceptor:
         match parts:
             case ["observations", kind] | ["observations", kind, _] if kind in OBSERVATIONS:
                 return self._observations(kind, parts[2:], payload, received)
-            case ["places", _kind, place_id]:
-                return self._place(place_id, payload)
+            case ["places", place_kind, place_id]:
+                return self._place(place_kind, place_id, payload)
             case ["clock"]:
                 return self._clock(payload)
         return _dead(
             "topic", f"no payload is defined for topic `{topic}`; see docs/mqtt.md", payload
         )
 
-    def _place(self, place_id: str, payload: bytes) -> Verdict:
+    def _place(self, kind: str, place_id: str, payload: bytes) -> Verdict:
         if not payload:
             self.forget(place_id)
             return Verdict(removed_place=place_id)
@@ -131,8 +141,9 @@ class Acceptor:
             place = Place.model_validate_json(payload)
         except ValidationError as error:
             return _dead(*_explain(error.errors()[0]), payload)
-        if place.id != place_id:
-            return _dead("schema", f"id `{place.id}` is not the topic's `{place_id}`", payload)
+        if (place.kind, place.id) != (kind, place_id):
+            found = f"`{place.kind}` `{place.id}`"
+            return _dead("schema", f"{found} is not the topic's `{kind}` `{place_id}`", payload)
         self.know(place)
         return Verdict(place=place)
 
@@ -145,6 +156,8 @@ class Acceptor:
             return _dead(*_explain(error.errors()[0]), payload)
         if clock.complete > clock.now:
             return _dead("schema", "`complete` is later than `now`", payload)
+        if clock.until is not None and clock.now > clock.until + _SETTLE:
+            return _dead("clock", "`now` is later than `until`", payload)
         known = self._held or self.clock
         if known is not None and clock.complete < known.complete:
             return Verdict()  # sent again after the broker was away
@@ -200,15 +213,15 @@ class Acceptor:
         """A message with a fault: keep the good observations of a batch."""
         try:
             values = orjson.loads(payload)
-        except orjson.JSONDecodeError as error:
+            items = [orjson.dumps(v) for v in (values if isinstance(values, list) else [values])]
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
             reason = _explain(first)
             if first["type"] != "finite_number":
                 reason = ("json", f"not JSON: {error}")
             verdict.dead.append(DeadLetter(*reason, payload))
             return []
         good: list[Observation] = []
-        for value in values if isinstance(values, list) else [values]:
-            item = orjson.dumps(value)
+        for item in items:
             try:
                 good.append(OBSERVATIONS[kind].model_validate_json(item))
             except ValidationError as error:

@@ -51,11 +51,15 @@ class IntakeStore:
     def write(self, entries: Sequence[Entry]) -> None:
         """Keep places and dead letters, all or none; doing it twice changes nothing."""
         with self._engine.begin() as connection:
-            places = {e.verdict.place.id: _place_row(e) for e in entries if e.verdict.place}
-            upsert(connection, PlaceRow, list(places.values()))
-            gone = [e.verdict.removed_place for e in entries if e.verdict.removed_place]
-            if gone:
-                connection.execute(delete(PlaceRow).where(PlaceRow.id.in_(gone)))
+            places: dict[str, dict[str, Any] | None] = {}
+            for entry in entries:
+                if entry.verdict.place:
+                    places[entry.verdict.place.id] = _place_row(entry)
+                elif entry.verdict.removed_place:
+                    places[entry.verdict.removed_place] = None
+            upsert(connection, PlaceRow, [row for row in places.values() if row])
+            gone = [place for place, row in places.items() if row is None]
+            connection.execute(delete(PlaceRow).where(PlaceRow.id.in_(gone)))
             letters = {row["key"]: row for e in entries for row in _dead_rows(e)}
             upsert(connection, DeadLetterRow, list(letters.values()), keys=["key"])
 

@@ -8,6 +8,7 @@ readers look no further. A record torn by a crash is cut off when the log is ope
 
 from __future__ import annotations
 
+import fcntl
 import os
 import struct
 import time
@@ -44,10 +45,20 @@ class LogWriter:
         self._segment_bytes = segment_bytes
         bases = segments(folder)
         self._base = bases[-1] if bases else durable_end(folder)
+        self._mark = os.open(folder / "durable", os.O_RDWR | os.O_CREAT, 0o600)
+        self._lock()
         self._file = os.open(_path(folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self.end = self._repair()
-        self._mark = os.open(folder / "durable", os.O_RDWR | os.O_CREAT, 0o600)
         self.sync()
+        _sync_folder(folder)
+
+    def _lock(self) -> None:
+        """Two writers would spoil each other's records."""
+        try:
+            fcntl.flock(self._mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._mark)
+            raise LogError(f"{self._folder}: another process writes this log") from error
 
     def _repair(self) -> int:
         """Cut a torn record off the last segment; returns the end of the log."""
@@ -73,9 +84,18 @@ class LogWriter:
         return self.end
 
     def sync(self) -> None:
-        """Make everything appended so far durable and visible to readers."""
-        os.fdatasync(self._file)
-        os.pwrite(self._mark, _MARK.pack(self.end), 0)
+        """Make everything appended so far durable and visible to readers.
+
+        If that fails, what was appended since the last time is taken back, so that the
+        caller can append it again.
+        """
+        try:
+            os.fdatasync(self._file)
+            os.pwrite(self._mark, _MARK.pack(self.end), 0)
+        except OSError:
+            self.end = max(self._base, durable_end(self._folder))
+            os.ftruncate(self._file, self.end - self._base)
+            raise
 
     def _roll(self) -> None:
         os.fdatasync(self._file)
@@ -84,15 +104,20 @@ class LogWriter:
         self._file = os.open(
             _path(self._folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
         )
-        directory = os.open(self._folder, os.O_RDONLY)
-        os.fsync(directory)
-        os.close(directory)
+        _sync_folder(self._folder)
 
     def close(self) -> None:
         """Sync and close."""
         self.sync()
         os.close(self._file)
         os.close(self._mark)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names of new files durable."""
+    directory = os.open(folder, os.O_RDONLY)
+    os.fsync(directory)
+    os.close(directory)
 
 
 def _path(folder: Path, base: int) -> Path:

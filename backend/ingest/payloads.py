@@ -5,7 +5,7 @@ Every model refuses unknown fields, NaN and infinities, and times without a zone
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
@@ -16,7 +16,19 @@ Kind = Literal["traffic", "parking", "weather", "air"]
 KINDS: tuple[Kind, ...] = ("traffic", "parking", "weather", "air")
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$")]
-UtcTime = Annotated[AwareDatetime, AfterValidator(lambda t: t.astimezone(UTC))]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Position = tuple[Annotated[float, Field(ge=-180, le=180)], Annotated[float, Field(ge=-90, le=90)]]
+"""Longitude and latitude, WGS84."""
+
+
+def _in_utc(time: datetime) -> datetime:
+    """The time in UTC; only years in which a city can have been measured."""
+    if not 1970 <= time.year < 2100:
+        raise ValueError("the year must be between 1970 and 2099")
+    return time.astimezone(UTC)
+
+
+UtcTime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 class Payload(BaseModel):
@@ -81,14 +93,14 @@ class Point(Payload):
     """GeoJSON point, WGS84 (longitude, latitude)."""
 
     type: Literal["Point"] = "Point"
-    coordinates: tuple[float, float]
+    coordinates: Position
 
 
 class LineString(Payload):
     """GeoJSON line, WGS84 (longitude, latitude)."""
 
     type: Literal["LineString"] = "LineString"
-    coordinates: list[tuple[float, float]] = Field(min_length=2, max_length=10_000)
+    coordinates: list[Position] = Field(min_length=2, max_length=10_000)
 
 
 class Place(Payload):
@@ -99,7 +111,7 @@ class Place(Payload):
 
     id: Identifier
     kind: Literal["road", "garage", "weather_station", "air_station"]
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     geometry: Annotated[Point | LineString, Field(discriminator="type")]
     sensors: tuple[Kind, ...]
     length_m: float | None = Field(default=None, ge=0)

@@ -16,7 +16,7 @@ import orjson
 
 from backend.ingest import log
 from backend.ingest.payloads import Clock, Observation
-from backend.times import to_ms
+from backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
 _IDENTITY = ("sensor", "observed_at")
@@ -41,6 +41,11 @@ class ClockReading:
     now_ms: int
     complete_ms: int
     position: int
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that was written."""
+        return Clock(now=from_ms(self.now_ms), complete=from_ms(self.complete_ms))
 
 
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:

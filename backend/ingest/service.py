@@ -90,6 +90,8 @@ class IngestService:
         for entry in records.read(self._settings.log_dir, start, self._log.end):
             if isinstance(entry, records.Reading):
                 self._acceptor.remember(entry)
+            elif self._limits.clock == "topic":
+                self._acceptor.clock = entry.clock
         LOG.info("log ends at %d; %d places known", self._log.end, len(self._store.places()))
 
     # -- the network thread ---------------------------------------------------------
@@ -220,13 +222,19 @@ class IngestService:
         if self._limits.clock == "wall":
             if now_ms - self._last_clock_ms < _WALL_CLOCK_MS:
                 return
-            present, complete = self._acceptor.now(now)
+            present, complete = self._acceptor.now(self._oldest_waiting(now))
             clock = Clock(now=present, complete=complete)
         if clock is None:
             return
         self._last_clock_ms = now_ms
         frame = records.encode_clock(clock, now_ms)
         self._retry(lambda: self._append([frame]))
+
+    def _oldest_waiting(self, now: datetime) -> datetime:
+        """When the oldest message that waits to be written arrived."""
+        with self._messages.mutex:
+            arrived: datetime = self._messages.queue[0][1] if self._messages.queue else now
+        return arrived
 
     # -- how it fares ---------------------------------------------------------------
 
@@ -235,10 +243,16 @@ class IngestService:
         if not force and time.monotonic() - self._last_beat < _BEAT_SECONDS:
             return
         self._last_beat = time.monotonic()
-        progress = self._store.progress()
+        try:
+            progress = self._store.progress()
+        except SQLAlchemyError:
+            LOG.exception("cannot read the pipeline's progress")
+            return
         lag = self._log.end - progress.position
         if not force:
-            self._blocked = self._why_blocked(lag)
+            was_blocked, self._blocked = self._blocked, self._why_blocked(lag)
+            if was_blocked and not self._blocked:
+                self._reconnected.set()
         log.trim(self._settings.log_dir, progress.needed_from, self._limits.retention_hours * 3600)
         self._report(lag, progress.answered_ms)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from backend.errors import CitywiseError
+from reasoning.languages.casp import parse_file
+from reasoning.program import Request
 
 OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
 
@@ -25,3 +27,17 @@ def find(name: str) -> Path:
     raise UnknownRequestError(
         f"pipeline.requests: no request `{name}`; give the path of a .casp file or one of {known}"
     )
+
+
+def check(path: Path) -> Request:
+    """Read a request and see that the pipeline can run it.
+
+    Raises `RequestError` for its text, `UnknownRequestError` for what it asks for.
+    """
+    request = parse_file(path)
+    if request.knowledge:
+        raise UnknownRequestError(
+            f"{path}: `#from <{Path(request.knowledge[0]).name}>`: the pipeline does not load "
+            "knowledge bases yet; write the facts into the request"
+        )
+    return request

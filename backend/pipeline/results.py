@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Counter, Histogram
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from backend.city.events import event_object
 from backend.ingest.records import record_position
@@ -33,6 +33,7 @@ EVALUATIONS = Counter("citywise_evaluations", "Windows evaluated", ["request"])
 EVALUATION_SECONDS = Histogram("citywise_evaluation_seconds", "Time of an evaluation", ["request"])
 FAILURES = Counter("citywise_evaluation_failures", "Evaluations without an answer", ["request"])
 CHANGES = Counter("citywise_event_changes", "Events opened, updated, cleared", ["kind"])
+_MOST_DEAD_LETTERS = 100_000
 
 
 class PositionError(Exception):
@@ -59,6 +60,12 @@ class Results:
                 errors |= _details(connection, request, by_request[request])
         return errors
 
+    def forget_others(self, requests: Sequence[str]) -> None:
+        """Remove the cursors of requests that are no longer configured: nobody moves them,
+        and the log would be kept for them for ever."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(CursorRow).where(CursorRow.request.not_in(requests)))
+
     def trim(self, keep_seconds: float) -> None:
         """Remove traces, announcements and dead letters older than `keep_seconds`."""
         before = wall_ms() - round(keep_seconds * 1000)
@@ -66,6 +73,10 @@ class Results:
             connection.execute(delete(TraceRow).where(TraceRow.created_ms < before))
             connection.execute(delete(OutboxRow).where(OutboxRow.created_ms < before))
             connection.execute(delete(DeadLetterRow).where(DeadLetterRow.received_ms < before))
+            newest = connection.scalar(select(func.max(DeadLetterRow.id))) or 0
+            connection.execute(
+                delete(DeadLetterRow).where(DeadLetterRow.id <= newest - _MOST_DEAD_LETTERS)
+            )
 
 
 def _claim(connection: Connection, request: str, rows: Sequence[Row]) -> bool:

@@ -16,15 +16,16 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend import machine
+from backend.errors import CitywiseError
 from backend.ingest import log
 from backend.pipeline.evaluation import Row
-from backend.pipeline.requests import find
+from backend.pipeline.requests import check, find
 from backend.pipeline.results import Results
 from backend.pipeline.source import COLUMNS, CitywiseLogSource
+from backend.pipeline.worker import READINGS
 from backend.settings import Settings
 from backend.store.heartbeat import beat
 from backend.store.models import CursorRow
-from reasoning.languages.casp import parse_file
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -52,8 +53,9 @@ class PipelineService:
 
     def run(self) -> None:
         """Start Spark and work until `stop` is set or the query fails."""
-        for request in self._settings.pipeline.requests:
-            parse_file(find(request))
+        requests = [check(find(request)) for request in self._settings.pipeline.requests]
+        self._results.forget_others([*(request.name for request in requests), READINGS])
+        shutil.rmtree(self._settings.data_dir / "spark", ignore_errors=True)
         spark = session(self._settings)
         query = self._start(spark)
         try:
@@ -88,6 +90,14 @@ class PipelineService:
         """Where to begin: the position of the request that is furthest behind."""
         with self._engine.connect() as connection:
             position = connection.scalar(select(func.min(CursorRow.position)))
+            furthest = connection.scalar(select(func.max(CursorRow.position))) or 0
+        end = log.durable_end(self._settings.log_dir)
+        if furthest > end:
+            raise LogBehindError(
+                f"{self._settings.log_dir} ends at {end}, but answers are committed up to "
+                f"{furthest}: this is not the log the database belongs to; bring back the log, "
+                "or empty the table `cursors` to begin with this one"
+            )
         bases = log.segments(self._settings.log_dir)
         return int(position) if position is not None else (bases[0] if bases else 0)
 
@@ -136,6 +146,10 @@ class PipelineService:
             POSITION.set(position)
         except SQLAlchemyError:
             LOG.exception("cannot write the heartbeat")
+
+
+class LogBehindError(CitywiseError):
+    """The log and the database do not belong together."""
 
 
 def session(settings: Settings) -> SparkSession:

@@ -53,14 +53,16 @@ class SolverEngine:
     def _solve(self, control: clingo.Control) -> Iterable[AnswerSet]:
         with control.solve(yield_=True) as handle:
             for model in handle:
-                if self._request.priorities and not model.optimality_proven:
+                # Where nothing to minimise is ground there is no cost, and nothing to prove.
+                if model.cost and not model.optimality_proven:
                     continue
                 atoms = sorted(str(symbol) for symbol in model.symbols(shown=True))
                 yield AnswerSet(tuple(atoms), self._cost(model))
 
     def _cost(self, model: clingo.Model) -> tuple[int, ...]:
         cost = dict(zip(model.priority, model.cost, strict=True))
-        return tuple(cost.get(priority, 0) for priority in self._request.priorities)
+        priorities = sorted({*self._request.priorities, *cost}, reverse=True)
+        return tuple(cost.get(priority, 0) for priority in priorities)
 
 
 def _shown(request: Request) -> str:

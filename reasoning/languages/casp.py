@@ -8,7 +8,7 @@ messages carry the positions of the source.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -84,11 +84,14 @@ def parse(
     draft = _Draft()
     masked = list(text)
     for statement in split(source):
+        if label := _LABEL.match(text, statement.start):
+            _blank(masked, statement.start, label.end())
+            statement = replace(
+                statement, start=label.end(), text=text[label.end() : statement.terminator]
+            )
         if _directive(source, statement, draft, folder):
             _blank(masked, statement.start, statement.end)
             continue
-        if label := _LABEL.match(text, statement.start):
-            _blank(masked, statement.start, label.end())
         masked[statement.terminator] = "."
     rules = "".join(masked)
     facts = _check_rules(source, rules)

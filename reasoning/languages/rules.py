@@ -34,21 +34,20 @@ def inspect(file: str, statements: Sequence[AST]) -> RuleFacts:
     """Collect predicates; raises `RequestError` for scripts and external functions."""
     derived: set[Signature] = set()
     used: set[Signature] = set()
-    compared: dict[Signature, int] = {}
     priorities: set[int] = set()
+    constants = _constants(statements)
     for statement in statements:
         _refuse_foreign(file, statement)
         if statement.ast_type == ASTType.Rule:
             derived |= set(_head_signatures(statement.head))
             used |= {s for part in statement.body for s in _signatures(part)}
             used |= set(_condition_signatures(statement.head))
-            for signature in _compared(statement):
-                compared.setdefault(signature, statement.location.begin.line)
         elif statement.ast_type == ASTType.Minimize:
             used |= {s for part in statement.body for s in _signatures(part)}
-            priorities |= _priority(statement)
+            priorities |= _priority(statement, constants)
         elif statement.ast_type in (ASTType.ShowTerm, ASTType.External):
             used |= {s for part in statement.body for s in _signatures(part)}
+    compared = _compared(statements)
     ordered = tuple(sorted(priorities, reverse=True))
     return RuleFacts(frozenset(derived), frozenset(used), compared, ordered)
 
@@ -116,25 +115,68 @@ def _variables(node: AST) -> set[str]:
     return {part.name for part in walk(node) if part.ast_type == ASTType.Variable}
 
 
-def _compared(rule: AST) -> Iterator[Signature]:
-    """Predicates whose last argument is a variable that this rule computes with."""
-    numeric: set[str] = set()
+def _compared(statements: Sequence[AST]) -> dict[Signature, int]:
+    """Predicates whose second argument some rule computes with, and the rule's line.
+
+    A value may travel: an argument of a head is computed with if another rule computes
+    with that argument of the predicate it derives, and so on to a fixpoint.
+    """
+    lines: dict[tuple[Signature, int], int] = {}
+    rules = [s for s in statements if s.ast_type in (ASTType.Rule, ASTType.Minimize)]
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            for variable, line in _numeric(rule, lines).items():
+                for place in _places(rule, variable):
+                    if place not in lines:
+                        lines[place] = line
+                        changed = True
+    return {signature: line for (signature, index), line in lines.items() if index == 1}
+
+
+def _numeric(rule: AST, lines: dict[tuple[Signature, int], int]) -> dict[str, int]:
+    """Variables of a rule that it computes with, or that go where others do."""
+    line = rule.location.begin.line
+    numeric = dict.fromkeys(_computed(rule), line)
+    if rule.ast_type == ASTType.Rule:
+        for signature, index, variable in _arguments(rule.head):
+            if (signature, index) in lines:
+                numeric.setdefault(variable, lines[signature, index])
+    return numeric
+
+
+def _computed(rule: AST) -> set[str]:
+    """Variables in arithmetic, order comparisons and weights."""
+    found: set[str] = set()
+    if rule.ast_type == ASTType.Minimize:
+        found |= _variables(rule.weight)
     for node in walk(rule):
-        if node.ast_type in _ARITHMETIC and node.ast_type != ASTType.SymbolicAtom:
-            numeric |= _variables(node)
+        if node.ast_type in _ARITHMETIC:
+            found |= _variables(node)
         elif node.ast_type == ASTType.Comparison:
             if any(guard.comparison in _ORDER for guard in node.guards):
-                numeric |= _variables(node)
+                found |= _variables(node)
         elif node.ast_type in _AGGREGATES:
-            numeric |= _weights(node)
-    for node in walk(rule):
-        if node.ast_type != ASTType.SymbolicAtom:
-            continue
-        symbol = node.symbol
-        if symbol.ast_type == ASTType.Function and len(symbol.arguments) > 1:
-            value = symbol.arguments[1]
-            if value.ast_type == ASTType.Variable and value.name in numeric:
-                yield Signature(symbol.name, len(symbol.arguments))
+            found |= _weights(node)
+    return found
+
+
+def _places(rule: AST, variable: str) -> Iterator[tuple[Signature, int]]:
+    for signature, index, name in _arguments(rule):
+        if name == variable:
+            yield signature, index
+
+
+def _arguments(node: AST) -> Iterator[tuple[Signature, int, str]]:
+    """Arguments of atoms that are variables: predicate, position from 0, name."""
+    for part in walk(node):
+        if part.ast_type == ASTType.SymbolicAtom and part.symbol.ast_type == ASTType.Function:
+            arguments = part.symbol.arguments
+            signature = Signature(part.symbol.name, len(arguments))
+            for index, argument in enumerate(arguments):
+                if argument.ast_type == ASTType.Variable:
+                    yield signature, index, argument.name
 
 
 def _weights(aggregate: AST) -> set[str]:
@@ -146,6 +188,13 @@ def _weights(aggregate: AST) -> set[str]:
     return found
 
 
-def _priority(statement: AST) -> set[int]:
+def _constants(statements: Sequence[AST]) -> dict[str, str]:
+    """Values of `#const` definitions, as text."""
+    return {s.name: str(s.value) for s in statements if s.ast_type == ASTType.Definition}
+
+
+def _priority(statement: AST, constants: dict[str, str]) -> set[int]:
+    """The priority, if it is a number or a constant; others are known once ground."""
     text = str(statement.priority)
+    text = constants.get(text, text)
     return {int(text)} if text.lstrip("-").isdigit() else set()

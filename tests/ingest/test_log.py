@@ -102,3 +102,31 @@ def test_limit_ends_on_a_record(tmp_path: Path) -> None:
     assert log.limit(tmp_path, 0, end, 25) == ends[1]
     assert log.limit(tmp_path, 0, end, 10_000) == end
     assert log.limit(tmp_path, 0, end, 1) == ends[0]
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    writer = log.LogWriter(tmp_path)
+    with pytest.raises(log.LogError, match="another process writes"):
+        log.LogWriter(tmp_path)
+    writer.close()
+    log.LogWriter(tmp_path).close()
+
+
+def test_what_could_not_be_synced_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = log.LogWriter(tmp_path)
+    writer.append([b"one"])
+    writer.sync()
+
+    def fail(_file: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", fail)
+        writer.append([b"two"])
+        with pytest.raises(OSError, match="Input/output"):
+            writer.sync()
+    writer.append([b"two"])
+    writer.close()
+    assert contents(tmp_path) == [b"one", b"two"]

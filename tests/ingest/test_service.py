@@ -74,6 +74,17 @@ class Street:
             if isinstance(e, records.Reading)
         ]
 
+    def overtaken(self) -> list[int]:
+        """Readings that the log's time had passed before they came: their windows are gone."""
+        folder = self.settings.log_dir
+        complete, found = 0, []
+        for entry in records.read(folder, 0, log.durable_end(folder)):
+            if isinstance(entry, records.ClockReading):
+                complete = max(complete, entry.complete_ms)
+            elif entry.observed_ms <= complete:
+                found.append(entry.observed_ms)
+        return found
+
     def dead(self) -> list[str]:
         with self.engine.connect() as connection:
             return sorted(connection.scalars(select(DeadLetterRow.reason)))
@@ -124,9 +135,11 @@ def test_what_comes_while_the_ingest_is_away_is_there_when_it_is_back(street: St
     street.stop()
     for speed in (2, 3):
         street.publish("observations/traffic", reading(speed, speed))
+    time.sleep(3)
     street.start()
     wait_until(lambda: len(street.readings()) == 3)
     assert [speed for _sensor, speed in street.readings()] == [1.0, 2.0, 3.0]
+    assert street.overtaken() == []
 
 
 def test_a_redelivered_reading_is_known_after_a_restart(street: Street) -> None:
@@ -155,5 +168,6 @@ def test_a_full_disk_stops_acknowledgement_and_loses_nothing(tmp_path: Path) -> 
         street.settings = street.settings.model_copy(update={"ingest": free})
         street.start()
         wait_until(lambda: len(street.readings()) == 1)
+        assert street.overtaken() == []
     finally:
         street.close()

@@ -122,6 +122,13 @@ def test_one_request_of_a_batch_may_be_committed_already(engine: Engine) -> None
     assert count(engine, CursorRow) == 2
 
 
+def test_the_cursor_of_a_request_no_longer_configured_is_forgotten(engine: Engine) -> None:
+    Results(engine).commit([cursor(0, 10), cursor(0, 10, "old")])
+    Results(engine).forget_others(["traffic_jam"])
+    with engine.connect() as connection:
+        assert list(connection.scalars(select(CursorRow.request))) == ["traffic_jam"]
+
+
 def test_late_items_become_dead_letters_once(engine: Engine) -> None:
     late = Row("traffic_jam", T, "late", {"position": 7 << 16, "detail": "d", "payload": "p"})
     for start in (0, 10):

@@ -81,6 +81,7 @@ def test_count_windows_and_units() -> None:
         ("a :- b(X) c(X).", 1, 11, "syntax", "unexpected"),
         ("#script (python) \n#end.", 1, 1, "forbidden", "scripts"),
         ('#include "x.lp".', 1, 1, "forbidden", "includes no files"),
+        ('(r1) #include "x.lp".', 1, 6, "forbidden", "includes no files"),
         ("a(@f(1)).", 1, 3, "forbidden", "external functions"),
         ("#prefix tl <http://x/>.", 1, 1, "prefix", "expected"),
         ("#prefix a : <x>. #prefix a : <y>.", 1, 18, "prefix", "already stands"),
@@ -107,3 +108,39 @@ def test_an_unsafe_rule_is_named_when_it_is_evaluated() -> None:
     (evaluation,) = reasoner.push(Item(1, "c", 0, stream="s"))
     assert evaluation.error is not None
     assert "unsafe" in evaluation.error
+
+
+def answers(text: str, *atoms: str) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
+    reasoner = Reasoner(parse(f"#from stream <s> [time 0s step 1s]. {text}"))
+    for position, atom in enumerate(atoms):
+        list(reasoner.push(Item(1, atom, position, stream="s")))
+    (evaluation,) = reasoner.finish(1)
+    assert evaluation.error is None
+    return [(a.atoms, a.cost) for a in evaluation.answer_sets]
+
+
+def test_without_anything_to_minimise_the_cost_is_0() -> None:
+    text = "a :- b. :~ c(X). [X@2] :~ d(X). [X@1] #show a/0."
+    assert answers(text, "b") == [(("a",), (0, 0))]
+    assert answers(text, "b", "d(3)") == [(("a",), (0, 3))]
+
+
+def test_a_priority_may_be_a_constant() -> None:
+    text = "#const p = 7. 1 { pick(X) : b(X) } 1. :~ pick(X). [X@p] #show pick/1."
+    assert answers(text, "b(1)", "b(2)") == [(("pick(1)",), (1,))]
+
+
+def test_feedback_is_of_the_declared_arity_only() -> None:
+    text = "#feedback p/1. p(1). p(1,2). seen(X) :- prev_p(X). seen(X,Y) :- prev_p(X,Y)."
+    reasoner = Reasoner(
+        parse(f"#from stream <s> [time 0s step 1s]. {text} #show p/1. #show p/2. #show seen/2.")
+    )
+    list(reasoner.push(Item(1, "b", 0, stream="s")))
+    found = list(reasoner.finish(2))
+    assert found[1].answer_sets[0].atoms == ("p(1)", "p(1,2)")
+
+
+def test_a_request_that_fails_says_so_at_every_evaluation() -> None:
+    reasoner = Reasoner(parse("#from stream <s> [time 1s step 1s]. a(X) :- not b(X)."))
+    list(reasoner.push(Item(1, "c", 0, stream="s")))
+    assert all(e.error for e in reasoner.finish(5))

@@ -63,6 +63,21 @@ def test_a_decimal_that_meets_a_comparison_without_a_scale_is_refused_and_the_ru
 
 
 @pytest.mark.parametrize(
+    "rules",
+    [
+        "b(X) :- tl_p(Y,X).\nc(X) :- b(X).\na :- c(X), X <= 3. ",
+        "a(X+1) :- tl_p(Y,X). ",
+        "a(N) :- N = #sum { X,Y : tl_p(Y,X) }. ",
+        ":~ tl_p(Y,X). [X@1] ",
+        "b(Y,X) :- tl_p(Y,X).\n#minimize { X,Y : b(Y,X) }. ",
+    ],
+)
+def test_a_decimal_is_refused_also_where_it_is_computed_with_later(rules: str) -> None:
+    with pytest.raises(ItemError, match="#scale tl_p 100"):
+        value(Literal("2.5", XSD + "decimal"), rules=rules)
+
+
+@pytest.mark.parametrize(
     ("literal", "says"),
     [
         (Literal("99999999999", XSD + "integer"), "32-bit"),

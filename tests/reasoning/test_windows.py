@@ -69,7 +69,7 @@ def test_time_windows_of_any_width_slide_and_lateness_agree_with_the_reference(
     until = max(when)
     expected = [
         (t, reference.time_window(counted, window, t))
-        for t in reference.ticks(window, when[0], until)
+        for t in reference.ticks(window, min(i.time for i in counted), until)
     ]
     found = run(request(f"time {width}s step {slide}s", f"#lateness {lateness}s."), stream)
     assert [(e.time, content(e)) for e in found] == expected

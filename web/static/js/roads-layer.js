@@ -61,12 +61,19 @@ export class RoadsLayer {
     const points = latLngs(place);
     const line = new Directed(points, { className: 'road road-unknown', interactive: false });
     const touch = new Directed(points, { className: 'road-touch', weight: 18, opacity: 0, pane: 'touch' });
-    touch.bindTooltip(() => `${place.name} · ${t(`road.${stateOf(place, city.now()).state}`)}`, { sticky: true });
+    touch.bindTooltip(() => this.#tip(place), { sticky: true });
     touch.on('click', (event) => this.openCard(roadCard(place, 'h2'), event.latlng));
     this.#lines.addLayer(line).addLayer(touch);
     const road = { place, line, state: 'unknown', mark: null };
     this.#roads.set(place.id, road);
     return road;
+  }
+
+  /** An element, not a text: Leaflet would read a text as HTML, and names come from outside. */
+  #tip(place) {
+    const tip = document.createElement('span');
+    tip.textContent = `${place.name} · ${t(`road.${stateOf(place, city.now()).state}`)}`;
+    return tip;
   }
 
   #restate(road, state) {
