@@ -107,7 +107,7 @@ def test_modules_import_only_what_their_layer_may() -> None:
 # --- What is committed -------------------------------------------------------------------
 
 REGISTRY_HOST = re.compile(
-    r"registry\.[a-z0-9-]+\.[a-z]+|pythonhosted\.[a-z]+|pypi\.(?:org|io)|--(?:extra-)?index-url",
+    r"registry\.[a-z0-9-]+\.[a-z]+|python(?:hosted)\.[a-z]+|pypi\.(?:org|io)|--(?:extra-)?index-url",
     re.IGNORECASE,
 )
 MACHINE_PATH = re.compile(r"(?<![\w.~/*-])/(?:work|root|home|Users|tmp)/\w")

@@ -1,8 +1,8 @@
 """The log as a Spark streaming source: offsets are log positions, rows are results.
 
-A partition is a task: a request and a stretch of the log. The worker that gets it reads
-the stretch itself and evaluates. Without a shuffle or a state store, a repeated batch is
-the same batch.
+A task is a request and a stretch of the log, a partition one worker's share of the tasks.
+The worker reads the stretch itself and evaluates. Without a shuffle or a state store, a
+repeated batch is the same batch.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ _PATIENCE_SECONDS = 0.25
 
 
 class TaskPartition(InputPartition):
-    """One task as JSON."""
+    """Tasks that one worker does one after the other, as JSON."""
 
-    def __init__(self, task: str) -> None:
-        self.task = task
+    def __init__(self, tasks: Sequence[str]) -> None:
+        self.tasks = tasks
 
 
 class CitywiseLogSource(DataSource):
     """`spark.readStream.format("citywise_log")` with options `log_dir`, `database`,
-    `requests` (comma-separated), `start` and `max_batch_bytes`."""
+    `requests` (comma-separated), `start`, `max_batch_bytes` and `workers`, over which the
+    requests of a batch are dealt out."""
 
     @classmethod
     def name(cls) -> str:
@@ -61,6 +62,7 @@ class LogStreamReader(DataSourceStreamReader):
         self._requests = options["requests"].split(",")
         self._start = int(options["start"])
         self._most = int(options["max_batch_bytes"])
+        self._workers = int(options["workers"])
         self._engine: Engine | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
@@ -88,12 +90,14 @@ class LogStreamReader(DataSourceStreamReader):
         with self._engine.connect() as connection:
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
         tasks = []
-        for request in [*self._requests, READINGS]:
+        for request in [READINGS, *self._requests]:
             cursor = cursors.get(Path(request).stem if request != READINGS else READINGS)
             if cursor is not None and cursor.position >= stop:
                 continue
             tasks.append(self._task(request, cursor, begin, stop))
-        return [TaskPartition(task.to_json()) for task in tasks]
+        texts = [task.to_json() for task in tasks]
+        shares = [texts[first :: self._workers] for first in range(self._workers)]
+        return [TaskPartition(share) for share in shares if share]
 
     def _task(self, request: str, cursor: object, begin: int, stop: int) -> Task:
         source = "" if request == READINGS else str(find(request))
@@ -108,9 +112,9 @@ class LogStreamReader(DataSourceStreamReader):
         )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Evaluate a task, in one of Spark's Python workers."""
+        """Evaluate tasks, in one of Spark's Python workers."""
         assert isinstance(partition, TaskPartition)
-        rows = list(worker.run(Task.from_json(partition.task)))
+        rows = [row for text in partition.tasks for row in worker.run(Task.from_json(text))]
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array([row.request for row in rows], pa.string()),
