@@ -192,10 +192,7 @@ class System:
         """How much of what comes before the source's start has been answered."""
         with self._database.connect() as connection:
             answered = connection.scalar(select(func.min(CursorRow.answered_ms)))
-            detail = connection.scalar(
-                select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
-            )
-        start = (detail or {}).get("start_ms")
+        start = self._ingest_says("start_ms")
         if answered is None or start is None:
             return {"no window has been evaluated yet"}
         if answered >= start - 1:
@@ -203,6 +200,13 @@ class System:
         self._fed_from = min(self._fed_from or answered, answered)
         done = (answered - self._fed_from) * 10 // (start - self._fed_from) * 10
         return {f"feeding the hours before the start: {done} %"}
+
+    def _ingest_says(self, key: str) -> int | None:
+        """A time (Unix ms) from the ingest's last sign of life."""
+        query = select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
+        with self._database.connect() as connection:
+            detail = connection.scalar(query)
+        return (detail or {}).get(key)
 
     def answering(self) -> bool:
         """Whether ingest and pipeline both show signs of life."""
@@ -240,11 +244,7 @@ class System:
 
     def _continue_source(self) -> None:
         """A source that died goes on where its readings end."""
-        with self._database.connect() as connection:
-            detail = connection.scalar(
-                select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
-            )
-        complete = (detail or {}).get("complete_ms")
+        complete = self._ingest_says("complete_ms")
         if self.play is not None and complete is not None:
             self.play = {**self.play, "start": iso(complete), "lead_in_s": 0}
             self._write_orders()
