@@ -122,28 +122,31 @@ def _compared(statements: Sequence[AST]) -> dict[Signature, int]:
     with that argument of the predicate it derives, and so on to a fixpoint.
     """
     lines: dict[tuple[Signature, int], int] = {}
-    rules = [s for s in statements if s.ast_type in (ASTType.Rule, ASTType.Minimize)]
+    rules = [_Uses(s) for s in statements if s.ast_type in (ASTType.Rule, ASTType.Minimize)]
     changed = True
     while changed:
         changed = False
         for rule in rules:
-            for variable, line in _numeric(rule, lines).items():
-                for place in _places(rule, variable):
-                    if place not in lines:
-                        lines[place] = line
-                        changed = True
+            numeric = rule.numeric(lines)
+            for signature, index, variable in rule.arguments:
+                if variable in numeric and (signature, index) not in lines:
+                    lines[signature, index] = numeric[variable]
+                    changed = True
     return {signature: line for (signature, index), line in lines.items() if index == 1}
 
 
-def _numeric(rule: AST, lines: dict[tuple[Signature, int], int]) -> dict[str, int]:
-    """Variables of a rule that it computes with, or that go where others do."""
-    line = rule.location.begin.line
-    numeric = dict.fromkeys(_computed(rule), line)
-    if rule.ast_type == ASTType.Rule:
-        for signature, index, variable in _arguments(rule.head):
-            if (signature, index) in lines:
-                numeric.setdefault(variable, lines[signature, index])
-    return numeric
+class _Uses:
+    """A rule's variables: as arguments, as arguments of its head, and in computations."""
+
+    def __init__(self, rule: AST) -> None:
+        self.arguments = list(_arguments(rule))
+        self._head = list(_arguments(rule.head)) if rule.ast_type == ASTType.Rule else []
+        self._computed = dict.fromkeys(_computed(rule), rule.location.begin.line)
+
+    def numeric(self, lines: dict[tuple[Signature, int], int]) -> dict[str, int]:
+        """Variables it computes with, or that go where others do, and the line of that."""
+        travelling = {v: lines[s, i] for s, i, v in self._head if (s, i) in lines}
+        return {**travelling, **self._computed}
 
 
 def _computed(rule: AST) -> set[str]:
@@ -160,12 +163,6 @@ def _computed(rule: AST) -> set[str]:
         elif node.ast_type in _AGGREGATES:
             found |= _weights(node)
     return found
-
-
-def _places(rule: AST, variable: str) -> Iterator[tuple[Signature, int]]:
-    for signature, index, name in _arguments(rule):
-        if name == variable:
-            yield signature, index
 
 
 def _arguments(node: AST) -> Iterator[tuple[Signature, int, str]]:
