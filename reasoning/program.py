@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 Unit = Literal["s", "ms"]
+Entailment = Literal["rdfs", "owl-rl"]
 
 
 class Signature(NamedTuple):
@@ -51,6 +52,14 @@ class StreamSource:
 
 
 @dataclass(frozen=True)
+class KnowledgeSource:
+    """A knowledge base: its file, and what is to be inferred from it when it is loaded."""
+
+    path: str
+    entailment: Entailment | None = None
+
+
+@dataclass(frozen=True)
 class Request:
     """A continuous reasoning request (thesis, Definition 4.5), ready to be evaluated.
 
@@ -61,7 +70,7 @@ class Request:
     name: str
     rules: str
     streams: tuple[StreamSource, ...] = ()
-    knowledge: tuple[str, ...] = ()
+    knowledge: tuple[KnowledgeSource, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
     inputs: frozenset[Signature] = frozenset()
     shows: frozenset[Signature] = frozenset()

@@ -37,7 +37,7 @@ def check(path: Path) -> Request:
     request = parse_file(path)
     if request.knowledge:
         raise UnknownRequestError(
-            f"{path}: `#from <{Path(request.knowledge[0]).name}>`: the pipeline does not load "
+            f"{path}: `#from <{Path(request.knowledge[0].path).name}>`: the pipeline does not load "
             "knowledge bases yet; write the facts into the request"
         )
     return request

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from clingo import MessageCode
@@ -20,6 +21,8 @@ from reasoning.languages.rules import RuleFacts, inspect
 from reasoning.languages.statements import Source, Statement, split
 from reasoning.program import (
     CountWindow,
+    Entailment,
+    KnowledgeSource,
     Request,
     Signature,
     StreamSource,
@@ -32,7 +35,7 @@ _MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 
 _DURATION = r"(\d+)\s*(d|h|ms|m|s)"
 _PREFIX = re.compile(r"#prefix\s+([A-Za-z][\w-]*)?\s*:\s*<([^<>\s]+)>\s*$")
 _STREAM = re.compile(r"#from\s+stream\s+<([^<>\s]+)>\s*(\[.*\])?\s*$", re.DOTALL)
-_KNOWLEDGE = re.compile(r"#from\s+<([^<>\n]+)>\s*$")
+_KNOWLEDGE = re.compile(r"#from\s+<([^<>\n]+)>\s*(?:\[\s*([\w-]*)\s*\])?\s*$")
 _TIME_WINDOW = re.compile(rf"\[\s*time\s+{_DURATION}\s+step\s+{_DURATION}\s*\]$")
 _COUNT_WINDOW = re.compile(r"\[\s*count\s+(\d+)\s+step\s+(\d+)\s*\]$")
 _SIGNATURE = re.compile(r"#\w+\s+(-?[a-z_][\w']*)\s*/\s*(\d+)\s*$")
@@ -54,7 +57,7 @@ class _Draft:
     streams: list[tuple[str, tuple[int, int] | CountWindow, Statement]] = field(
         default_factory=list
     )
-    knowledge: list[str] = field(default_factory=list)
+    knowledge: list[KnowledgeSource] = field(default_factory=list)
     inputs: set[Signature] = field(default_factory=set)
     shows: set[Signature] = field(default_factory=set)
     shows_terms: bool = False
@@ -147,11 +150,24 @@ def _from(source: Source, statement: Statement, draft: _Draft, folder: Path) -> 
         draft.streams.append((iri, _window(source, statement, window, draft), statement))
         return True
     if match := _KNOWLEDGE.match(statement.text):
-        draft.knowledge.append(str(folder / match.group(1)))
+        draft.knowledge.append(_knowledge(source, statement, folder, *match.groups()))
         return True
     raise source.error(
         statement.start, "from", "expected `#from stream <iri> [window]` or `#from <file>`"
     )
+
+
+def _knowledge(
+    source: Source, statement: Statement, folder: Path, file: str, entailment: str | None
+) -> KnowledgeSource:
+    regimes = get_args(Entailment)
+    if entailment is not None and entailment not in regimes:
+        raise source.error(
+            statement.start,
+            "entailment",
+            f"`[{entailment}]` is no entailment regime; there are {', '.join(regimes)}",
+        )
+    return KnowledgeSource(str(folder / file), cast("Entailment | None", entailment))
 
 
 def _window(
