@@ -8,21 +8,31 @@ messages carry the positions of the source.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clingo import MessageCode
 from clingo import ast as clingo_ast
+from clingo.ast import ASTType
 
 from reasoning.errors import Location, RequestError
+from reasoning.languages import directives
+from reasoning.languages.complaints import Complaints
+from reasoning.languages.directives import Directives
+from reasoning.languages.numbers import check_numbers
+from reasoning.languages.plain_facts import FactCount, separate
 from reasoning.languages.rules import RuleFacts, inspect
-from reasoning.languages.statements import Source, Statement, split
+from reasoning.languages.statements import (
+    MAX_CHARACTERS,
+    Source,
+    Statement,
+    blanked,
+    split,
+    without_comments,
+)
+from reasoning.languages.syntax import MAX_DEPTH, NestingError, Node, copy
 from reasoning.program import (
     CountWindow,
-    Entailment,
-    KnowledgeSource,
     Request,
     Signature,
     StreamSource,
@@ -31,292 +41,221 @@ from reasoning.program import (
     Window,
 )
 
-_MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
-_DURATION = r"(\d+)\s*(d|h|ms|m|s)"
-_PREFIX = re.compile(r"#prefix\s+([A-Za-z][\w-]*)?\s*:\s*<([^<>\s]+)>\s*$")
-_STREAM = re.compile(r"#from\s+stream\s+<([^<>\s]+)>\s*(\[.*\])?\s*$", re.DOTALL)
-_KNOWLEDGE = re.compile(r"#from\s+<([^<>\n]+)>\s*(?:\[\s*([\w-]*)\s*\])?\s*$")
-_TIME_WINDOW = re.compile(rf"\[\s*time\s+{_DURATION}\s+step\s+{_DURATION}\s*\]$")
-_COUNT_WINDOW = re.compile(r"\[\s*count\s+(\d+)\s+step\s+(\d+)\s*\]$")
-_SIGNATURE = re.compile(r"#\w+\s+(-?[a-z_][\w']*)\s*/\s*(\d+)\s*$")
-_LATENESS = re.compile(rf"#lateness\s+{_DURATION}\s*$")
-_SCALE = re.compile(r"#scale\s+([a-z_][\w']*)\s+(\d+)\s*$")
-_TIMEZONE = re.compile(r'#timezone\s+"([^"]+)"\s*$')
-_LABEL = re.compile(r"\(\s*\w+\s*\)\s*(?=[A-Za-z_:{#\-\d&])")
-_FORBIDDEN = {
-    "#script": "scripts are not allowed in a request",
-    "#include": "a request includes no files; name knowledge bases with `#from <file>`",
-}
+MAX_RULE_CHARACTERS = 250_000
+"""Of the rules that are no plain facts, white space aside: some seconds to read."""
+MAX_ALTERNATIVES = 10_000
+"""Rules that the pools of one statement may stand for; clingo writes them all out."""
+PLAIN = ".lp"
+"""Suffix of files in clingo's own language, without labels and `;` at a line's end."""
 
-
-@dataclass
-class _Draft:
-    """What the directives of a text say, before times are turned into units."""
-
-    prefixes: dict[str, str] = field(default_factory=dict)
-    streams: list[tuple[str, tuple[int, int] | CountWindow, Statement]] = field(
-        default_factory=list
+_LOSING = frozenset(
+    (
+        *("syntax", "bracket", "unclosed", "unfinished", "escape", "character", "decimal"),
+        *("nesting", "forbidden", "directive", "prefix", "signature", "program", "size", "pools"),
     )
-    knowledge: list[KnowledgeSource] = field(default_factory=list)
-    inputs: set[Signature] = field(default_factory=set)
-    shows: set[Signature] = field(default_factory=set)
-    shows_terms: bool = False
-    feedback: dict[Signature, Statement] = field(default_factory=dict)
-    lateness: tuple[int, Statement] | None = None
-    scales: dict[str, int] = field(default_factory=dict)
-    timezone: ZoneInfo | None = None
-    milliseconds: bool = False
+)
+"""Codes of faults that keep a statement from being read."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that was read from a text: its request, or what is wrong with it."""
+
+    source: Source
+    statements: tuple[Statement, ...]
+    directives: Directives
+    rules: tuple[Node, ...]
+    """Syntax trees of all rules but plain facts."""
+    facts: Mapping[Signature, FactCount]
+    request: Request
+    """As far as it could be read; to be evaluated only if there are no faults."""
+    faults: tuple[RequestError, ...]
+    """In order of position."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all statements could be read, so that what is missing is missing."""
+        return not any(fault.code in _LOSING for fault in self.faults)
 
 
 def parse_file(path: Path) -> Request:
-    """Read a `.casp` file; knowledge bases are relative to its folder."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RequestError(Location(str(path), 1, 1), "file", f"{error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RequestError(Location(str(path), 1, 1), "encoding", "is not UTF-8 text") from error
-    return parse(text, name=path.stem, file=str(path), folder=path.parent)
+    """Read a `.casp` or `.lp` file; knowledge bases are relative to its folder."""
+    return _sound(read_file(path))
 
 
 def parse(
     text: str, *, name: str = "request", file: str = "<text>", folder: Path = Path()
 ) -> Request:
     """Turn a C-ASP text into a request; raises `RequestError` at the first fault."""
+    return _sound(read(text, name=name, file=file, folder=folder))
+
+
+def _sound(reading: Reading) -> Request:
+    if reading.faults:
+        raise reading.faults[0]
+    return reading.request
+
+
+def read_file(path: Path) -> Reading:
+    """Read a file whatever its faults; raises `RequestError` if it is no text."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise RequestError(Location(str(path), 1, 1), "file", f"{error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RequestError(Location(str(path), 1, 1), "encoding", "is not UTF-8 text") from error
+    plain = path.suffix == PLAIN
+    return read(text, name=path.stem, file=str(path), folder=path.parent, plain=plain)
+
+
+def read(
+    text: str,
+    *,
+    name: str = "request",
+    file: str = "<text>",
+    folder: Path = Path(),
+    plain: bool = False,
+) -> Reading:
+    """Read a text whatever its faults; `plain` text is in clingo's own language."""
     source = Source(text, file)
-    draft = _Draft()
-    masked = list(text)
-    for statement in split(source):
-        if label := _LABEL.match(text, statement.start):
-            _blank(masked, statement.start, label.end())
-            statement = replace(
-                statement, start=label.end(), text=text[label.end() : statement.terminator]
-            )
-        if _directive(source, statement, draft, folder):
-            _blank(masked, statement.start, statement.end)
+    if len(text) > MAX_CHARACTERS:
+        message = f"a program has at most {MAX_CHARACTERS} characters; put facts into a file of "
+        raise source.error(0, "size", message + "their own and read it with `#from <file>`")
+    bare = without_comments(source)
+    statements = tuple(split(source, bare, plain=plain))
+    found, rules = _directives(source, bare, statements, folder, plain)
+    remaining, facts = separate(rules, statements)
+    nodes = _rules(source, Complaints(source, bare, statements), rules, remaining)
+    request = _request(source, found, name, rules, inspect(nodes, facts))
+    faults = tuple(error for _index, error in sorted(source.faults, key=lambda f: f[0]))
+    return Reading(source, statements, found, nodes, facts, request, faults)
+
+
+def _directives(
+    source: Source, bare: str, statements: Sequence[Statement], folder: Path, plain: bool
+) -> tuple[Directives, str]:
+    """The directives, and the text of the rules alone, each at its place."""
+    found, pieces, position = Directives(), [], 0
+    for statement in statements:
+        if source.is_hopeless:
+            break
+        pieces.append(blanked(bare[position : statement.start]))
+        position = statement.end
+        try:
+            ours = directives.read(source, statement, found, folder)
+            if ours and plain:
+                message = "an `.lp` file has no streams; call it `.casp` for these directives"
+                raise source.error(statement.start, "directive", message)
+        except RequestError as error:
+            source.note(statement.start, error)
+            ours = True
+        text = bare[statement.start : statement.end]
+        pieces.append(blanked(text) if ours else _ended(text, statement))
+    pieces.append(blanked(bare[position:]))
+    return found, "".join(pieces)
+
+
+def _ended(text: str, statement: Statement) -> str:
+    """A rule of clingo's, ended by `.` whatever ended it in C-ASP."""
+    end = statement.terminator - statement.start
+    return f"{text[:end]}.{text[end + 1 :]}"
+
+
+def _rules(source: Source, complaints: Complaints, rules: str, remaining: str) -> tuple[Node, ...]:
+    """The syntax trees of the `remaining` rules, those that are no plain facts.
+
+    clingo's complaints and what is forbidden become faults.
+    """
+    check_numbers(source, rules)
+    if _hidden(source, rules) or _is_too_long(source, remaining):
+        return ()
+    trees = complaints.parse(remaining)
+    if trees is None:
+        return ()
+    before, nodes = len(source.faults), []
+    for tree in trees:
+        if tree.ast_type == ASTType.Program:
             continue
-        masked[statement.terminator] = "."
-    rules = "".join(masked)
-    facts = _check_rules(source, rules)
-    return _request(source, draft, name, rules, facts)
+        try:
+            nodes.append(copy(tree))
+        except NestingError:
+            _fault(source, tree, "nesting", f"terms are nested more than {MAX_DEPTH} deep")
+    calls = "@" in remaining
+    for node in nodes:
+        _refuse_foreign(source, node, calls)
+    if len(source.faults) == before:
+        complaints.check_safety(rules)
+    return tuple(nodes)
 
 
-def _blank(characters: list[str], start: int, end: int) -> None:
-    for index in range(start, end):
-        if characters[index] != "\n":
-            characters[index] = " "
+_KEYWORD = re.compile(r'"(?:[^"\\\n]|\\.)*"|#\w+|[^\t\n\r -~]')
 
 
-def _directive(source: Source, statement: Statement, draft: _Draft, folder: Path) -> bool:
-    """Read `statement` into `draft` if it is a directive of C-ASP; False if it is clingo's."""
-    if not statement.text.startswith("#"):
-        return False
-    word = re.match(r"#\w*", statement.text)
-    keyword = word.group() if word else "#"
-    if keyword in _FORBIDDEN:
-        raise source.error(statement.start, "forbidden", f"`{keyword}`: {_FORBIDDEN[keyword]}")
-    reader = _READERS.get(keyword)
-    if reader is None:
-        return False
-    return reader(source, statement, draft, folder)
-
-
-def _prefix(source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    match = _PREFIX.match(statement.text)
-    if not match:
-        raise source.error(
-            statement.start, "prefix", "expected `#prefix name : <http://example.org/>`"
-        )
-    name, iri = match.group(1) or "", match.group(2)
-    if draft.prefixes.setdefault(name, iri) != iri:
-        raise source.error(
-            statement.start,
-            "prefix",
-            f"prefix `{name}` already stands for <{draft.prefixes[name]}>",
-        )
-    return True
-
-
-def _from(source: Source, statement: Statement, draft: _Draft, folder: Path) -> bool:
-    if match := _STREAM.match(statement.text):
-        iri, window = match.groups()
-        if window is None:
-            raise source.error(
-                statement.start,
-                "window",
-                f"stream <{iri}> has no window; write e.g. `[time 1h step 30m]` or "
-                "`[count 10 step 1]` behind it",
-            )
-        draft.streams.append((iri, _window(source, statement, window, draft), statement))
-        return True
-    if match := _KNOWLEDGE.match(statement.text):
-        draft.knowledge.append(_knowledge(source, statement, folder, *match.groups()))
-        return True
-    raise source.error(
-        statement.start, "from", "expected `#from stream <iri> [window]` or `#from <file>`"
-    )
-
-
-def _knowledge(
-    source: Source, statement: Statement, folder: Path, file: str, entailment: str | None
-) -> KnowledgeSource:
-    regimes = get_args(Entailment)
-    if entailment is not None and entailment not in regimes:
-        raise source.error(
-            statement.start,
-            "entailment",
-            f"`[{entailment}]` is no entailment regime; there are {', '.join(regimes)}",
-        )
-    return KnowledgeSource(str(folder / file), cast("Entailment | None", entailment))
-
-
-def _window(
-    source: Source, statement: Statement, text: str, draft: _Draft
-) -> tuple[int, int] | CountWindow:
-    if match := _TIME_WINDOW.match(text):
-        width, width_unit, slide, slide_unit = match.groups()
-        draft.milliseconds |= "ms" in (width_unit, slide_unit)
-        widths = int(width) * _MILLISECONDS[width_unit], int(slide) * _MILLISECONDS[slide_unit]
-        if widths[1] == 0:
-            raise source.error(statement.start, "window", "a step must be longer than 0")
-        return widths
-    if match := _COUNT_WINDOW.match(text):
-        count, step = int(match.group(1)), int(match.group(2))
-        if count == 0 or step == 0:
-            raise source.error(statement.start, "window", "count and step must be at least 1")
-        return CountWindow(count, step)
-    raise source.error(
-        statement.start,
-        "window",
-        f"`{text}` is no window; write `[time 1h step 30m]` (units d, h, m, s, ms) or "
-        "`[count 10 step 1]`",
-    )
-
-
-def _signature(source: Source, statement: Statement) -> Signature:
-    match = _SIGNATURE.match(statement.text)
-    if not match:
-        raise source.error(
-            statement.start, "signature", "expected a predicate and its arity, e.g. `tl_booked/3`"
-        )
-    return Signature(match.group(1), int(match.group(2)))
-
-
-def _input(source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    draft.inputs.add(_signature(source, statement))
-    return True
-
-
-def _show(_source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    """`#show` stays in the rules for clingo; only what it names is noted here."""
-    if match := _SIGNATURE.match(statement.text):
-        draft.shows.add(Signature(match.group(1), int(match.group(2))))
-    else:
-        draft.shows_terms = True
+def _hidden(source: Source, rules: str) -> bool:
+    """Whether something hides inside a rule that clingo must not see at all."""
+    for token in _KEYWORD.finditer(rules):
+        word = token.group()
+        if word[0] == '"':
+            continue
+        if directives.is_forbidden(word) or word in ("#from", "#prefix") or not word.isascii():
+            source.fault(token.start(), "forbidden", f"`{word}` has no place inside a rule")
+            return True
     return False
 
 
-def _feedback(source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    draft.feedback[_signature(source, statement)] = statement
-    return True
-
-
-def _lateness(source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    match = _LATENESS.match(statement.text)
-    if not match:
-        raise source.error(statement.start, "lateness", "expected e.g. `#lateness 5s`")
-    draft.lateness = int(match.group(1)) * _MILLISECONDS[match.group(2)], statement
-    return True
-
-
-def _scale(source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    match = _SCALE.match(statement.text)
-    if not match or int(match.group(2)) == 0:
-        raise source.error(statement.start, "scale", "expected e.g. `#scale tl_price 100`")
-    draft.scales[match.group(1)] = int(match.group(2))
-    return True
-
-
-def _timezone(source: Source, statement: Statement, draft: _Draft, _folder: Path) -> bool:
-    match = _TIMEZONE.match(statement.text)
-    if not match:
-        raise source.error(
-            statement.start, "timezone", 'expected e.g. `#timezone "Europe/Copenhagen"`'
+def _is_too_long(source: Source, remaining: str) -> bool:
+    size = sum(map(len, remaining.split()))
+    if size > MAX_RULE_CHARACTERS:
+        message = (
+            f"the rules have {size:,} characters, plain facts aside; at most "
+            f"{MAX_RULE_CHARACTERS:,} are read: say more with fewer rules and with facts"
         )
-    try:
-        draft.timezone = ZoneInfo(match.group(1))
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise source.error(
-            statement.start, "timezone", f"no time zone is called `{match.group(1)}`"
-        ) from error
-    return True
+        source.fault(0, "size", message)
+    return size > MAX_RULE_CHARACTERS
 
 
-_READERS = {
-    "#prefix": _prefix,
-    "#from": _from,
-    "#input": _input,
-    "#show": _show,
-    "#feedback": _feedback,
-    "#lateness": _lateness,
-    "#scale": _scale,
-    "#timezone": _timezone,
-}
+def _fault(source: Source, tree: clingo_ast.AST, code: str, message: str) -> None:
+    begin = tree.location.begin
+    source.fault(source.index(begin.line, begin.column), code, message)
 
 
-def _check_rules(source: Source, rules: str) -> RuleFacts:
-    """Let clingo parse the rules; its first complaint becomes a `RequestError`."""
-    complaints: list[str] = []
+def _refuse_foreign(source: Source, statement: Node, calls: bool) -> None:
+    """Note what a request must not hold, and pools that multiply beyond measure.
 
-    def note(_code: MessageCode, message: str) -> None:
-        complaints.append(message)
-
-    statements: list[clingo_ast.AST] = []
-    try:
-        clingo_ast.parse_string(rules, statements.append, logger=note)
-    except RuntimeError as error:
-        raise _clingo_error(source, complaints or [str(error)]) from None
-    return inspect(source.file, statements)
-
-
-def _clingo_error(source: Source, complaints: list[str]) -> RequestError:
-    match = re.match(r"<string>:(\d+):(\d+)(?:-[\d:]+)?: (?:error|info): (.*)", complaints[0], re.S)
-    if not match:
-        return RequestError(Location(source.file, 1, 1), "syntax", complaints[0])
-    line, column, message = match.groups()
-    return RequestError(
-        Location(source.file, int(line), int(column)), "syntax", " ".join(message.split())
-    )
+    External functions are looked for only if there may be `calls`.
+    """
+    alternatives = 1
+    for node in statement.walk():
+        if calls and node.kind == ASTType.Function and node.origin.external:
+            message = f"`{node}`: a request calls no external functions and runs no scripts"
+            _fault(source, node.origin, "forbidden", message)
+        elif node.kind == ASTType.TheoryAtom:
+            message = "a request has no theory atoms (`&`); write their meaning as rules"
+            _fault(source, node.origin, "forbidden", message)
+        elif node.kind == ASTType.Pool:
+            alternatives *= len(node.many("arguments"))
+    if alternatives > MAX_ALTERNATIVES:
+        message = f"the pools of this statement make more than {MAX_ALTERNATIVES:,} rules of it"
+        _fault(source, statement.origin, "pools", f"{message}; write `p(X)` and facts for `X`")
 
 
-def _request(source: Source, draft: _Draft, name: str, rules: str, facts: RuleFacts) -> Request:
-    unit: Unit = "ms" if draft.milliseconds else "s"
-    per_unit = 1 if draft.milliseconds else 1000
-    streams: list[StreamSource] = []
-    for iri, window, statement in draft.streams:
-        if any(iri == other.iri for other in streams):
-            raise source.error(statement.start, "stream", f"stream <{iri}> is named twice")
-        streams.append(StreamSource(iri, _in_unit(window, per_unit)))
-    for signature, statement in draft.feedback.items():
-        if (draft.shows or draft.shows_terms) and signature not in draft.shows:
-            raise source.error(
-                statement.start,
-                "feedback",
-                f"`{signature}` is fed back but not shown; add `#show {signature}.`",
-            )
+def _request(source: Source, found: Directives, name: str, rules: str, facts: RuleFacts) -> Request:
+    unit: Unit = "ms" if found.milliseconds else "s"
+    per_unit = 1 if found.milliseconds else 1000
+    directives.check_feedback(source, found)
     return Request(
         name=name,
         rules=rules,
-        streams=tuple(streams),
-        knowledge=tuple(draft.knowledge),
-        prefixes=draft.prefixes,
-        inputs=frozenset(draft.inputs),
-        shows=frozenset(draft.shows),
-        shows_terms=draft.shows_terms,
-        feedback=frozenset(draft.feedback),
-        lateness=_lateness_in_unit(source, draft, per_unit),
-        scales=draft.scales,
-        timezone=draft.timezone,
+        streams=tuple(StreamSource(iri, _in_unit(w, per_unit)) for iri, w, _s in found.streams),
+        knowledge=tuple(found.knowledge),
+        prefixes=found.prefixes,
+        inputs=frozenset(found.inputs),
+        shows=frozenset(found.shows),
+        shows_terms=found.shows_terms,
+        feedback=frozenset(found.feedback),
+        lateness=directives.lateness_in_unit(source, found, per_unit),
+        scales=found.scales,
+        timezone=found.timezone,
         unit=unit,
         derived=facts.derived,
         used=facts.used,
@@ -329,16 +268,3 @@ def _in_unit(window: tuple[int, int] | CountWindow, per_unit: int) -> Window:
     if isinstance(window, CountWindow):
         return window
     return TimeWindow(window[0] // per_unit, window[1] // per_unit)
-
-
-def _lateness_in_unit(source: Source, draft: _Draft, per_unit: int) -> int:
-    if draft.lateness is None:
-        return 0
-    milliseconds, statement = draft.lateness
-    if milliseconds % per_unit:
-        raise source.error(
-            statement.start,
-            "lateness",
-            "the windows are in seconds, so give the lateness in whole seconds",
-        )
-    return milliseconds // per_unit

@@ -1,13 +1,13 @@
-"""What clingo's syntax tree of a program says about its predicates."""
+"""What the syntax tree of a program says about its predicates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from clingo.ast import AST, ASTType, ComparisonOperator
 
-from reasoning.errors import Location, RequestError
+from reasoning.languages.syntax import Node, copy, variables
 from reasoning.program import Signature
 
 _ORDER = {
@@ -30,99 +30,88 @@ class RuleFacts:
     priorities: tuple[int, ...]
 
 
-def inspect(file: str, statements: Sequence[AST]) -> RuleFacts:
-    """Collect predicates; raises `RequestError` for scripts and external functions."""
-    derived: set[Signature] = set()
+def inspect(statements: Sequence[Node], facts: Iterable[Signature] = ()) -> RuleFacts:
+    """Collect predicates, those of plain `facts` included, what is computed, and priorities."""
+    derived = set(facts)
     used: set[Signature] = set()
     priorities: set[int] = set()
-    constants = _constants(statements)
+    constants = constant_values(statements)
     for statement in statements:
-        _refuse_foreign(file, statement)
-        if statement.ast_type == ASTType.Rule:
-            derived |= set(_head_signatures(statement.head))
-            used |= {s for part in statement.body for s in _signatures(part)}
-            used |= set(_condition_signatures(statement.head))
-        elif statement.ast_type == ASTType.Minimize:
-            used |= {s for part in statement.body for s in _signatures(part)}
+        derived.update(s for atom in head_atoms(statement) for s in atom_signatures(atom))
+        used.update(s for atom in body_atoms(statement) for s in atom_signatures(atom))
+        if statement.kind == ASTType.Minimize:
             priorities |= _priority(statement, constants)
-        elif statement.ast_type in (ASTType.ShowTerm, ASTType.External):
-            used |= {s for part in statement.body for s in _signatures(part)}
     compared = _compared(statements)
     ordered = tuple(sorted(priorities, reverse=True))
     return RuleFacts(frozenset(derived), frozenset(used), compared, ordered)
 
 
-def walk(node: AST) -> Iterator[AST]:
-    """The node and everything below it."""
-    yield node
-    for key in node.child_keys:
-        child = getattr(node, key)
-        for part in [child] if isinstance(child, AST) else child or ():
-            yield from walk(part)
+def atoms(node: Node) -> Iterator[Node]:
+    """The atoms in it."""
+    return (part for part in node.walk() if part.kind == ASTType.SymbolicAtom)
 
 
-def _refuse_foreign(file: str, statement: AST) -> None:
-    for node in walk(statement):
-        external = node.ast_type == ASTType.Function and node.external
-        if external or node.ast_type == ASTType.Script:
-            begin = node.location.begin
-            raise RequestError(
-                Location(file, begin.line, begin.column),
-                "forbidden",
-                f"`{node}`: a request calls no external functions and runs no scripts",
-            )
+def atom_signatures(atom: Node) -> Iterator[Signature]:
+    """The predicate of an atom; several for a pool such as `p(1;2,3)`."""
+    symbol, sign = atom.one("symbol"), ""
+    while symbol.kind == ASTType.UnaryOperation:
+        symbol, sign = symbol.one("argument"), "-"
+    if symbol.kind == ASTType.Pool:
+        for argument in symbol.many("arguments"):
+            yield Signature(sign + argument.name, len(argument.many("arguments")))
+    elif symbol.kind == ASTType.Function:
+        yield Signature(sign + symbol.name, len(symbol.many("arguments")))
+    elif symbol.kind == ASTType.SymbolicTerm:
+        yield Signature(sign + str(symbol), 0)
 
 
-def _signatures(node: AST) -> Iterator[Signature]:
-    for part in walk(node):
-        if part.ast_type == ASTType.SymbolicAtom:
-            yield from _atom_signature(part)
+def signatures(tree: AST) -> Iterator[Signature]:
+    """Predicates of all atoms in a part of clingo's tree."""
+    for atom in atoms(copy(tree)):
+        yield from atom_signatures(atom)
 
 
-def _atom_signature(atom: AST) -> Iterator[Signature]:
-    symbol, sign = atom.symbol, ""
-    while symbol.ast_type == ASTType.UnaryOperation:
-        symbol, sign = symbol.argument, "-"
-    if symbol.ast_type == ASTType.Pool:
-        for argument in symbol.arguments:
-            yield Signature(sign + argument.name, len(argument.arguments))
-    elif symbol.ast_type == ASTType.Function:
-        yield Signature(sign + symbol.name, len(symbol.arguments))
-    elif symbol.ast_type == ASTType.SymbolicTerm:
-        yield Signature(str(symbol), 0)
+def head_signatures(head: AST) -> Iterator[Signature]:
+    """Predicates that a head of clingo's derives."""
+    for atom in _derived(copy(head)):
+        yield from atom_signatures(atom)
 
 
-def _head_signatures(head: AST) -> Iterator[Signature]:
-    """Predicates a head derives; conditions behind `:` are not derived."""
-    if head.ast_type == ASTType.HeadAggregate:
-        for element in head.elements:
-            yield from _signatures(element.condition.literal)
-    elif head.ast_type in (ASTType.Aggregate, ASTType.Disjunction):
-        for element in head.elements:
-            yield from _signatures(element.literal)
+def head_atoms(statement: Node) -> Iterator[Node]:
+    """Atoms a rule derives; conditions behind `:` in its head are not derived."""
+    return _derived(statement.one("head")) if statement.kind == ASTType.Rule else iter(())
+
+
+def _derived(head: Node) -> Iterator[Node]:
+    if head.kind == ASTType.HeadAggregate:
+        for element in head.many("elements"):
+            yield from atoms(element.one("condition").one("literal"))
+    elif head.kind in (ASTType.Aggregate, ASTType.Disjunction):
+        for element in head.many("elements"):
+            yield from atoms(element.one("literal"))
     else:
-        yield from _signatures(head)
+        yield from atoms(head)
 
 
-def _condition_signatures(head: AST) -> Iterator[Signature]:
-    for node in walk(head):
-        if node.ast_type == ASTType.ConditionalLiteral:
-            for part in node.condition:
-                yield from _signatures(part)
+def body_atoms(statement: Node) -> Iterator[Node]:
+    """Atoms a statement looks at: those of its body and of the conditions in its head."""
+    for part in statement.many("body"):
+        yield from atoms(part)
+    if statement.kind == ASTType.Rule:
+        for node in statement.one("head").walk():
+            if node.kind == ASTType.ConditionalLiteral:
+                for part in node.many("condition"):
+                    yield from atoms(part)
 
 
-def _variables(node: AST) -> set[str]:
-    return {part.name for part in walk(node) if part.ast_type == ASTType.Variable}
-
-
-def _compared(statements: Sequence[AST]) -> dict[Signature, int]:
+def _compared(statements: Sequence[Node]) -> dict[Signature, int]:
     """Predicates whose second argument some rule computes with, and the rule's line.
 
     A value may travel: an argument of a head is computed with if another rule computes
     with that argument of the predicate it derives, and so on to a fixpoint.
     """
     lines: dict[tuple[Signature, int], int] = {}
-    rules = [_Uses(s) for s in statements if s.ast_type in (ASTType.Rule, ASTType.Minimize)]
+    rules = [_Uses(s) for s in statements if s.kind in (ASTType.Rule, ASTType.Minimize)]
     changed = True
     while changed:
         changed = False
@@ -138,10 +127,10 @@ def _compared(statements: Sequence[AST]) -> dict[Signature, int]:
 class _Uses:
     """A rule's variables: as arguments, as arguments of its head, and in computations."""
 
-    def __init__(self, rule: AST) -> None:
+    def __init__(self, rule: Node) -> None:
         self.arguments = list(_arguments(rule))
-        self._head = list(_arguments(rule.head)) if rule.ast_type == ASTType.Rule else []
-        self._computed = dict.fromkeys(_computed(rule), rule.location.begin.line)
+        self._head = list(_arguments(rule.one("head"))) if rule.kind == ASTType.Rule else []
+        self._computed = dict.fromkeys(computed(rule), rule.line)
 
     def numeric(self, lines: dict[tuple[Signature, int], int]) -> dict[str, int]:
         """Variables it computes with, or that go where others do, and the line of that."""
@@ -149,49 +138,50 @@ class _Uses:
         return {**travelling, **self._computed}
 
 
-def _computed(rule: AST) -> set[str]:
+def computed(rule: Node) -> set[str]:
     """Variables in arithmetic, order comparisons and weights."""
     found: set[str] = set()
-    if rule.ast_type == ASTType.Minimize:
-        found |= _variables(rule.weight)
-    for node in walk(rule):
-        if node.ast_type in _ARITHMETIC:
-            found |= _variables(node)
-        elif node.ast_type == ASTType.Comparison:
-            if any(guard.comparison in _ORDER for guard in node.guards):
-                found |= _variables(node)
-        elif node.ast_type in _AGGREGATES:
+    if rule.kind == ASTType.Minimize:
+        found |= variables(rule.one("weight"))
+    for node in rule.walk():
+        if node.kind in _ARITHMETIC:
+            found |= variables(node)
+        elif node.kind == ASTType.Comparison:
+            if any(guard.origin.comparison in _ORDER for guard in node.many("guards")):
+                found |= variables(node)
+        elif node.kind in _AGGREGATES:
             found |= _weights(node)
     return found
 
 
-def _arguments(node: AST) -> Iterator[tuple[Signature, int, str]]:
+def _arguments(node: Node) -> Iterator[tuple[Signature, int, str]]:
     """Arguments of atoms that are variables: predicate, position from 0, name."""
-    for part in walk(node):
-        if part.ast_type == ASTType.SymbolicAtom and part.symbol.ast_type == ASTType.Function:
-            arguments = part.symbol.arguments
-            signature = Signature(part.symbol.name, len(arguments))
+    for atom in atoms(node):
+        symbol = atom.one("symbol")
+        if symbol.kind == ASTType.Function:
+            arguments = symbol.many("arguments")
+            signature = Signature(symbol.name, len(arguments))
             for index, argument in enumerate(arguments):
-                if argument.ast_type == ASTType.Variable:
+                if argument.kind == ASTType.Variable:
                     yield signature, index, argument.name
 
 
-def _weights(aggregate: AST) -> set[str]:
+def _weights(aggregate: Node) -> set[str]:
     """Variables in first position of the tuples of an aggregate (its weights)."""
     found: set[str] = set()
-    for element in aggregate.elements:
-        for weight in list(getattr(element, "terms", []))[:1]:
-            found |= _variables(weight)
+    for element in aggregate.many("elements"):
+        for weight in element.many("terms")[:1]:
+            found |= variables(weight)
     return found
 
 
-def _constants(statements: Sequence[AST]) -> dict[str, str]:
+def constant_values(statements: Sequence[Node]) -> dict[str, str]:
     """Values of `#const` definitions, as text."""
-    return {s.name: str(s.value) for s in statements if s.ast_type == ASTType.Definition}
+    return {s.name: str(s.one("value")) for s in statements if s.kind == ASTType.Definition}
 
 
-def _priority(statement: AST, constants: dict[str, str]) -> set[int]:
+def _priority(statement: Node, constants: dict[str, str]) -> set[int]:
     """The priority, if it is a number or a constant; others are known once ground."""
-    text = str(statement.priority)
+    text = str(statement.one("priority"))
     text = constants.get(text, text)
     return {int(text)} if text.lstrip("-").isdigit() else set()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from fractions import Fraction
 from typing import NamedTuple
 
+from reasoning import atoms
 from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
 
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _INTEGERS = frozenset(
     XSD + name
@@ -31,10 +33,15 @@ _INTEGERS = frozenset(
     )
 )
 _DECIMALS = frozenset(XSD + name for name in ("decimal", "double", "float"))
-_SMALLEST, _LARGEST = -(2**31), 2**31 - 1
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_DOUBLE = re.compile(rf"{_DECIMAL.pattern}(?:[eE][+-]?[0-9]+)?")
+_BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _PREDICATE = re.compile(r"_*[a-z][A-Za-z0-9_']*\Z")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ESCAPE = "'"
+_WHITE = " \t\r\n"
+_MOST_DIGITS = 1000
 
 
 class Iri(NamedTuple):
@@ -69,7 +76,8 @@ class Triple(NamedTuple):
 
 
 def quote(text: str) -> str:
-    """`text` as a string of ASP."""
+    """`text` as a string of ASP; raises `ItemError` for what no string of ASP can hold."""
+    atoms.refuse_characters(text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -94,17 +102,31 @@ class Mapper:
 
         Raises `ItemError` when a literal has no value in ASP.
         """
+        if time is None:
+            if atom := self.atom(triple):
+                yield "{}({},{})".format(*atom)
+            return
         name = self.predicate(triple.predicate.value)
         if name is None:
             return
-        binary, ternary = self._mentioned(name)
-        if not binary and not (ternary and time is not None):
+        binary, ternary = self._streamed(name)
+        if not binary and not ternary:
             return
         subject, value = self.term(triple.subject, name), self.term(triple.object, name)
-        if binary or time is None:
+        if binary:
             yield f"{name}({subject},{value})"
-        if ternary and time is not None:
+        if ternary:
             yield f"{name}({subject},{value},{time})"
+
+    def atom(self, triple: Triple) -> tuple[str, str, str] | None:
+        """Predicate and arguments of the atom that a triple of a knowledge base gives.
+
+        None where no rule can see it; raises `ItemError` as `facts` does.
+        """
+        name = self.predicate(triple.predicate.value)
+        if name is None or not self._mentioned(name)[0]:
+            return None
+        return name, self.term(triple.subject, name), self.term(triple.object, name)
 
     def predicate(self, iri: str) -> str | None:
         """The predicate symbol of an IRI, or None if no rule can see it."""
@@ -127,21 +149,37 @@ class Mapper:
                 return name
         return None
 
+    def predicate_iri(self, name: str) -> str | None:
+        """The IRI of a predicate symbol: the one seen, or its prefix's; None without prefix."""
+        if name in self._owner:
+            return self._owner[name]
+        for prefix, namespace in self._names:
+            if name.startswith(f"{prefix}_"):
+                return namespace + name[len(prefix) + 1 :]
+        return None
+
     def _mentioned(self, name: str) -> tuple[bool, bool]:
-        """Whether the rules use the predicate with two and with three arguments."""
+        """Whether the request uses or shows the predicate with two and three arguments."""
         if name not in self._arities:
-            inputs = self._request.inputs
-            listed = not inputs or any(s.name == name for s in inputs)
-            arities = self._request.arities(name) if listed else frozenset()
+            request = self._request
+            shown = {s.arity for s in request.shows if s.name == name}
+            arities = request.arities(name) | shown
             self._arities[name] = (2 in arities, 3 in arities)
         return self._arities[name]
+
+    def _streamed(self, name: str) -> tuple[bool, bool]:
+        """What of a stream's predicate is wanted: with `#input`, only what is listed there."""
+        inputs = self._request.inputs
+        if inputs and not any(s.name == name for s in inputs):
+            return False, False
+        return self._mentioned(name)
 
     def term(self, term: Term, predicate: str) -> str:
         """A term as ASP text; `predicate` decides the scale of decimals."""
         if isinstance(term, Iri):
             return quote(self.name(term.value))
         if isinstance(term, Blank):
-            return f'"_:{term.label}"'
+            return quote(f"_:{term.label}")
         return self._literal(term, predicate)
 
     def name(self, iri: str) -> str:
@@ -164,6 +202,10 @@ class Mapper:
                 return namespace + name[len(prefix) + 1 :]
         return name if _ABSOLUTE.match(name) else None
 
+    def unescape(self, text: str) -> str:
+        """The lexical form of the literal that a string stands for."""
+        return text.removeprefix(_ESCAPE)
+
     def _literal(self, literal: Literal, predicate: str) -> str:
         datatype, text = literal.datatype, literal.lexical
         if datatype is None or literal.language is not None:
@@ -174,7 +216,7 @@ class Mapper:
         if datatype in _DECIMALS:
             return self._decimal(literal, predicate)
         if datatype == XSD + "boolean":
-            return "true" if text.strip() in ("true", "1") else "false"
+            return _boolean(literal)
         if datatype == XSD + "dateTime":
             return str(self._seconds(literal))
         return quote(self._string(text))
@@ -185,15 +227,15 @@ class Mapper:
         return _ESCAPE + text if named else text
 
     def _number(self, literal: Literal, predicate: str, scale: int) -> str:
-        try:
-            value = int((Decimal(literal.lexical) * scale).to_integral_value(ROUND_HALF_EVEN))
-        except (InvalidOperation, ValueError, OverflowError) as error:
-            raise ItemError(f"`{predicate}`: {_show(literal)} is not a number") from error
-        if not _SMALLEST <= value <= _LARGEST:
-            raise ItemError(
-                f"`{predicate}`: {_show(literal)} × {scale} does not fit the 32-bit integers of ASP"
-            )
-        return str(value)
+        value: int | Fraction = _value(literal, predicate) * scale
+        if -2 * atoms.LARGEST < value < 2 * atoms.LARGEST:  # before it becomes a million digits
+            number = round(value)
+            if atoms.SMALLEST <= number <= atoms.LARGEST:
+                return str(number)
+        raise ItemError(
+            f"`{predicate}`: {_show(literal)}{f' × {scale}' if scale > 1 else ''} does not fit the "
+            "32-bit integers of ASP"
+        )
 
     def _decimal(self, literal: Literal, predicate: str) -> str:
         """A decimal without `#scale`: its text, unless a rule would compute with it."""
@@ -220,9 +262,32 @@ class Mapper:
                 )
             time = time.replace(tzinfo=self._request.timezone)
         seconds = int(time.astimezone(UTC).timestamp() // 1)
-        if not _SMALLEST <= seconds <= _LARGEST:
+        if not atoms.SMALLEST <= seconds <= atoms.LARGEST:
             raise ItemError(f"{_show(literal)} does not fit the 32-bit integers of ASP")
         return seconds
+
+
+def _value(literal: Literal, predicate: str) -> int | Fraction:
+    """The number a literal stands for, exactly; raises `ItemError` if it is none."""
+    text = literal.lexical.strip(_WHITE)
+    form = _INTEGER if literal.datatype in _INTEGERS else _DOUBLE
+    if literal.datatype == XSD + "decimal":
+        form = _DECIMAL
+    if not form.fullmatch(text):
+        raise ItemError(f"`{predicate}`: {_show(literal)} is not a number")
+    digits, _, exponent = text.lower().partition("e")
+    if len(digits) > _MOST_DIGITS or len(exponent) > 4:
+        raise ItemError(f"`{predicate}`: {_show(literal)} has too many digits")
+    if form is _INTEGER:
+        return int(digits)
+    return Fraction(digits) * Fraction(10) ** int(exponent or 0)
+
+
+def _boolean(literal: Literal) -> str:
+    value = _BOOLEANS.get(literal.lexical.strip(_WHITE))
+    if value is None:
+        raise ItemError(f"{_show(literal)} is no boolean; write true or false")
+    return value
 
 
 def _show(literal: Literal) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoning.errors import RequestError
-from reasoning.languages.casp import parse
+from reasoning.languages.casp import parse, read
 from reasoning.program import CountWindow, Signature, TimeWindow
 from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.streams import Item
@@ -72,8 +72,8 @@ def test_count_windows_and_units() -> None:
     ("text", "line", "column", "code", "says"),
     [
         ("#from stream <s>.", 1, 1, "window", "has no window"),
-        ("#from stream <s> [time 1h].", 1, 1, "window", "[time 1h step 30m]"),
-        ("#from stream <s> [time 1h step 0s].", 1, 1, "window", "longer than 0"),
+        ("#from stream <s> [time 1h].", 1, 18, "window", "[time 1h step 30m]"),
+        ("#from stream <s> [time 1h step 0s].", 1, 18, "window", "longer than 0"),
         ("\n  a(X) :- b(X", 2, 3, "unfinished", "not ended"),
         ("a :- b(c.", 1, 7, "bracket", "not closed"),
         ("a :- b).", 1, 7, "bracket", "closes nothing"),
@@ -103,11 +103,40 @@ def test_a_wrong_text_is_refused_where_the_fault_is(
     assert str(error).startswith(f"jam.casp:{line}:{column}: error {code}: ")
 
 
-def test_an_unsafe_rule_is_named_when_it_is_evaluated() -> None:
-    reasoner = Reasoner(parse("#from stream <s> [count 1 step 1]. a(X) :- not b(X)."))
-    (evaluation,) = reasoner.push(Item(1, "c", 0, stream="s"))
-    assert evaluation.error is not None
-    assert "unsafe" in evaluation.error
+def test_an_unsafe_rule_is_refused_before_any_evaluation() -> None:
+    with pytest.raises(RequestError) as caught:
+        parse("b(1).\n(r7) a(X) :-\n  not b(X), Y < 3.", file="jam.casp")
+    assert str(caught.value).startswith(
+        "jam.casp:2:8: error unsafe: `X`, `Y` are unsafe in rule r7 (line 2): no positive literal"
+    )
+
+
+def test_all_faults_of_a_text_are_read_and_the_first_is_raised() -> None:
+    text = "a :- b c.\n#from stream <s>.\nd(X).\ne :- f,.\n#shwo g/1.\n"
+    reading = read(text)
+    assert [(f.location.line, f.code) for f in reading.faults] == [
+        (1, "syntax"), (2, "window"), (4, "syntax"), (5, "directive"),
+    ]  # fmt: skip
+    with pytest.raises(RequestError) as caught:
+        parse(text)
+    assert caught.value is not reading.faults[0]
+    assert str(caught.value) == str(reading.faults[0])
+
+
+def test_plain_asp_has_no_labels_and_no_semicolon_at_a_line_s_end() -> None:
+    text = "a :- b;\nc.\n"
+    assert read(text).request.derived == {Signature("a", 0), Signature("c", 0)}
+    assert read(text, plain=True).request.derived == {Signature("a", 0)}
+    (fault,) = read("#from stream <s> [count 1 step 1].", plain=True).faults
+    assert fault.code == "directive"
+
+
+def test_plain_facts_are_counted_and_known_as_derived() -> None:
+    text = 'p(1,a,"x,)."). p(-2,b,"\\""). -q. r(f(1)). s(1..2). not t.'
+    reading = read(text)
+    counts = {str(s): (f.first, f.count) for s, f in reading.facts.items()}
+    assert counts == {"p/3": (0, 2), "-q/0": (29, 1)}
+    assert {str(s) for s in reading.request.derived} >= {"p/3", "-q/0", "r/1", "s/1"}
 
 
 def answers(text: str, *atoms: str) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
@@ -141,6 +170,7 @@ def test_feedback_is_of_the_declared_arity_only() -> None:
 
 
 def test_a_request_that_fails_says_so_at_every_evaluation() -> None:
-    reasoner = Reasoner(parse("#from stream <s> [time 1s step 1s]. a(X) :- not b(X)."))
+    text = "#feedback p/1. 1 { p(1); p(2) } 1. #show p/1."
+    reasoner = Reasoner(parse(f"#from stream <s> [time 1s step 1s]. {text}"))
     list(reasoner.push(Item(1, "c", 0, stream="s")))
     assert all(e.error for e in reasoner.finish(5))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import clingo
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reasoning.errors import ItemError
 from reasoning.languages.casp import parse
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Mapper, Term, Triple, quote
+from reasoning.program import Request
+from reasoning.rdf.inverse import Inverse
+from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Mapper, Term, Triple
 
 PREFIXES = "#prefix tl : <http://t.org/>. #prefix tlx : <http://t.org/x/>. #prefix : <http://e/>. "
 P = Iri("http://t.org/p")
@@ -54,6 +58,15 @@ def test_a_decimal_is_scaled_and_rounded_half_even() -> None:
     assert value(Literal("2.505", XSD + "decimal"), scale) == "250"
     assert value(Literal("2.515", XSD + "decimal"), scale) == "252"
     assert value(Literal("7", XSD + "integer"), scale) == "700"
+    assert value(Literal("1.005000000000000000000000000000000001", XSD + "decimal"), scale) == "101"
+    for absurd in ("1e9999", "1e999999999", "1" + "0" * 2000, "INF"):
+        with pytest.raises(ItemError):
+            value(Literal(absurd, XSD + "double"), scale)
+
+
+def test_a_predicate_that_is_only_shown_is_seen() -> None:
+    shown = Mapper(parse(PREFIXES + "#show tl_p/2. "))
+    assert list(shown.facts(Triple(Blank("s"), P, Literal("x")), 1)) == ['tl_p("_:s","x")']
 
 
 def test_a_decimal_that_meets_a_comparison_without_a_scale_is_refused_and_the_rule_named() -> None:
@@ -81,7 +94,13 @@ def test_a_decimal_is_refused_also_where_it_is_computed_with_later(rules: str) -
     ("literal", "says"),
     [
         (Literal("99999999999", XSD + "integer"), "32-bit"),
+        (Literal("-2147483649", XSD + "integer"), "32-bit"),
         (Literal("x", XSD + "integer"), "not a number"),
+        (Literal("1.5", XSD + "integer"), "not a number"),
+        (Literal("1_000", XSD + "integer"), "not a number"),
+        (Literal("٣", XSD + "integer"), "not a number"),
+        (Literal("9" * 5000, XSD + "integer"), "too many digits"),
+        (Literal("yes", XSD + "boolean"), "no boolean"),
         (Literal("2014-08-05T02:00:00", XSD + "dateTime"), "#timezone"),
         (Literal("yesterday", XSD + "dateTime"), "not a dateTime"),
     ],
@@ -120,24 +139,146 @@ def test_two_predicates_that_would_collide_are_an_error() -> None:
         list(colliding.facts(Triple(Blank("s"), other, Literal("1"))))
 
 
-names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
+# Names that begin as one another, as a literal's escape, as a blank node or a scheme do.
+characters = st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0")
+namespaces = st.sampled_from(["http://e/", "http://e/x", "http://e/x_", "urn:", "http://e/x#"])
+prefixes = st.dictionaries(
+    st.sampled_from(["", "e", "ex", "e_x", "ex_e", "E", "urn", "http", "x-y"]),
+    namespaces,
+    max_size=4,
+)
+text = st.one_of(
+    st.text(characters, max_size=8),
+    st.lists(
+        st.sampled_from(
+            ["e", "x", "_", ":", "'", "_:", "http://e/", "urn:", '"', "\\", "\n", "b0"]
+        ),
+        max_size=5,
+    ).map("".join),
+)
+iris = st.builds(lambda namespace, local: Iri(namespace + local), namespaces, text)
+labels = st.from_regex(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,5}[A-Za-z0-9_])?", fullmatch=True)
+exact = st.one_of(
+    iris,
+    labels.map(Blank),
+    text.map(Literal),
+    st.integers(-(2**31), 2**31 - 1).map(lambda n: Literal(str(n), XSD + "integer")),
+    st.sampled_from([Literal(word, XSD + "boolean") for word in ("true", "false")]),
+)
 
 
-@given(names)
-def test_no_text_breaks_out_of_its_string(text: str) -> None:
-    symbol = clingo.parse_term(quote(text.replace("\0", "")))
-    assert symbol.string == text.replace("\0", "")
+def _there(one: Mapper, term: Term) -> clingo.Symbol:
+    return clingo.parse_term(one.term(term, "e_p"))
 
 
-@given(names, st.sampled_from(["http://t.org/", "http://t.org/x/", "http://e/", "urn:x:"]))
-def test_names_map_back_to_their_iri(local: str, namespace: str) -> None:
+@given(prefixes, exact)
+@example({"e": "http://e/", "e_x": "urn:"}, Iri("http://e/x_b"))
+@settings(max_examples=300)
+def test_a_term_comes_back_exactly(declared: dict[str, str], term: Term) -> None:
+    request = Request("r", "", prefixes=declared)
+    assert Inverse(request).term(_there(Mapper(request), term)) == term
+
+
+@given(prefixes, exact, exact)
+@example({"e": "http://e/", "e_x": "urn:"}, Iri("http://e/x_b"), Iri("urn:b"))
+@settings(max_examples=300)
+def test_different_terms_are_different_in_asp(
+    declared: dict[str, str], one: Term, other: Term
+) -> None:
+    mapping = Mapper(Request("r", "", prefixes=declared))
+    assert (_there(mapping, one) == _there(mapping, other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("literal", "scale", "back"),
+    [
+        (Literal("01", XSD + "int"), None, Literal("1", XSD + "integer")),
+        (Literal("1", XSD + "boolean"), None, Literal("true", XSD + "boolean")),
+        (Literal("hej", None, "da"), None, Literal("hej")),
+        (Literal("2.50", XSD + "decimal"), None, Literal("2.50")),
+        (Literal("2.50", XSD + "decimal"), 100, Literal("2.5", XSD + "decimal")),
+        (Literal("3", XSD + "integer"), 100, Literal("3", XSD + "decimal")),
+        (Literal("-1e1", XSD + "double"), 1, Literal("-10", XSD + "decimal")),
+        (
+            Literal("1970-01-01T00:00:07Z", XSD + "dateTime"),
+            None,
+            Literal("7", XSD + "integer"),
+        ),
+    ],
+)
+def test_what_asp_does_not_keep_comes_back_as_what_it_became(
+    literal: Literal, scale: int | None, back: Literal
+) -> None:
+    request = Request("r", "", scales={"e_p": scale} if scale else {})
+    assert Inverse(request).term(_there(Mapper(request), literal), scale) == back
+
+
+@pytest.mark.parametrize(
+    ("atom", "triple"),
+    [
+        ('tl_p("tl_s","tlx_o")', Triple(Iri("http://t.org/s"), P, Iri("http://t.org/x/o"))),
+        ('tl_p("_:b","\'tl_o")', Triple(Blank("b"), P, Literal("tl_o"))),
+        (
+            'tlx_q("urn:s",7)',
+            Triple(Iri("urn:s"), Iri("http://t.org/x/q"), Literal("7", XSD + "integer")),
+        ),
+        (
+            '_q("urn:s",true)',
+            Triple(Iri("urn:s"), Iri("http://e/q"), Literal("true", XSD + "boolean")),
+        ),
+        ('p("tl_s","tl_o")', None),
+        ('tl_p("tl_s")', None),
+        ('tl_p("tl_s","tl_o",3)', None),
+        ('-tl_p("tl_s","tl_o")', None),
+        ('tl_p("a literal","tl_o")', None),
+        ('tl_p("tl_s",red)', None),
+        ('tl_p("tl_s",f(1))', None),
+        ('tl_p(3,"tl_o")', None),
+    ],
+)
+def test_an_atom_of_two_resources_is_a_triple(atom: str, triple: Triple | None) -> None:
+    assert Inverse(parse(PREFIXES + "a. ")).triple(clingo.parse_term(atom)) == triple
+
+
+def test_a_predicate_seen_as_another_iri_comes_back_as_that() -> None:
+    request = parse(PREFIXES + "a(X) :- tl_has_value(X,Y). ")
+    seen = Mapper(request)
+    triple = Triple(Iri("http://t.org/s"), Iri("http://t.org/has-value"), Literal("x"))
+    (fact,) = seen.facts(triple, 1)
+    assert Inverse(request, seen).triple(clingo.parse_term(fact)) == triple
+
+
+def test_hostile_texts_are_one_fact_each_and_no_rule() -> None:
+    hostile = [
+        '"). evil(1). p("',
+        "\\",
+        '\\"',
+        "a\nb",
+        "\r",
+        "\t",
+        "%*",
+        "é\u2028",
+        "x" * 1_000_000,
+    ]
     one = mapper()
-    iri = namespace + local
-    assert one.iri(one.name(iri)) == iri
+    terms = [make(text) for text in hostile for make in (Literal, _iri, Blank)]
+    facts = [fact for term in terms for fact in one.facts(Triple(Blank("s"), P, term), 1)]
+    control = clingo.Control()
+    control.add("base", [], "".join(f"{fact}.\n" for fact in facts))
+    control.ground([("base", [])])
+    found = list(control.symbolic_atoms)
+    assert {(atom.symbol.name, len(atom.symbol.arguments)) for atom in found} == {("tl_p", 2)}
+    assert len(found) == len(terms)
 
 
-@given(names)
-def test_no_literal_reads_as_a_name(text: str) -> None:
-    one = mapper()
-    shown = clingo.parse_term(one.term(Literal(text.replace("\0", "")), "tl_p")).string
-    assert one.iri(shown) is None
+def _iri(text: str) -> Iri:
+    return Iri(f"http://t.org/{text}")
+
+
+@pytest.mark.parametrize("make", [Literal, _iri, Blank])
+@pytest.mark.parametrize(("text", "says"), [("a\0b", "NUL"), ("a\ud800", "surrogate")])
+def test_what_no_string_of_asp_can_hold_is_refused(
+    make: Callable[[str], Term], text: str, says: str
+) -> None:
+    with pytest.raises(ItemError, match=says):
+        list(mapper().facts(Triple(Blank("s"), P, make(text)), 1))

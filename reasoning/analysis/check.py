@@ -1,0 +1,89 @@
+"""Everything there is to say about a request before it runs (`citywise check`, DESIGN A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reasoning.analysis.dependencies import Dependencies
+from reasoning.analysis.findings import Finding
+from reasoning.analysis.growth import suspects
+from reasoning.analysis.predicates import Predicates
+from reasoning.errors import RequestError
+from reasoning.languages.casp import PLAIN, Reading, read_file
+from reasoning.program import Signature
+from reasoning.rdf.knowledge import background
+
+SUFFIXES = (".casp", PLAIN)
+
+
+def check(path: Path, *, partitioned: bool = False) -> list[Finding]:
+    """All findings about a program, or about the programs in a folder, by file and position.
+
+    `partitioned` demands what partitioning needs: negation must be stratified.
+    """
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        return [finding for file in files for finding in check(file, partitioned=partitioned)]
+    try:
+        reading = read_file(path)
+    except RequestError as error:
+        return [Finding.of(error)]
+    return check_reading(reading, partitioned=partitioned)
+
+
+def check_reading(reading: Reading, *, partitioned: bool = False) -> list[Finding]:
+    """All findings about a text that was read; warnings only if all was read."""
+    found = [Finding.of(fault) for fault in reading.faults]
+    supplied, unreadable = _knowledge(reading)
+    found += unreadable
+    if reading.is_whole:
+        found += Predicates(reading, supplied).findings()
+        dependencies = Dependencies(reading.rules)
+        found += suspects(reading, dependencies)
+        if partitioned:
+            found += _unstratified(reading, dependencies)
+    return sorted(
+        set(found), key=lambda f: (f.location.file, f.location.line, f.location.column, f.code)
+    )
+
+
+def _knowledge(reading: Reading) -> tuple[frozenset[Signature], list[Finding]]:
+    """The predicates that the knowledge bases supply, and what is wrong with their files.
+
+    A value that rules would compare wrongly is among the latter: a decimal without `#scale`.
+    """
+    missing = list(_missing_files(reading))
+    if missing or not reading.request.knowledge or not reading.is_whole:
+        return frozenset(), missing
+    try:
+        return background(reading.request).supplied, []
+    except RequestError as fault:
+        return frozenset(), [Finding.of(fault)]
+
+
+def _missing_files(reading: Reading) -> Iterator[Finding]:
+    for knowledge in reading.request.knowledge:
+        if not Path(knowledge.path).is_file():
+            statement = reading.directives.places["#from", knowledge.path]
+            message = (
+                f"there is no file `{knowledge.path}`; `#from <file>` is relative to the "
+                "folder of the program"
+            )
+            location = reading.source.location(statement.start)
+            yield Finding(location, "error", "knowledge", message)
+
+
+def _unstratified(reading: Reading, dependencies: Dependencies) -> Iterator[Finding]:
+    cycle = dependencies.negative_cycle()
+    if cycle is None:
+        return
+    steps = " -> ".join([str(cycle[0].head), *map(str, cycle)])
+    lines = ", ".join(str(line) for line in dict.fromkeys(step.line for step in cycle))
+    yield Finding(
+        reading.source.location(reading.source.index(cycle[0].line, 1)),
+        "error",
+        "unstratified",
+        f"{steps} (lines {lines}): a predicate depends on its own absence, which cannot be "
+        "partitioned; break the cycle or run the request as a whole",
+    )

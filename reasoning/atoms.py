@@ -1,0 +1,124 @@
+"""Ground atoms as text: what may stand in a fact, in clingo's own spelling."""
+
+from __future__ import annotations
+
+import re
+
+import clingo
+
+from reasoning.errors import ItemError
+
+SMALLEST, LARGEST = -(2**31), 2**31 - 1
+"""The integers of ASP; clingo wraps others silently."""
+DEEPEST = 100
+"""Brackets within brackets; clingo's parser recurses over them."""
+
+_VALUE = r'(?:"[^"\\\n\x00]*"|0|-?[1-9][0-9]{0,8}|_*(?!not\b)[a-z][A-Za-z0-9_]*)'
+_PLAIN = re.compile(rf"-?_*(?!not\b)[a-z][A-Za-z0-9_]*(?:\({_VALUE}(?:,{_VALUE})*\))?", re.ASCII)
+_STRING = re.compile(r'"(?:[^"\\\n]|\\[\\n"])*"')
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_'])(?:0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|[0-9]+)")
+_COMPUTES = re.compile(r"[+*/\\?&^~|]|\.\.|[A-Za-z0-9_')]\s*-|-\s*[-(]")
+_VARIABLE = re.compile(r"(?<![A-Za-z0-9_'#])_*(?:[A-Z][\w']*|_(?![\w']))")
+_NOT = re.compile(r"(?<![\w'])not(?![\w'])")
+
+
+def ground(text: str) -> str:
+    """A ground atom in clingo's spelling: no spaces, numbers in decimal.
+
+    Raises `ItemError` when `text` is not one ground atom, computes (`p(1+1)`), or holds an
+    integer outside 32 bits, a character no string can hold or more than `DEEPEST` brackets.
+    """
+    if is_plain(text):
+        return text
+    refuse_characters(text)
+    bare = _STRING.sub("''", text)
+    if '"' in bare:
+        raise ItemError(
+            f"`{_short(text)}`: a string is not closed on its line, or holds an escape other "
+            'than `\\\\`, `\\n` and `\\"`'
+        )
+    try:
+        refuse_large_numbers(bare)
+        refuse_deep_nesting(bare)
+    except ItemError as error:
+        raise ItemError(f"`{_short(text)}`: {error}") from None
+    if match := _COMPUTES.search(bare):
+        raise ItemError(
+            f"`{_short(text)}` computes (`{match.group()}`); an item holds values, write the result"
+        )
+    if match := _VARIABLE.search(bare):
+        raise ItemError(
+            f"`{_short(text)}` is not ground: `{match.group()}` is a variable; write a constant "
+            f"(`{match.group().lower()}`) or a string in quotes"
+        )
+    if _NOT.search(bare):
+        raise ItemError(f"`{_short(text)}`: `not` is a word of the language; write a string")
+    return str(_atom(text))
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is plainly a ground atom in clingo's spelling; most are."""
+    return _PLAIN.fullmatch(text) is not None and (text.isascii() or _encodes(text))
+
+
+def refuse_characters(text: str) -> None:
+    """Raise `ItemError` for text that clingo would cut off or cannot take."""
+    if "\0" in text:
+        raise ItemError(f"`{_short(text)}` holds the character NUL, which ASP has not")
+    if not _encodes(text):
+        raise ItemError(f"`{_short(text)}` holds half a surrogate pair, which is no character")
+
+
+def refuse_large_numbers(bare: str) -> None:
+    """Raise `ItemError` for an integer outside 32 bits in a text without strings."""
+    for match in _NUMBER.finditer(bare):
+        if _is_too_large(match.group(), negative=bare[: match.start()].endswith("-")):
+            raise ItemError(
+                f"{_short(match.group())} is outside the 32-bit integers of ASP; "
+                "write it as a string, or in a larger unit"
+            )
+
+
+def refuse_deep_nesting(bare: str) -> None:
+    """Raise `ItemError` for more than `DEEPEST` brackets within one another."""
+    depth = 0
+    for bracket in re.findall(r"[()\[\]{}]", bare):
+        depth += 1 if bracket in "([{" else -1
+        if depth > DEEPEST:
+            raise ItemError(f"more than {DEEPEST} brackets stand within one another")
+
+
+def _atom(text: str) -> clingo.Symbol:
+    try:
+        symbol = clingo.parse_term(text, logger=lambda _code, _message: None)
+    except RuntimeError as error:
+        hint = "; an item's atom ends without `.`" if text.rstrip().endswith(".") else ""
+        raise ItemError(
+            f'`{_short(text)}` is no ground atom{hint}: expected e.g. `p(1,"a")` ({_reason(error)})'
+        ) from None
+    if symbol.type != clingo.SymbolType.Function or not symbol.name:
+        raise ItemError(f'`{_short(text)}` is a term, no atom; expected e.g. `p(1,"a")`')
+    return symbol
+
+
+def _is_too_large(number: str, *, negative: bool) -> bool:
+    if number[1:2].isalpha():
+        number = str(int(number, 0)) if len(number) < 40 else "9" * 11
+    return len(number) > 10 or int(number) > LARGEST + negative
+
+
+def _reason(error: RuntimeError) -> str:
+    return " ".join(str(error).partition("error: ")[2].split()) or "clingo cannot read it"
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _short(text: str) -> str:
+    shown = text[:120].encode("utf-8", "backslashreplace").decode()
+    return shown.replace("\0", "\\0") + ("…" if len(text) > 120 else "")

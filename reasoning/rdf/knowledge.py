@@ -1,0 +1,189 @@
+"""Knowledge bases: files of triples or facts, and what a request's rules see of them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import get_args
+
+import clingo
+
+from reasoning.analysis.relevance import Relevance
+from reasoning.errors import ItemError, Location, RequestError
+from reasoning.program import Entailment, KnowledgeSource, Request, Signature
+from reasoning.rdf import facts as lp
+from reasoning.rdf import ntriples, parsing
+from reasoning.rdf.entailment import closure
+from reasoning.rdf.mapping import Mapper, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeOrigin:
+    """A knowledge base gave a fact: its file, and the triple, or the line as text."""
+
+    source: str
+    detail: Triple | str | None = None
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """The content of one file: triples, or facts with the lines they stand on."""
+
+    source: KnowledgeSource
+    triples: tuple[Triple, ...] = ()
+    facts: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Background:
+    """What a request's rules see of its knowledge bases."""
+
+    facts: tuple[str, ...] = ()
+    """Ground atoms as text, without duplicates, in the order of the files."""
+    origins: Mapping[str, tuple[KnowledgeOrigin, ...]] = field(default_factory=dict)
+    """Where each fact is from."""
+    supplied: frozenset[Signature] = frozenset()
+    """Predicates of the facts."""
+    irrelevant: int = 0
+    """Triples and facts that no rule can see."""
+
+    @property
+    def text(self) -> str:
+        """The facts as a program."""
+        return "".join(f"{fact}.\n" for fact in self.facts)
+
+
+def read(source: KnowledgeSource, scope: str = "k0") -> KnowledgeBase:
+    """Read a knowledge base: any format of RDF by its extension, or `.lp` facts; also `.gz`.
+
+    Blank nodes are named within `scope`. What the source asks to be inferred is not yet
+    (see `background`). Raises `RequestError` that names the file, the line where it is
+    known, and the `#from` that asked for it.
+    """
+    path = Path(source.path)
+    data = _bytes(source, path)
+    extension = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    try:
+        if extension == "lp":
+            return KnowledgeBase(source, facts=tuple(lp.read(data.decode("utf-8-sig"))))
+        syntax = parsing.FORMATS.get(extension, "turtle")
+        base = path.resolve().as_uri()
+        return KnowledgeBase(source, parsing.triples(data, syntax, scope, base))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _error(source.path, line, "encoding", "this is not UTF-8 text") from None
+    except ItemError as error:
+        unknown = extension != "lp" and extension not in parsing.FORMATS
+        hint = f" (`.{extension}` is unknown and was read as Turtle)" if unknown else ""
+        line = getattr(error, "line", None) or 1
+        raise _error(source.path, line, "knowledge", f"{error}{hint}") from None
+
+
+def background(request: Request, extra: Sequence[KnowledgeSource] = ()) -> Background:
+    """The facts of a request's knowledge bases, and of `extra` ones, that its rules can see.
+
+    Sources that ask for the same entailment are closed together under it. Raises
+    `RequestError` for a file that cannot be read, for triples that contradict each other
+    under their entailment, and for a triple without a value in ASP.
+    """
+    sources = tuple(dict.fromkeys((*request.knowledge, *extra)))
+    bases = [read(source, f"k{number}") for number, source in enumerate(sources)]
+    collector = _Collector(request)
+    for base in bases:
+        for triple in base.triples:
+            collector.triple(base.source.path, triple)
+        for fact, line in base.facts:
+            collector.line(base.source.path, fact, line)
+    for regime in get_args(Entailment):
+        group = [base for base in bases if base.source.entailment == regime]
+        if group:
+            _infer(group, regime, collector)
+    return collector.background()
+
+
+def _infer(bases: Sequence[KnowledgeBase], regime: Entailment, collector: _Collector) -> None:
+    """Add what follows from some bases together; what is inconsistent is refused."""
+    found = closure([triple for base in bases for triple in base.triples], regime)
+    files = " + ".join(base.source.path for base in bases)
+    if found.inconsistencies:
+        more = len(found.inconsistencies) - 1
+        raise _error(
+            bases[0].source.path,
+            1,
+            "inconsistent",
+            f"under {regime} {found.inconsistencies[0]}{f', and {more} more' if more else ''}; "
+            f"mend {files}, or leave out `[{regime}]`",
+        )
+    for triple in found.inferred:
+        collector.triple(f"{files} [{regime}]", triple)
+
+
+class _Collector:
+    """Gathers facts and where they are from."""
+
+    def __init__(self, request: Request) -> None:
+        self._mapper = Mapper(request)
+        self._relevance = Relevance(request)
+        self._derived = request.derived
+        self._origins: dict[str, list[KnowledgeOrigin]] = {}
+        self._supplied: set[Signature] = set()
+        self._irrelevant = 0
+
+    def triple(self, source: str, triple: Triple) -> None:
+        """Take in what the rules see of a triple."""
+        try:
+            atom = self._mapper.atom(triple)
+        except ItemError as error:
+            shown = " ".join(map(ntriples.write, triple))
+            raise _error(source, 1, "value", f"{error}; in the triple {shown}") from None
+        if atom is None:
+            self._unseen(triple)
+            return
+        name, *arguments = atom
+        self._fact("{}({},{})".format(*atom), name, arguments, KnowledgeOrigin(source, triple))
+
+    def _unseen(self, triple: Triple) -> None:
+        """No rule uses the triple, but one may derive its predicate (DESIGN A4)."""
+        self._irrelevant += 1
+        name = self._mapper.predicate(triple.predicate.value)
+        if name is not None and (signature := Signature(name, 2)) in self._derived:
+            self._supplied.add(signature)
+
+    def line(self, source: str, fact: str, line: int) -> None:
+        """Take in a fact that stands on a line of a file, if the rules see it."""
+        symbol = clingo.parse_term(fact)
+        name = symbol.name if symbol.positive else f"-{symbol.name}"
+        arguments = [str(argument) for argument in symbol.arguments]
+        self._fact(fact, name, arguments, KnowledgeOrigin(source, f"line {line}"))
+
+    def _fact(
+        self, fact: str, name: str, arguments: Sequence[str], origin: KnowledgeOrigin
+    ) -> None:
+        signature = Signature(name, len(arguments))
+        self._supplied.add(signature)
+        if self._relevance.keeps(signature, arguments):
+            self._origins.setdefault(fact, []).append(origin)
+        else:
+            self._irrelevant += 1
+
+    def background(self) -> Background:
+        """What has been gathered."""
+        origins = {fact: tuple(found) for fact, found in self._origins.items()}
+        return Background(tuple(origins), origins, frozenset(self._supplied), self._irrelevant)
+
+
+def _bytes(source: KnowledgeSource, path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if path.name.lower().endswith(".gz") else data
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _error(source.path, 1, "file", f"cannot be read: {reason}") from None
+
+
+def _error(source: str, line: int, code: str, message: str) -> RequestError:
+    asked = f"asked for by `#from <{Path(source).name}>`"
+    return RequestError(Location(source, line, 1), code, f"{message} ({asked})")

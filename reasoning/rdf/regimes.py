@@ -1,0 +1,200 @@
+"""The rules of RDFS and of OWL 2 RL, over `t(Subject,Predicate,Object)`.
+
+Names such as `rdf_type` stand for terms of the vocabularies. `lit(L)` is a literal,
+`value(L,V)` its value, if its datatype is known, `count(L,N)` the small number it is;
+`ill(L)` is a literal whose text its datatype does not allow. `false(Rule,X,Y)` is an
+inconsistency. Rules have the names of their specifications: RDF 1.1 Semantics, sections 8
+and 9; OWL 2 Profiles, section 4.3, tables 4 to 9.
+
+Left out is what says nothing and would flood answers: that everything is a rdfs:Resource
+(rdfs4, rdfs8), owl:sameAs itself (eq-ref) and, where it is not a class of the graph,
+anything about owl:Thing and owl:Nothing; and the axiomatic triples about terms that do
+not occur.
+"""
+
+from __future__ import annotations
+
+from reasoning.program import Entailment
+
+_SHARED = """
+% rdfs2, prp-dom; rdfs3, prp-rng
+t(X,rdf_type,C) :- t(P,rdfs_domain,C), t(X,P,_).
+t(Y,rdf_type,C) :- t(P,rdfs_range,C), t(_,P,Y).
+% rdfs5, scm-spo; rdfs7, prp-spo1
+t(P,rdfs_subPropertyOf,R) :- t(P,rdfs_subPropertyOf,Q), t(Q,rdfs_subPropertyOf,R).
+t(X,Q,Y) :- t(P,rdfs_subPropertyOf,Q), t(X,P,Y).
+% rdfs11, scm-sco; rdfs9, cax-sco
+t(C,rdfs_subClassOf,E) :- t(C,rdfs_subClassOf,D), t(D,rdfs_subClassOf,E).
+t(X,rdf_type,D) :- t(C,rdfs_subClassOf,D), t(X,rdf_type,C).
+% rdfD1: a literal that its datatype does not allow (dt-not-type)
+false("dt-not-type",L,L) :- ill(L).
+% a literal in a class of literals that are other ones
+false("dt-type",L,D) :- t(L,rdf_type,D), value(L,_), datatype(D), not may_be(L,D).
+"""
+
+_RDFS = """
+% rdfD2, and the axiomatic domains and ranges of the vocabulary
+t(P,rdf_type,rdf_Property) :- t(_,P,_).
+t(P,rdf_type,rdf_Property) :- t(P,rdfs_domain,_).
+t(P,rdf_type,rdf_Property) :- t(P,rdfs_range,_).
+t(P,rdf_type,rdf_Property) :- t(P,rdfs_subPropertyOf,_).
+t(P,rdf_type,rdf_Property) :- t(_,rdfs_subPropertyOf,P).
+t(C,rdf_type,rdfs_Class) :- t(_,rdfs_domain,C).
+t(C,rdf_type,rdfs_Class) :- t(_,rdfs_range,C).
+t(C,rdf_type,rdfs_Class) :- t(_,rdf_type,C).
+t(C,rdf_type,rdfs_Class) :- t(C,rdfs_subClassOf,_).
+t(C,rdf_type,rdfs_Class) :- t(_,rdfs_subClassOf,C).
+t(L,rdf_type,rdf_List) :- t(L,rdf_first,_).
+t(L,rdf_type,rdf_List) :- t(L,rdf_rest,_).
+t(L,rdf_type,rdf_List) :- t(_,rdf_rest,L).
+t(X,rdf_type,rdf_Statement) :- t(X,rdf_subject,_).
+t(X,rdf_type,rdf_Statement) :- t(X,rdf_predicate,_).
+t(X,rdf_type,rdf_Statement) :- t(X,rdf_object,_).
+t(P,rdf_type,rdfs_ContainerMembershipProperty) :- membership(P).
+t(D,rdf_type,rdfs_Datatype) :- t(_,rdf_type,D), datatype(D).
+t(rdfs_Datatype,rdfs_subClassOf,rdfs_Class) :- t(_,rdf_type,rdfs_Datatype).
+% rdfs6, rdfs10, rdfs12, rdfs13
+t(P,rdfs_subPropertyOf,P) :- t(P,rdf_type,rdf_Property).
+t(C,rdfs_subClassOf,C) :- t(C,rdf_type,rdfs_Class).
+t(P,rdfs_subPropertyOf,rdfs_member) :- t(P,rdf_type,rdfs_ContainerMembershipProperty).
+t(D,rdfs_subClassOf,rdfs_Literal) :- t(D,rdf_type,rdfs_Datatype).
+t(D,rdf_type,rdfs_Class) :- t(D,rdf_type,rdfs_Datatype).
+"""
+
+_LISTS = """
+list(L) :- t(L,rdf_first,_).
+member(L,X) :- t(L,rdf_first,X).
+member(L,X) :- list(L), t(L,rdf_rest,R), member(R,X).
+"""
+
+_EQUALITY = """
+% Table 4
+t(Y,owl_sameAs,X) :- t(X,owl_sameAs,Y), X != Y.
+t(X,owl_sameAs,Z) :- t(X,owl_sameAs,Y), t(Y,owl_sameAs,Z), X != Z.
+t(Y,P,O) :- t(X,owl_sameAs,Y), X != Y, t(X,P,O), P != owl_sameAs.
+t(S,Q,O) :- t(P,owl_sameAs,Q), P != Q, t(S,P,O).
+t(S,P,Y) :- t(X,owl_sameAs,Y), X != Y, t(S,P,X), P != owl_sameAs.
+false("eq-diff1",X,Y) :- t(X,owl_sameAs,Y), t(X,owl_differentFrom,Y).
+false("eq-diff1",X,X) :- t(X,owl_differentFrom,X).
+different(L) :- t(X,rdf_type,owl_AllDifferent), t(X,owl_members,L).
+different(L) :- t(X,rdf_type,owl_AllDifferent), t(X,owl_distinctMembers,L).
+false("eq-diff2",X,Y) :- different(L), member(L,X), member(L,Y), t(X,owl_sameAs,Y), X != Y.
+% Table 8
+t(L,owl_sameAs,M) :- value(L,V), value(M,V), L != M.
+false("dt-diff",L,M) :- t(L,owl_sameAs,M), value(L,V), value(M,W), V != W.
+"""
+
+_PROPERTIES = """
+% Table 5
+t(Y,owl_sameAs,Z) :- t(P,rdf_type,owl_FunctionalProperty), t(X,P,Y), t(X,P,Z), Y != Z.
+t(X,owl_sameAs,Y) :- t(P,rdf_type,owl_InverseFunctionalProperty), t(X,P,Z), t(Y,P,Z), X != Y.
+false("prp-irp",P,X) :- t(P,rdf_type,owl_IrreflexiveProperty), t(X,P,X).
+t(Y,P,X) :- t(P,rdf_type,owl_SymmetricProperty), t(X,P,Y).
+false("prp-asyp",P,X) :- t(P,rdf_type,owl_AsymmetricProperty), t(X,P,Y), t(Y,P,X).
+t(X,P,Z) :- t(P,rdf_type,owl_TransitiveProperty), t(X,P,Y), t(Y,P,Z).
+t(X,P,Y) :- t(P,owl_propertyChainAxiom,L), path(L,X,Y).
+chain(L) :- t(_,owl_propertyChainAxiom,L).
+chain(R) :- chain(L), t(L,rdf_rest,R).
+path(L,X,Y) :- chain(L), t(L,rdf_first,P), t(L,rdf_rest,rdf_nil), t(X,P,Y).
+path(L,X,Z) :- chain(L), t(L,rdf_first,P), t(L,rdf_rest,R), t(X,P,Y), path(R,Y,Z).
+t(X,Q,Y) :- t(P,owl_equivalentProperty,Q), t(X,P,Y).
+t(X,P,Y) :- t(P,owl_equivalentProperty,Q), t(X,Q,Y).
+false("prp-pdw",P,Q) :- t(P,owl_propertyDisjointWith,Q), t(X,P,Y), t(X,Q,Y).
+false("prp-adp",P,Q) :-
+    t(A,rdf_type,owl_AllDisjointProperties), t(A,owl_members,L),
+    member(L,P), member(L,Q), P != Q, t(X,P,Y), t(X,Q,Y).
+t(Y,Q,X) :- t(P,owl_inverseOf,Q), t(X,P,Y).
+t(Y,P,X) :- t(P,owl_inverseOf,Q), t(X,Q,Y).
+t(X,owl_sameAs,Y) :- t(C,owl_hasKey,L), agree(C,L,X,Y).
+key(C,L) :- t(C,owl_hasKey,L).
+key(C,R) :- key(C,L), t(L,rdf_rest,R).
+agree(C,L,X,Y) :-
+    key(C,L), t(L,rdf_first,P), t(L,rdf_rest,rdf_nil),
+    t(X,rdf_type,C), t(Y,rdf_type,C), t(X,P,Z), t(Y,P,Z), X != Y.
+agree(C,L,X,Y) :-
+    key(C,L), t(L,rdf_first,P), t(L,rdf_rest,R), agree(C,R,X,Y), t(X,P,Z), t(Y,P,Z).
+denied(X,P,Y) :-
+    t(A,owl_sourceIndividual,X), t(A,owl_assertionProperty,P), t(A,owl_targetIndividual,Y).
+denied(X,P,Y) :-
+    t(A,owl_sourceIndividual,X), t(A,owl_assertionProperty,P), t(A,owl_targetValue,Y).
+false("prp-npa",X,P) :- denied(X,P,Y), t(X,P,Y).
+"""
+
+_CLASSES = """
+% Table 6
+false("cls-nothing2",X,owl_Nothing) :- t(X,rdf_type,owl_Nothing).
+intersection(L) :- t(_,owl_intersectionOf,L).
+intersection(R) :- intersection(L), t(L,rdf_rest,R).
+in_all(X,L) :- intersection(L), t(L,rdf_first,C), t(L,rdf_rest,rdf_nil), t(X,rdf_type,C).
+in_all(X,L) :- intersection(L), t(L,rdf_first,C), t(L,rdf_rest,R), in_all(X,R), t(X,rdf_type,C).
+t(X,rdf_type,C) :- t(C,owl_intersectionOf,L), in_all(X,L).
+t(X,rdf_type,D) :- t(C,owl_intersectionOf,L), member(L,D), t(X,rdf_type,C).
+t(X,rdf_type,C) :- t(C,owl_unionOf,L), member(L,D), t(X,rdf_type,D).
+false("cls-com",X,C) :- t(C,owl_complementOf,D), t(X,rdf_type,C), t(X,rdf_type,D).
+t(X,rdf_type,C) :- t(C,owl_someValuesFrom,D), t(C,owl_onProperty,P), t(X,P,Y), t(Y,rdf_type,D).
+t(X,rdf_type,C) :- t(C,owl_someValuesFrom,owl_Thing), t(C,owl_onProperty,P), t(X,P,_).
+t(Y,rdf_type,D) :- t(C,owl_allValuesFrom,D), t(C,owl_onProperty,P), t(X,rdf_type,C), t(X,P,Y).
+t(X,P,Y) :- t(C,owl_hasValue,Y), t(C,owl_onProperty,P), t(X,rdf_type,C).
+t(X,rdf_type,C) :- t(C,owl_hasValue,Y), t(C,owl_onProperty,P), t(X,P,Y).
+at_most(C,P,N) :- t(C,owl_maxCardinality,L), count(L,N), t(C,owl_onProperty,P).
+at_most(C,P,D,N) :-
+    t(C,owl_maxQualifiedCardinality,L), count(L,N), t(C,owl_onProperty,P), t(C,owl_onClass,D).
+false("cls-maxc1",X,C) :- at_most(C,P,0), t(X,rdf_type,C), t(X,P,_).
+t(Y,owl_sameAs,Z) :- at_most(C,P,1), t(X,rdf_type,C), t(X,P,Y), t(X,P,Z), Y != Z.
+counts(Y,D) :- at_most(_,_,D,_), D != owl_Thing, t(Y,rdf_type,D).
+counts(Y,owl_Thing) :- at_most(_,P,owl_Thing,_), t(_,P,Y).
+false("cls-maxqc1",X,C) :- at_most(C,P,D,0), t(X,rdf_type,C), t(X,P,Y), counts(Y,D).
+t(Y,owl_sameAs,Z) :-
+    at_most(C,P,D,1), t(X,rdf_type,C), t(X,P,Y), counts(Y,D), t(X,P,Z), counts(Z,D), Y != Z.
+t(X,rdf_type,C) :- t(C,owl_oneOf,L), member(L,X).
+% Table 7
+t(X,rdf_type,D) :- t(C,owl_equivalentClass,D), t(X,rdf_type,C).
+t(X,rdf_type,C) :- t(C,owl_equivalentClass,D), t(X,rdf_type,D).
+false("cax-dw",X,C) :- t(C,owl_disjointWith,D), t(X,rdf_type,C), t(X,rdf_type,D).
+false("cax-adc",X,C) :-
+    t(A,rdf_type,owl_AllDisjointClasses), t(A,owl_members,L),
+    member(L,C), member(L,D), C != D, t(X,rdf_type,C), t(X,rdf_type,D).
+"""
+
+_SCHEMA = """
+% Table 9
+t(C,rdfs_subClassOf,C) :- t(C,rdf_type,owl_Class).
+t(C,owl_equivalentClass,C) :- t(C,rdf_type,owl_Class).
+t(C,rdfs_subClassOf,D) :- t(C,owl_equivalentClass,D).
+t(D,rdfs_subClassOf,C) :- t(C,owl_equivalentClass,D).
+t(C,owl_equivalentClass,D) :- t(C,rdfs_subClassOf,D), t(D,rdfs_subClassOf,C).
+property(P) :- t(P,rdf_type,owl_ObjectProperty).
+property(P) :- t(P,rdf_type,owl_DatatypeProperty).
+t(P,rdfs_subPropertyOf,P) :- property(P).
+t(P,owl_equivalentProperty,P) :- property(P).
+t(P,rdfs_subPropertyOf,Q) :- t(P,owl_equivalentProperty,Q).
+t(Q,rdfs_subPropertyOf,P) :- t(P,owl_equivalentProperty,Q).
+t(P,owl_equivalentProperty,Q) :- t(P,rdfs_subPropertyOf,Q), t(Q,rdfs_subPropertyOf,P).
+t(P,rdfs_domain,D) :- t(P,rdfs_domain,C), t(C,rdfs_subClassOf,D).
+t(P,rdfs_domain,C) :- t(Q,rdfs_domain,C), t(P,rdfs_subPropertyOf,Q).
+t(P,rdfs_range,D) :- t(P,rdfs_range,C), t(C,rdfs_subClassOf,D).
+t(P,rdfs_range,C) :- t(Q,rdfs_range,C), t(P,rdfs_subPropertyOf,Q).
+t(C,rdfs_subClassOf,D) :-
+    t(C,owl_hasValue,V), t(C,owl_onProperty,P), t(D,owl_hasValue,V), t(D,owl_onProperty,Q),
+    t(P,rdfs_subPropertyOf,Q).
+t(C,rdfs_subClassOf,D) :-
+    t(C,owl_someValuesFrom,E), t(C,owl_onProperty,P), t(D,owl_someValuesFrom,F),
+    t(D,owl_onProperty,P), t(E,rdfs_subClassOf,F).
+t(C,rdfs_subClassOf,D) :-
+    t(C,owl_someValuesFrom,E), t(C,owl_onProperty,P), t(D,owl_someValuesFrom,E),
+    t(D,owl_onProperty,Q), t(P,rdfs_subPropertyOf,Q).
+t(C,rdfs_subClassOf,D) :-
+    t(C,owl_allValuesFrom,E), t(C,owl_onProperty,P), t(D,owl_allValuesFrom,F),
+    t(D,owl_onProperty,P), t(E,rdfs_subClassOf,F).
+t(D,rdfs_subClassOf,C) :-
+    t(C,owl_allValuesFrom,E), t(C,owl_onProperty,P), t(D,owl_allValuesFrom,E),
+    t(D,owl_onProperty,Q), t(P,rdfs_subPropertyOf,Q).
+t(C,rdfs_subClassOf,D) :- t(C,owl_intersectionOf,L), member(L,D).
+t(D,rdfs_subClassOf,C) :- t(C,owl_unionOf,L), member(L,D).
+"""
+
+RULES: dict[Entailment, str] = {
+    "rdfs": _SHARED + _RDFS,
+    "owl-rl": _SHARED + _LISTS + _EQUALITY + _PROPERTIES + _CLASSES + _SCHEMA,
+}
+"""The program of each regime."""
