@@ -6,14 +6,16 @@ import importlib
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -21,7 +23,11 @@ from backend import settings as configuration
 from backend.errors import CitywiseError
 from backend.machine import MachineError
 from backend.settings import Ingest, Settings, Web
+from reasoning.engines.limits import Limits
 from reasoning.errors import ReasoningError
+
+if TYPE_CHECKING:
+    from reasoning.recorded import Operator, Recorded
 
 
 class Time(click.ParamType[datetime]):
@@ -60,6 +66,20 @@ class Speed(click.ParamType[float | None]):
         if not 0 < speed <= 3600:
             self.fail(f"`{value}` is not a speed: give 1 to 3600, or `max`", param, ctx)
         return speed
+
+
+class StreamTime(click.ParamType[int | str]):
+    """A time as a recording writes it: an integer, or ISO 8601 with a zone."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        text = str(value)
+        if re.fullmatch(r"-?\d+", text):
+            return int(text)
+        return Time().convert(text, param, ctx).isoformat()
 
 
 class Hours(click.FloatRange):
@@ -165,6 +185,166 @@ def replay(data: Path, start: datetime, until: datetime, lead_in: float) -> None
 
     for line in announcements(data, start, until, lead_in):
         click.echo(line)
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def recorded(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what a program over recorded streams is run with."""
+    for add in reversed(
+        (
+            click.argument("program", type=_FILE),
+            click.option(
+                "--stream",
+                "streams",
+                type=click.Path(exists=True, path_type=Path, allow_dash=True),
+                multiple=True,
+                help="Recorded stream, JSON Lines (docs/casp.md); repeatable; - is standard input.",
+            ),
+            click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base."),
+            click.option("--from", "start", type=StreamTime(), help="Drop what is before."),
+            click.option("--until", type=StreamTime(), help="End here [the last item's time]."),
+            click.option(
+                "--time-limit",
+                type=click.FloatRange(0, min_open=True),
+                default=60,
+                show_default=True,
+                help="Seconds for one evaluation.",
+            ),
+            click.option(
+                "--memory-limit",
+                type=click.IntRange(1),
+                default=4096,
+                show_default=True,
+                help="Megabytes for one evaluation.",
+            ),
+            click.option(
+                "--atom-limit",
+                type=click.IntRange(1),
+                default=10_000_000,
+                show_default=True,
+                help="Ground atoms of one evaluation.",
+            ),
+            click.option(
+                "--model-limit",
+                type=click.IntRange(1),
+                default=100_000,
+                show_default=True,
+                help="Answer sets of one evaluation, where --models does not ask for fewer.",
+            ),
+        )
+    ):
+        command = add(command)
+    return command
+
+
+@cli.command()
+@recorded
+@click.option("--engine", type=click.Choice(["auto", "solver"]), default="auto", help="Engine.")
+@click.option("--models", type=click.IntRange(1), help="So many answer sets at most [all].")
+@click.option("--deltas", is_flag=True, help="Add what came and went since the result before.")
+@click.option(
+    "--emit",
+    type=click.Choice(["results", "rstream", "istream", "dstream"]),
+    default="results",
+    show_default=True,
+    help="Print results, or the answers as a stream that --stream of another program reads.",
+)
+@click.option("--emit-as", default="", metavar="IRI", help="IRI of the stream --emit prints.")
+def reason(
+    engine: str, models: int | None, deltas: bool, emit: str, emit_as: str, **given: Any
+) -> None:
+    """Evaluate PROGRAM (.casp, .lp) over recorded streams; print JSON Lines."""
+    from backend.reason import emitted, report, results
+
+    del engine  # so far there is one, which either choice means
+    run = _recorded(models=models or 0, **given)
+    if emit == "results":
+        fine = report(run, results(run, deltas=deltas), _say)
+    else:
+        fine = report(run, emitted(run, cast("Operator", emit), emit_as), _say)
+    if not fine:
+        sys.exit(1)
+
+
+@cli.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--partitioned",
+    is_flag=True,
+    help="Demand what partitions need: no recursion through negation.",
+)
+def check(path: Path, partitioned: bool) -> None:
+    """Look for faults in a program, or in all programs of a folder; one line each."""
+    from reasoning.analysis.check import SUFFIXES
+    from reasoning.analysis.check import check as findings
+
+    if path.is_dir() and not any(file.suffix in SUFFIXES for file in path.rglob("*")):
+        raise click.UsageError(f"{path} holds no program ({', '.join(SUFFIXES)})")
+    found = findings(path, partitioned=partitioned)
+    for finding in found:
+        click.echo(str(finding))
+    if any(finding.severity == "error" for finding in found):
+        sys.exit(1)
+
+
+@cli.command()
+@recorded
+@click.option("--at", type=StreamTime(), help="Time of the evaluation, as the recording has it.")
+@click.option("--atom", required=True, help="The ground atom in question.")
+@click.option("--not", "absent", is_flag=True, help="Ask why it is not in the answer.")
+@click.option(
+    "--answer",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Which of several answer sets, as `reason` lists them.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="A tree to read, or JSON (docs/explain.md).",
+)
+def explain(
+    at: int | str | None, atom: str, absent: bool, answer: int, form: str, **given: Any
+) -> None:
+    """Explain why an atom is in the answer of PROGRAM at a time, or why it is not."""
+    from reasoning.explain.recorded import RecordedExplainer
+    from reasoning.explain.text import render
+
+    found = RecordedExplainer(_recorded(**given), at, answer).explainer.explain(atom)
+    if found.holds == absent and found.question != "conflict":
+        _say(f"`{found.atom}` is {'' if found.holds else 'not '}in the answer")
+    click.echo(json.dumps(found.to_json(), indent=2) if form == "json" else render(found), nl=False)
+
+
+def _recorded(
+    program: Path,
+    streams: tuple[Path, ...],
+    knowledge: tuple[Path, ...],
+    start: int | str | None,
+    until: int | str | None,
+    models: int = 0,
+    **limits: float,
+) -> Recorded:
+    from reasoning.recorded import Recorded
+
+    bounds = Limits(
+        limits["time_limit"],
+        int(limits["memory_limit"]),
+        int(limits["atom_limit"]),
+        int(limits["model_limit"]),
+    )
+    opened = [Path("/dev/stdin") if str(path) == "-" else path for path in streams]
+    return Recorded(program, opened, knowledge, start, until, models, bounds)
+
+
+def _say(text: str) -> None:
+    click.echo(f"citywise: {text}", err=True)
 
 
 @cli.command()

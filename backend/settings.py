@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backend.errors import CitywiseError
+from reasoning.engines.limits import Limits
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -49,6 +50,19 @@ class Ingest(Section):
     retention_hours: float = 24
 
 
+class RequestLimits(Section):
+    """Bounds on one evaluation of one request; beyond one it fails, and it alone."""
+
+    seconds: float = Field(default=10, gt=0)
+    megabytes: int = Field(default=2048, gt=0)
+    atoms: int = Field(default=5_000_000, gt=0)
+    models: int = Field(default=10_000, gt=0)
+
+    def of_engine(self) -> Limits:
+        """These limits as the engines take them."""
+        return Limits(**self.model_dump())
+
+
 class Pipeline(Section):
     """Spark and the requests it runs."""
 
@@ -57,6 +71,7 @@ class Pipeline(Section):
     """Names of files in `backend/city/requests`, or paths of `.casp` files."""
     max_batch_bytes: int = 2_000_000
     trace_retention_hours: float = 24
+    limits: RequestLimits = RequestLimits()
 
 
 class Web(Section):

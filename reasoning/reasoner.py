@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import heapq
 import time as wall
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import clingo
-
-from reasoning.engines.solver import AnswerSet, SolverEngine
+from reasoning.encoding import Encoder, signature
+from reasoning.engines.guard import GROUND_ONCE, GuardedEngine
+from reasoning.engines.limits import UNLIMITED, Limits
+from reasoning.engines.program import Knowledge, WindowFacts, previous
+from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
 from reasoning.errors import ItemError, SolvingError
-from reasoning.program import Request, TimeWindow
+from reasoning.program import Request, Signature, TimeWindow
 from reasoning.rdf.mapping import Mapper
 from reasoning.streams import Item
-from reasoning.windows import WindowBuffer
+from reasoning.windows import Held, WindowBuffer
 
 _DAY_MS = 86_400_000
 _REBASE_MS = 24 * _DAY_MS
@@ -41,6 +43,8 @@ class Evaluation:
     """Wall time of the engine, 0 when an equal window was answered before."""
     error: str | None = None
     """Why there is no answer; the evaluations after it go on from the answer before."""
+    fed_back: tuple[str, ...] = ()
+    """Atoms of the evaluation before that this one saw, as `prev_…`."""
 
 
 @dataclass
@@ -59,6 +63,8 @@ class State:
     arrived: list[int] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
     feedback: list[str] = field(default_factory=list)
+    supplied: list[tuple[str, int]] = field(default_factory=list)
+    """Predicates that the streams have supplied, with their arities."""
     resting: bool = False
     """Whether empty windows are known to leave the feedback as it is."""
     late: list[int] = field(default_factory=list)
@@ -82,7 +88,7 @@ class Reasoner:
     request:
         What to evaluate.
     background:
-        Facts of the knowledge bases as ASP text.
+        Facts of the knowledge bases.
     start:
         The time from which windows are counted (`--from`); default: the first item's.
     clocked:
@@ -91,25 +97,45 @@ class Reasoner:
     skip_unchanged:
         Leave out evaluations over empty windows whose answer is known to be the one
         before; for consumers that look at changes only.
+    models:
+        Give so many answer sets at most; 0 gives all.
+    limits:
+        Evaluate in a process of its own that is ended when an evaluation goes beyond a
+        limit. Without limits clingo runs in this process, where nothing interrupts it,
+        unless the knowledge is large: it is then grounded once, in a process of its own.
+    engine:
+        Evaluate with this engine instead; the caller closes it.
+    supplied:
+        Predicates known to come from the streams (DESIGN A4), before their first item.
+
+    Close it, or use it in a `with` statement, to end its processes at once.
     """
 
     def __init__(
         self,
         request: Request,
         *,
-        background: str = "",
+        background: Knowledge | None = None,
         start: int | None = None,
         clocked: bool = False,
         skip_unchanged: bool = False,
         models: int = 0,
+        limits: Limits | None = None,
+        engine: Engine | None = None,
+        supplied: Collection[Signature] = (),
     ) -> None:
         self.request = request
-        self.mapper = Mapper(request)
         self.late: list[Item] = []
         """Items that came too late, in order of arrival; the caller may clear it."""
+        self.unix = True
+        """Whether times are Unix times, of which atoms get what fits 32 bits (`base`), or
+        integers of their own, which they get as they are."""
         self.refused: dict[int, tuple[Item, str]] = {}
         """Items without a value in ASP, by position, and why; the caller may clear it."""
-        self._engine = SolverEngine(request, background)
+        self._encoder = Encoder(request)
+        self._encoder.supplied = frozenset(supplied)
+        self._engine = engine or _engine(request, background, limits)
+        self._owns_engine = engine is None
         self._state = State(first=start, stream_time=start)
         self._given_start = start is not None
         self._buffers = {s.iri: WindowBuffer(s.window) for s in request.streams}
@@ -117,12 +143,39 @@ class Reasoner:
         self._clocked = clocked
         self._skip = skip_unchanged
         self._models = models
-        self._last: tuple[str, tuple[AnswerSet, ...], str | None] | None = None
+        self._last: tuple[WindowFacts, tuple[AnswerSet, ...], str | None] | None = None
+
+    def __enter__(self) -> Reasoner:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def windows(self) -> dict[str, tuple[int, int]]:
+        """First and last time of each time window as of its last tick, by stream."""
+        return {
+            iri: (buffer.last_tick - buffer.window.width, buffer.last_tick)
+            for iri, buffer in self._buffers.items()
+            if isinstance(buffer.window, TimeWindow) and buffer.last_tick is not None
+        }
+
+    @property
+    def mapper(self) -> Mapper:
+        """How terms of its streams were turned into terms of ASP."""
+        return self._encoder.mapper
+
+    def close(self) -> None:
+        """End the processes that evaluate."""
+        if self._owns_engine:
+            self._engine.close()
 
     # -- input ----------------------------------------------------------------------
 
     def push(self, item: Item) -> Iterator[Evaluation]:
-        """Take an item and yield the evaluations that are due before it."""
+        """Take an item and yield the evaluations that are due before it.
+
+        An item before `start` is dropped.
+        """
         if item.stream not in self._buffers:
             raise ItemError(f"request `{self.request.name}` reads no stream <{item.stream}>")
         state = self._state
@@ -130,7 +183,10 @@ class Reasoner:
             state.late.append(item.position)
             self.late.append(item)
             return
-        if not self._has_begun:
+        if self._given_start:
+            if item.time < self._first:
+                return
+        else:
             state.first = item.time if state.first is None else min(state.first, item.time)
         heapq.heappush(self._pending, (item.time, item.position, item))
         if self._clocked:
@@ -153,7 +209,12 @@ class Reasoner:
         state = self._state
         end = until if until is not None else state.stream_time
         if state.first is not None and end is not None:
-            yield from self._run(end, inclusive=True)
+            yield from self._run(end, inclusive=True, final=True)
+
+    def once(self) -> Evaluation:
+        """The answer of a request that reads no stream."""
+        (evaluation,) = self._evaluate(0)
+        return evaluation
 
     def _is_late(self, time: int) -> bool:
         state = self._state
@@ -161,16 +222,16 @@ class Reasoner:
             return True
         return state.stream_time is not None and time < state.stream_time - self.request.lateness
 
-    @property
-    def _has_begun(self) -> bool:
-        """Whether the time from which windows are counted is settled; until the first tick
-        an item that is earlier, but not late, moves it."""
-        return self._given_start or any(b.last_tick is not None for b in self._buffers.values())
-
     # -- time -----------------------------------------------------------------------
 
-    def _run(self, limit: int, inclusive: bool) -> Iterator[Evaluation]:
-        """Release items and evaluate ticks up to `limit`; ticks at `limit` if inclusive."""
+    def _run(self, limit: int, inclusive: bool, final: bool = False) -> Iterator[Evaluation]:
+        """Release items and evaluate ticks up to `limit`; ticks at `limit` if inclusive.
+
+        Ticks wait until no earlier item can come that would be the first, unless this is
+        the end: it would move the time from which windows are counted.
+        """
+        if not (final or self._given_start or limit >= self._first):
+            return
         while True:
             due = self._next_tick()
             item = self._pending[0][2] if self._pending else None
@@ -215,41 +276,55 @@ class Reasoner:
     # -- answers --------------------------------------------------------------------
 
     def _evaluate(self, time: int) -> Iterator[Evaluation]:
-        items = [item for b in self._buffers.values() for item in b.content()]
-        lines = [fact for item in items for fact in self.facts(item, time)]
+        held = [h for b in self._buffers.values() for h in b.content()]
         before = tuple(self._state.feedback)
-        lines += [_previous(atom) for atom in before]
-        facts = "".join(f"{line}.\n" for line in dict.fromkeys(lines))
-        seconds = 0.0
-        if self._last is None or self._last[0] != facts:
-            started = wall.perf_counter()
-            try:
-                answers = self._engine.answer_sets(facts, self._models)
-                self._require_one(answers)
-                self._last = (facts, answers, None)
-            except SolvingError as failure:
-                self._last = (facts, (), str(failure))
-            seconds = wall.perf_counter() - started
-        _facts, answers, error = self._last
+        base = self.base(time)
+        facts = "".join([self._facts(h, base) for h in held])
+        facts += "".join(f"{previous(atom)}.\n" for atom in before)
+        started = wall.perf_counter()
+        answers, error = self._answers(facts)
+        seconds = wall.perf_counter() - started
         self._feed_back(answers)
         same = tuple(self._state.feedback) == before
-        self._state.resting = same and (not items or self._state.resting)
-        yield Evaluation(time, answers, tuple(items), len(lines), seconds, error)
+        self._state.resting = same and (not held or self._state.resting)
+        items = tuple(h.item for h in held)
+        atoms = sum(h.atoms for h in held) + len(before)
+        yield Evaluation(time, answers, items, atoms, seconds, error, before)
 
-    def facts(self, item: Item, tick: int) -> list[str]:
-        """The atoms of an item in a window that is evaluated at `tick`."""
-        if isinstance(item.content, str):
-            return [item.content]
-        time = item.time - self.base(tick)
+    def _answers(self, facts: str) -> tuple[tuple[AnswerSet, ...], str | None]:
+        """The engine's answers, or what it said; those of before if the facts are."""
+        window = WindowFacts(facts, self._encoder.supplied)
+        if self._last is None or self._last[0] != window:
+            try:
+                answers = self._engine.answer_sets(window, self._models)
+                self._require_one(answers)
+                self._last = (window, answers, None)
+            except SolvingError as failure:
+                self._last = (window, (), str(failure))
+        return self._last[1], self._last[2]
+
+    def _facts(self, held: Held, base: int) -> str:
+        """The facts of an item in a window whose times count from `base`."""
+        if held.facts is None or held.base != base:
+            atoms = self._encode(held.item, base)
+            held.facts = "".join([f"{atom}.\n" for atom in atoms])
+            held.atoms, held.base = len(atoms), base
+        return held.facts
+
+    def _encode(self, item: Item, base: int) -> tuple[str, ...]:
         try:
-            return [fact for triple in item.content for fact in self.mapper.facts(triple, time)]
+            return self._encoder.facts(item, base)
         except ItemError as error:
             self.refused[item.position] = (item, str(error))
-            return []
+            return ()
+
+    def facts(self, item: Item, tick: int) -> tuple[str, ...]:
+        """The atoms of an item in a window that is evaluated at `tick`."""
+        return self._encode(item, self.base(tick))
 
     def base(self, time: int) -> int:
         """What is subtracted from times in atoms of the tick at `time` (DESIGN A5)."""
-        if self.request.unit == "s":
+        if self.request.unit == "s" or not self.unix:
             return 0
         origin = self._first // _DAY_MS * _DAY_MS
         return origin + (time - origin) // _REBASE_MS * _REBASE_MS
@@ -268,11 +343,8 @@ class Reasoner:
 
     def _is_fed_back(self, atom: str) -> bool:
         name = atom.split("(", 1)[0]
-        arities = {s.arity for s in self.request.feedback if s.name == name}
-        if not arities:
-            return False
-        symbol = clingo.parse_term(atom.removeprefix("-"))
-        return len(symbol.arguments) in arities
+        named = any(s.name == name for s in self.request.feedback)
+        return named and signature(atom) in self.request.feedback
 
     # -- recovery -------------------------------------------------------------------
 
@@ -295,16 +367,18 @@ class Reasoner:
         state.last_ticks = [b.last_tick for b in self._buffers.values()]
         state.arrived = [b.arrived for b in self._buffers.values()]
         state.held = [len(b.items) for b in self._buffers.values()]
+        state.supplied = sorted((s.name, s.arity) for s in self._encoder.supplied)
         return State.from_json(state.to_json())
 
     def restore(self, state: State, items: Iterable[Item]) -> None:
         """Continue from `state`; `items` are those from `resume_from` up to its position."""
         self._state = State.from_json(state.to_json())
+        self._encoder.supplied |= {Signature(*predicate) for predicate in state.supplied}
         released = self._released_up_to()
         kept = [i for i in items if i.position not in set(state.late) and i.stream in self._buffers]
         for item in sorted(kept, key=lambda i: (i.time, i.position)):
             if released is not None and item.time <= released:
-                self._buffers[item.stream].items.append(item)
+                self._buffers[item.stream].items.append(Held(item))
             else:
                 heapq.heappush(self._pending, (item.time, item.position, item))
         for index, buffer in enumerate(self._buffers.values()):
@@ -322,6 +396,8 @@ class Reasoner:
         return watermark if state.closed is None else max(watermark, state.closed)
 
 
-def _previous(atom: str) -> str:
-    """`p(1)` as `prev_p(1)`, `-p(1)` as `-prev_p(1)`."""
-    return f"-prev_{atom[1:]}" if atom.startswith("-") else f"prev_{atom}"
+def _engine(request: Request, background: Knowledge | None, limits: Limits | None) -> Engine:
+    large = background is not None and background.text.count("\n") >= GROUND_ONCE
+    if limits is None and not large:
+        return SolverEngine(request, background)
+    return GuardedEngine(request, background, limits or UNLIMITED)

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from reasoning.program import CountWindow, TimeWindow, Window
 from reasoning.streams import Item
+
+
+@dataclass(slots=True)
+class Held:
+    """An item in a window, and its facts once they are known."""
+
+    item: Item
+    facts: str | None = None
+    """One `atom.` a line."""
+    atoms: int = 0
+    base: int = 0
+    """What the times in `facts` are counted from."""
 
 
 class WindowBuffer:
@@ -20,7 +33,7 @@ class WindowBuffer:
         self.window = window
         self.last_tick: int | None = None
         self.arrived = 0
-        self.items: deque[Item] = deque()
+        self.items: deque[Held] = deque()
         self._intervals = False
 
     def next_tick(self, first: int) -> int | None:
@@ -34,7 +47,7 @@ class WindowBuffer:
 
     def add(self, item: Item) -> bool:
         """Take an item in; True if a count window ticks with it."""
-        self.items.append(item)
+        self.items.append(Held(item))
         self._intervals |= item.until is not None
         if isinstance(self.window, TimeWindow):
             return False
@@ -51,12 +64,12 @@ class WindowBuffer:
             return
         oldest = time - self.window.width
         if self._intervals:
-            self.items = deque(item for item in self.items if item.end >= oldest)
+            self.items = deque(held for held in self.items if held.item.end >= oldest)
             return
-        while self.items and self.items[0].time < oldest:
+        while self.items and self.items[0].item.time < oldest:
             self.items.popleft()
 
-    def content(self) -> Iterator[Item]:
+    def content(self) -> Iterator[Held]:
         """The items of the window as of its last tick (nothing before the first)."""
         if self.last_tick is None:
             return
@@ -64,9 +77,9 @@ class WindowBuffer:
             yield from islice(self.items, self.window.width)
             return
         oldest = self.last_tick - self.window.width
-        for item in self.items:
-            if item.time <= self.last_tick and item.end >= oldest:
-                yield item
+        for held in self.items:
+            if held.item.time <= self.last_tick and held.item.end >= oldest:
+                yield held
 
     def skip_to(self, time: int, first: int) -> None:
         """Leave out the ticks before `time` (their windows are known to be empty)."""
@@ -80,7 +93,7 @@ class WindowBuffer:
     def resume(self, last_tick: int | None, arrived: int, held: int) -> None:
         """Continue with the items given so far, of which the newest `held` were held."""
         self.last_tick, self.arrived = last_tick, arrived
-        self._intervals = any(item.until is not None for item in self.items)
+        self._intervals = any(held.item.until is not None for held in self.items)
         if isinstance(self.window, CountWindow):
             while len(self.items) > held:
                 self.items.popleft()
@@ -89,4 +102,4 @@ class WindowBuffer:
 
     def positions(self) -> Iterable[int]:
         """Log positions of the items it holds."""
-        return (item.position for item in self.items)
+        return (held.item.position for held in self.items)

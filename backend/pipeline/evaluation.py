@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,12 @@ from typing import Any
 from backend.city.events import changes
 from backend.city.observations import kind_of, stream_iri, triples
 from backend.ingest.records import ClockReading, Reading
+from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.limits import Limits
+from reasoning.engines.solver import Engine
 from reasoning.languages.casp import parse_file
 from reasoning.program import Request
+from reasoning.rdf.knowledge import background
 from reasoning.reasoner import Evaluation, Reasoner, State
 from reasoning.streams import Item
 
@@ -27,9 +31,18 @@ class Row:
     body: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A request and the engine that evaluates it, kept from one stretch to the next."""
+
+    request: Request
+    engine: Engine
+
+
 @functools.lru_cache(maxsize=64)
-def _parsed(path: Path, _modified: float) -> Request:
-    return parse_file(path)
+def _prepared(path: Path, _modified: float, limits: Limits) -> Prepared:
+    request = parse_file(path)
+    return Prepared(request, GuardedEngine(request, background(request), limits))
 
 
 class RequestRun:
@@ -41,14 +54,18 @@ class RequestRun:
     def __init__(
         self,
         path: Path,
+        limits: Limits,
         state: State | None = None,
         past: Iterable[Reading | ClockReading] = (),
     ) -> None:
-        request = _parsed(path, path.stat().st_mtime)
+        prepared = _prepared(path, path.stat().st_mtime, limits)
+        request = prepared.request
         self.name = request.name
         self._scale = 1000 // request.ticks_per_second
         self._kinds = {kind_of(stream.iri) for stream in request.streams}
-        self._reasoner = Reasoner(request, clocked=True, skip_unchanged=True)
+        self._reasoner = Reasoner(
+            request, clocked=True, skip_unchanged=True, engine=prepared.engine
+        )
         readings = (e for e in past if isinstance(e, Reading) and e.kind in self._kinds)
         self._reasoner.restore(state or State(), [self._item(r) for r in readings])
         self._feedback = self._reasoner.feedback
@@ -104,9 +121,9 @@ class RequestRun:
             body = {**change.to_json(), "atoms": atoms.get(change.by, [])}
             yield Row(self.name, t_ms, "change", body)
 
-    def _atoms(self, evaluation: Evaluation, wanted: set[str]) -> dict[str, list[str]]:
+    def _atoms(self, evaluation: Evaluation, wanted: set[str]) -> dict[str, Sequence[str]]:
         """The facts of the wanted observations of a window, by the observation's IRI."""
-        facts: dict[str, list[str]] = {}
+        facts: dict[str, Sequence[str]] = {}
         for item in evaluation.items if wanted else ():
             assert not isinstance(item.content, str)
             subject = item.content[0].subject[0]

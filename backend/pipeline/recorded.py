@@ -36,7 +36,9 @@ def announcements(data: Path, start: datetime, until: datetime, lead_in: float) 
 
 def changes(source: Source) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Announcements of a source's whole run: evaluation time, kind and event."""
-    runs = [RequestRun(find(name)) for name in Pipeline().requests]
+    settings = Pipeline()
+    limits = settings.limits.of_engine()
+    runs = [RequestRun(find(name), limits) for name in settings.requests]
     places = {place.id: place.summary() for place in source.places()}
     events: dict[str, Mapping[str, Any]] = {}
     entries = _entries(source)

@@ -7,6 +7,7 @@ from pathlib import Path
 from backend.errors import CitywiseError
 from reasoning.languages.casp import parse_file
 from reasoning.program import Request
+from reasoning.rdf.knowledge import background
 
 OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
 
@@ -32,12 +33,8 @@ def find(name: str) -> Path:
 def check(path: Path) -> Request:
     """Read a request and see that the pipeline can run it.
 
-    Raises `RequestError` for its text, `UnknownRequestError` for what it asks for.
+    Raises `RequestError` for its text and its knowledge bases.
     """
     request = parse_file(path)
-    if request.knowledge:
-        raise UnknownRequestError(
-            f"{path}: `#from <{Path(request.knowledge[0].path).name}>`: the pipeline does not load "
-            "knowledge bases yet; write the facts into the request"
-        )
+    background(request)
     return request

@@ -76,6 +76,7 @@ class PipelineService:
             .option("database", self._settings.database_url)
             .option("requests", ",".join(self._settings.pipeline.requests))
             .option("start", str(self._committed()))
+            .option("limits", self._settings.pipeline.limits.model_dump_json())
             .option("workers", str(spark.sparkContext.defaultParallelism))
             .option("max_batch_bytes", str(self._settings.pipeline.max_batch_bytes))
             .load()

@@ -39,8 +39,8 @@ class TaskPartition(InputPartition):
 
 class CitywiseLogSource(DataSource):
     """`spark.readStream.format("citywise_log")` with options `log_dir`, `database`,
-    `requests` (comma-separated), `start`, `max_batch_bytes` and `workers`, over which the
-    requests of a batch are dealt out."""
+    `requests` (comma-separated), `start`, `max_batch_bytes`, `limits` (of an evaluation, as
+    JSON) and `workers`, over which the requests of a batch are dealt out."""
 
     @classmethod
     def name(cls) -> str:
@@ -63,6 +63,7 @@ class LogStreamReader(DataSourceStreamReader):
         self._start = int(options["start"])
         self._most = int(options["max_batch_bytes"])
         self._workers = int(options["workers"])
+        self._limits = orjson.loads(options["limits"])
         self._engine: Engine | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
@@ -109,6 +110,7 @@ class LogStreamReader(DataSourceStreamReader):
             end=stop,
             resume_from=getattr(cursor, "resume_from", begin),
             state=getattr(cursor, "state", None) or {},
+            limits=self._limits,
         )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ import orjson
 from backend.ingest import records
 from backend.ingest.records import ClockReading, Reading
 from backend.pipeline.evaluation import RequestRun, Row
+from reasoning.engines.limits import Limits
 from reasoning.reasoner import State
 
 READINGS = "readings"
@@ -35,6 +36,7 @@ class Task:
     end: int
     resume_from: int
     state: Mapping[str, Any]
+    limits: Mapping[str, Any]
 
     def to_json(self) -> str:
         """The task as Spark carries it."""
@@ -59,14 +61,15 @@ def run(task: Task) -> Iterator[Row]:
 def _evaluate(task: Task) -> Iterator[Row]:
     folder = Path(task.log_dir)
     past = records.read(folder, task.resume_from, task.start)
-    run = RequestRun(Path(task.source), State.from_json(task.state), past)
+    state, limits = State.from_json(task.state), Limits(**task.limits)
+    run = RequestRun(Path(task.source), limits, state, past)
     for entry in records.read(folder, task.start, task.end):
         yield from run.take(entry)
     yield from run.dead_letters()
     end = records.item_position(task.end)
-    state, answered = run.snapshot(end)
+    after, answered = run.snapshot(end)
     resume_from = records.record_position(run.resume_from(end))
-    yield _cursor(task, resume_from, answered, state.to_json())
+    yield _cursor(task, resume_from, answered, after.to_json())
 
 
 def _latest(task: Task) -> Iterator[Row]:

@@ -1,0 +1,59 @@
+"""Stream items as facts of a request: what its rules can see of them (DESIGN A5)."""
+
+from __future__ import annotations
+
+import clingo
+
+from reasoning.program import Request, Signature
+from reasoning.rdf.mapping import Mapper
+from reasoning.streams import Item
+
+
+class Encoder:
+    """Turns the items of a request's streams into facts, and notes which predicates its
+    streams supply."""
+
+    def __init__(self, request: Request) -> None:
+        self.mapper = Mapper(request)
+        self.supplied: frozenset[Signature] = frozenset()
+        """Predicates of which the streams have supplied atoms so far."""
+        self._request = request
+        known = request.used | request.derived | request.shows
+        self._names = {signature.name.removeprefix("-") for signature in known}
+
+    def facts(self, item: Item, base: int = 0) -> tuple[str, ...]:
+        """The atoms of an item as text, its time counted from `base`; those that the
+        request does not read are left out.
+
+        Raises `ItemError` when a literal has no value in ASP.
+        """
+        if isinstance(item.content, str):
+            return self._atom(item.content)
+        found: list[str] = []
+        for triple in item.content:
+            facts = list(self.mapper.facts(triple, item.time - base))
+            if facts:
+                name = facts[0].partition("(")[0]
+                self._supply({Signature(name, n) for n in self._request.arities(name) & {2, 3}})
+            found += facts
+        return tuple(found)
+
+    def _atom(self, atom: str) -> tuple[str, ...]:
+        found = signature(atom)
+        if self._request.inputs and found not in self._request.inputs:
+            return ()
+        if found.name.removeprefix("-") not in self._names:
+            return ()
+        self._supply({found})
+        return (atom,)
+
+    def _supply(self, found: set[Signature]) -> None:
+        if not found <= self.supplied:
+            self.supplied |= found
+
+
+def signature(atom: str) -> Signature:
+    """The predicate of a ground atom, `-p/1` for one that is classically negated."""
+    symbol = clingo.parse_term(atom)
+    sign = "" if symbol.positive else "-"
+    return Signature(sign + symbol.name, len(symbol.arguments))

@@ -1,0 +1,54 @@
+"""Messages between a guard and its worker: JSON behind eight bytes of length."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from typing import Any
+
+import orjson
+
+_HEADER = 8
+_CHUNK = 1 << 20
+
+
+class EndedError(Exception):
+    """The other side closed its end."""
+
+
+class OverdueError(Exception):
+    """No whole message came in time."""
+
+
+def send(descriptor: int, message: Any) -> None:
+    """Write one message; raises `EndedError` if nobody reads."""
+    body = orjson.dumps(message)
+    data = memoryview(len(body).to_bytes(_HEADER, "big") + body)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    except (BrokenPipeError, OSError) as error:
+        raise EndedError from error
+
+
+def receive(descriptor: int, seconds: float | None = None) -> Any:
+    """Read one message, waiting at most `seconds`; raises `EndedError` or `OverdueError`."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    length = int.from_bytes(_read(descriptor, _HEADER, deadline), "big")
+    return orjson.loads(_read(descriptor, length, deadline))
+
+
+def _read(descriptor: int, length: int, deadline: float | None) -> bytes:
+    chunks: list[bytes] = []
+    while length:
+        if deadline is not None:
+            left = max(0.0, deadline - time.monotonic())
+            if not select.select([descriptor], [], [], left)[0]:
+                raise OverdueError
+        chunk = os.read(descriptor, min(length, _CHUNK))
+        if not chunk:
+            raise EndedError
+        chunks.append(chunk)
+        length -= len(chunk)
+    return b"".join(chunks)

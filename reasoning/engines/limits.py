@@ -1,0 +1,44 @@
+"""What an evaluation may use, and the error when it wants more (DESIGN B3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from reasoning.errors import SolvingError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one evaluation of one request."""
+
+    seconds: float = 60.0
+    """Wall time of grounding and solving together."""
+    megabytes: int = 4096
+    """Resident memory of the process that evaluates."""
+    atoms: int = 10_000_000
+    """Ground atoms."""
+    models: int = 100_000
+    """Answer sets, where not fewer were asked for."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not value > 0:
+                raise ValueError(f"limit `{name}` must be more than 0, not {value}")
+
+
+UNLIMITED = Limits(seconds=1e9, megabytes=10**9, atoms=2**31, models=10**9)
+
+
+class LimitError(SolvingError):
+    """An evaluation was stopped at a limit; the message says which, and what grew."""
+
+
+def exceeded(name: str, limit: str, phase: str, grown: Mapping[str, int]) -> LimitError:
+    """The error for request `name`, stopped at `limit` while it was in `phase`.
+
+    `grown` are the predicates with most ground atoms and their numbers.
+    """
+    most = ", ".join(f"{predicate} ({count:,} atoms)" for predicate, count in grown.items())
+    grew = f"; what grew: {most}" if most else ""
+    return LimitError(f"request `{name}` was stopped in {phase}: {limit}{grew}")

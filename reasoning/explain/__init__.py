@@ -1,0 +1,33 @@
+"""Why an atom is in an answer, why it is not, and why there is no answer at all.
+
+`explain` answers for one evaluation of a request; `conflict` finds wishes and constraints
+that cannot hold together.
+"""
+
+from reasoning.explain.conflict import Conflict, Violated, conflict, conflicts
+from reasoning.explain.explanation import Explainer, explain
+from reasoning.explain.origins import (
+    FedBack,
+    ItemOrigin,
+    KnowledgeOrigin,
+    Origin,
+    Outside,
+)
+from reasoning.explain.tree import Explanation, Node, RuleText
+
+__all__ = [
+    "Conflict",
+    "Explainer",
+    "Explanation",
+    "FedBack",
+    "ItemOrigin",
+    "KnowledgeOrigin",
+    "Node",
+    "Origin",
+    "Outside",
+    "RuleText",
+    "Violated",
+    "conflict",
+    "conflicts",
+    "explain",
+]

@@ -1,0 +1,256 @@
+"""Why an atom is not in an answer: where each rule for it breaks, and what else stands by."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from itertools import islice
+
+import clingo
+from clingo import Symbol, SymbolType
+from clingo.ast import AST
+
+from reasoning.explain.aggregates import evaluate
+from reasoning.explain.answer import Solver
+from reasoning.explain.conflict import conflict
+from reasoning.explain.failures import failure, filled_values
+from reasoning.explain.model import Model, model_of, signature_of
+from reasoning.explain.origins import Facts, Outside, Outsiders, spelled
+from reasoning.explain.prefixes import Attempt, Prefixes, matches
+from reasoning.explain.rules import Rule
+from reasoning.explain.syntax import signature
+from reasoning.explain.tree import Node
+from reasoning.explain.why import listed, origin_text
+from reasoning.program import Request, Signature
+
+_SIMILAR = 3
+_LEVELS = 3
+"""How many atoms deep an absence is followed."""
+
+
+class Absence:
+    """Explains atoms that are not in one answer set.
+
+    `why` gives the derivation of an atom that is there, for `not` that fails; `offers`
+    among what a choice or disjunction had to choose; `cost` is the answer set's.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        model: Model,
+        why: Callable[[Symbol, int], Node],
+        offers: Callable[[Attempt], Iterable[Sequence[Symbol]]],
+        solver: Solver,
+        request: Request,
+        facts: Facts,
+        outside: Outsiders,
+        *,
+        most: int = 10,
+        cost: tuple[int, ...] = (),
+    ) -> None:
+        self._rules, self._model, self._why = rules, model, why
+        self._offers = offers
+        self._solver, self._request = solver, request
+        self._facts = facts
+        self._outside = {spelled(fact): found for fact, found in outside.items()}
+        self._most, self._cost = most, cost
+        self._prefixes = Prefixes(rules, model, most)
+        self._derived = {s for rule in rules for s in rule.derives()}
+        self._used = {s for rule in rules for s in rule.uses()}
+
+    @cached_property
+    def _outside_atoms(self) -> Model:
+        return model_of(clingo.parse_term(fact) for fact in self._outside)
+
+    def tree(self, atom: Symbol) -> Node:
+        """Why `atom` is absent, with the answer sets that have it, if any do."""
+        node = self._missing(atom, _LEVELS, frozenset())
+        more = tuple(self._elsewhere(atom))
+        return Node("missing", node.text, atom=node.atom, children=node.children + more)
+
+    def _missing(self, atom: Symbol, levels: int, asked: frozenset[Symbol]) -> Node:
+        children = (
+            *self._unknown(atom),
+            *self._outsiders(atom),
+            *self._hints(atom),
+            *self._attempts(atom, levels, asked | {atom}),
+        )
+        return Node("missing", f"{atom}  is not in the answer", atom=str(atom), children=children)
+
+    def _attempts(self, atom: Symbol, levels: int, asked: frozenset[Symbol]) -> Iterator[Node]:
+        attempts = list(self._prefixes.attempts(atom))
+        for attempt in attempts:
+            yield self._attempt(atom, attempt, levels, asked)
+        signature = signature_of(atom)
+        tried = {attempt.rule.index for attempt in attempts}
+        for rule in self._rules:
+            if signature in set(rule.derives()) and rule.index not in tried:
+                heads = ", ".join(head.text for head in rule.heads)
+                text = f"{rule.text.name}  derives {heads}, which is never {atom}"
+                yield Node("rule", text, rule=rule.text)
+
+    def _attempt(
+        self, atom: Symbol, attempt: Attempt, levels: int, asked: frozenset[Symbol]
+    ) -> Node:
+        rule = attempt.rule
+        children = list(self._steps(atom, attempt))
+        if attempt.broken is not None:
+            children.append(failure(attempt, self._model, self._rest(levels, asked)))
+        text = f"{rule.text.name}: {rule.text.text}"
+        return Node("rule", text, rule=rule.text, count=attempt.count, children=tuple(children))
+
+    def _steps(self, atom: Symbol, attempt: Attempt) -> Iterator[Node]:
+        """What held, and what is to be said if nothing broke."""
+        if attempt.held:
+            held = "; ".join(step.text for step in attempt.held)
+            times = "once" if attempt.count == 1 else f"{attempt.count} times"
+            yield Node(
+                "holds", f"{held}  holds {times}", literal=held, count=attempt.count,
+                values=tuple(filled_values(values) for values in attempt.bindings if values),
+            )  # fmt: skip
+        if attempt.failure:
+            yield Node("opaque", f"could not be taken apart further: {attempt.failure}")
+        elif attempt.broken is None:
+            yield self._not_chosen(atom, attempt)
+
+    def _not_chosen(self, atom: Symbol, attempt: Attempt) -> Node:
+        """The body holds, but the head leaves a choice."""
+        offers = [offer for offer in self._offers(attempt) if atom in offer]
+        taken = [str(a) for offer in offers for a in offer if a in self._model]
+        instead = f"; it took {listed(list(dict.fromkeys(taken)))}" if taken else ""
+        what = "the choice did not take it" if attempt.rule.kind == "choice" else (
+            "another alternative of the disjunction holds"
+        )  # fmt: skip
+        return Node("not chosen", f"the body holds, but {what}{instead}", atom=str(atom))
+
+    def _rest(self, levels: int, asked: frozenset[Symbol]) -> Callable[[AST], Iterator[Node]]:
+        """Explains the atom at which a rule broke, unless that has been asked before."""
+
+        def explain(pattern: AST) -> Iterator[Node]:
+            try:
+                atom = evaluate(pattern, {})
+            except RuntimeError:
+                yield from self._like(pattern)
+                return
+            if atom in self._model:
+                yield self._why(atom, 2)
+            elif levels > 1 and atom not in asked:
+                yield self._missing(atom, levels - 1, asked)
+
+        return explain
+
+    def _like(self, pattern: AST) -> Iterator[Node]:
+        """What a literal with variables matched against its `not`, or would have matched,
+        had it been in the window or been written otherwise."""
+        predicate = signature(pattern) or Signature("", 0)
+        for atom in self._outside_atoms.by_predicate.get(predicate, ()):
+            if matches(pattern, atom):
+                yield from self._outsiders(atom)
+        there = self._model.by_predicate.get(predicate, ())
+        if found := [atom for atom in there if matches(pattern, atom)]:
+            yield from (self._why(atom, 2) for atom in found[:_SIMILAR])
+            return
+        slips = (atom for atom in there if matches(pattern, atom, _alike))
+        yield from map(_slip, islice(slips, _SIMILAR))
+
+    # -- what is not about rules --------------------------------------------------------
+
+    def _unknown(self, atom: Symbol) -> Iterator[Node]:
+        """No rule or fact gives the predicate at all."""
+        signature = signature_of(atom)
+        present = set(self._model.by_predicate)
+        if signature in self._derived or signature in present:
+            return
+        if signature in self._used:
+            text = f"no rule derives `{signature}`, and no fact of it is in the window"
+            yield Node("unknown", f"{text} or a knowledge base")
+            return
+        known = {str(s) for s in self._derived | self._used | present}
+        close = difflib.get_close_matches(str(signature), sorted(known), 3, 0.7)
+        meant = f"; did you mean {' or '.join(f'`{name}`' for name in close)}?" if close else ""
+        yield Node("unknown", f"no rule or fact mentions `{signature}`{meant}")
+
+    def _outsiders(self, atom: Symbol) -> Iterator[Node]:
+        """Items that would have given it, but are not in the window."""
+        fact = str(atom)
+        for outside in self._outside.get(fact, ())[: self._most]:
+            text, origins = f"{fact}  {outside_text(outside)}", (outside.origin,)
+            yield Node("outside", text, atom=fact, value=outside.reason, origins=origins)
+
+    def _hints(self, atom: Symbol) -> Iterator[Node]:
+        """Atoms that are there and differ only in how a value is written, or but a little."""
+        same = list(self._model.named(("" if atom.positive else "-") + atom.name))
+        slips = [a for a in same if a != atom and _loosely(a) == _loosely(atom)]
+        for slip in slips[:_SIMILAR]:
+            yield _slip(slip)
+        if slips or signature_of(atom) in self._derived or not atom.arguments:
+            return
+        scores = [(_shared(a, atom), a) for a in same if len(a.arguments) == len(atom.arguments)]
+        best = max((score for score, _atom in scores), default=0)
+        near = [str(a) for score, a in scores if best and score == best]
+        if near:
+            yield Node("hint", f"nearest to it: {listed(near, _SIMILAR)}", count=len(near))
+
+    def _elsewhere(self, atom: Symbol) -> Iterator[Node]:
+        """Other answer sets that have it, or the constraints that let none have it."""
+        if not self._solver.knows(atom):
+            return
+        other = self._solver.with_atom(atom)
+        if other is None:
+            found = conflict(self._request, self._facts, {str(atom): f":- not {atom}."})
+            if found is not None and found.constraints:
+                text = f"no answer set has {atom}: it cannot hold together with"
+                yield Node("excluded", text, atom=str(atom), children=found.tree.children[1:])
+        elif other.cost == self._cost:
+            optimal = "optimal " if self._request.priorities else ""
+            yield Node("elsewhere", f"another {optimal}answer set has {atom}", atom=str(atom))
+        else:
+            text = (
+                f"an answer set with {atom} costs {list(other.cost)}, this one {list(self._cost)}"
+            )
+            yield Node("elsewhere", text, atom=str(atom), value=str(list(other.cost)))
+
+
+def outside_text(outside: Outside) -> str:
+    """Why an item is not in the window, with the times."""
+    where = origin_text(outside.origin)
+    window = "" if outside.window is None else f"[{outside.window[0]}, {outside.window[1]}]"
+    said = {
+        "too old": f"is before the window {window}",
+        "not yet": f"is after the window {window}",
+        "too late": "came too late: its time had been closed",
+        "pushed out": "has been pushed out of the count window by later items",
+        "refused": "was refused",
+        "filtered": "is not among the request's inputs",
+    }[outside.reason]
+    detail = f": {outside.detail}" if outside.detail else ""
+    return f"{where} {said}{detail}"
+
+
+def _loosely(symbol: Symbol) -> object:
+    """What is left of a term when its quotes, escapes, case and decimals do not matter."""
+    if symbol.type == SymbolType.Function and symbol.arguments:
+        return symbol.name, symbol.positive, tuple(_loosely(part) for part in symbol.arguments)
+    text = symbol.string if symbol.type == SymbolType.String else str(symbol)
+    try:
+        return Decimal(text.lstrip("'"))
+    except InvalidOperation:
+        return text.lstrip("'").casefold()
+
+
+def _alike(one: Symbol, other: Symbol) -> bool:
+    return bool(_loosely(one) == _loosely(other))
+
+
+def _slip(atom: Symbol) -> Node:
+    text = f"{atom}  is there: it differs in how a value is written"
+    return Node("hint", text, atom=str(atom))
+
+
+def _shared(one: Symbol, other: Symbol) -> int:
+    """How many arguments are equal, in place."""
+    pairs = zip(one.arguments, other.arguments, strict=True)
+    return sum(_loosely(left) == _loosely(right) for left, right in pairs)

@@ -1,0 +1,238 @@
+"""The questions one can ask about an evaluation (DESIGN A3, `citywise explain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import clingo
+from clingo import Symbol
+
+from reasoning.atoms import ground
+from reasoning.engines.solver import AnswerSet
+from reasoning.explain.absence import Absence
+from reasoning.explain.answer import Answer, Solver
+from reasoning.explain.conflict import conflict
+from reasoning.explain.derivation import Derivations
+from reasoning.explain.instances import Recording, record
+from reasoning.explain.model import Model, signature_of
+from reasoning.explain.origins import Facts, Origin, Outsiders, spelled
+from reasoning.explain.prefixes import Attempt
+from reasoning.explain.rules import Rule, read
+from reasoning.explain.tree import Explanation, Node, Question
+from reasoning.explain.why import Why
+from reasoning.program import Request, Signature
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What has been recorded so far: the rules (by number), their instances, and what
+    these derive."""
+
+    rules: set[int]
+    recording: Recording
+    derivations: Derivations
+
+    def opaque(self, rules: Iterable[Rule]) -> frozenset[Signature]:
+        """Predicates of rules that could not be evaluated over the model."""
+        failed = (r for r in rules if r.opaque or r.index in self.recording.failed)
+        return frozenset(signature for rule in failed for signature in rule.derives())
+
+
+class Explainer:
+    """Explains one answer set of one evaluation; what it has found out it keeps.
+
+    Parameters
+    ----------
+    request:
+        What was evaluated.
+    facts:
+        The window's facts, those of the knowledge bases, and the `prev_` atoms, with
+        their origins.
+    time:
+        The evaluation's time, in the request's unit.
+    answer:
+        The answer set to explain, as the engine gave it; default: the first.
+    outside:
+        Facts of items that were not in the window, for `why not`.
+    supplied:
+        Predicates that streams or knowledge bases supply besides those of `facts`.
+    source:
+        The request's text as written, for the labels of its rules.
+    most:
+        How many elements of an aggregate, and values tried, a tree follows.
+    depth:
+        How many levels a tree has at most.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        facts: Facts,
+        *,
+        time: int | None = None,
+        answer: AnswerSet | None = None,
+        outside: Outsiders | None = None,
+        supplied: Collection[Signature] = (),
+        source: str = "",
+        most: int = 10,
+        depth: int = 24,
+    ) -> None:
+        self._request, self._facts = request, facts
+        self._time, self._chosen = time, answer
+        self._outside, self._supplied = outside or {}, supplied
+        self._most, self._depth = most, depth
+        self._rules = read(request.rules, source)
+        self._source = source
+        self._derived = Derived(set(), Recording([], {}), Derivations((), ()))
+
+    def explain(self, atom: str) -> Explanation:
+        """Why `atom` is in the answer set, why it is not, or why there is none.
+
+        Raises `ItemError` if `atom` is not a ground atom, `SolvingError` if the request
+        cannot be evaluated.
+        """
+        symbol = clingo.parse_term(ground(atom))
+        question, tree = self._question(symbol)
+        at = "" if self._time is None else f" at {self._time}"
+        if question == "conflict":
+            text = f"there is no answer set{at}: {tree.text}"
+        else:
+            first, space, more = tree.text.partition("  ")
+            text = f"{first}{at}{space}{more}"
+        tree = replace(tree, text=text)
+        cost = self.answer.cost if self.answer else ()
+        return Explanation(question, str(symbol), tree, self._time, cost)
+
+    def _question(self, atom: Symbol) -> tuple[Question, Node]:
+        answer = self.answer
+        if answer is None:
+            return "conflict", self._conflict()
+        if atom in self._model:
+            return "why", self._why(atom)
+        if atom in answer.terms:
+            return "why", self._shown(atom)
+        return "why not", self._absence.tree(atom)
+
+    @cached_property
+    def answer(self) -> Answer | None:
+        """The answer set that is explained, whole; None if there is none."""
+        return self._solver.answer(self._chosen)
+
+    @cached_property
+    def _solver(self) -> Solver:
+        return Solver(self._request, self._facts, self._supplied)
+
+    @property
+    def _model(self) -> Model:
+        assert self.answer is not None
+        return self.answer.atoms
+
+    def _derive(self, rules: Iterable[Rule]) -> Derived:
+        """What derives the atoms that the heads of `rules` and the rules below them give."""
+        cone = self._cone(rules)
+        if not cone <= self._derived.rules:
+            cone |= self._derived.rules
+            self._derived = self._derivations(cone)
+        return self._derived
+
+    def _cone(self, rules: Iterable[Rule]) -> set[int]:
+        """Numbers of the rules on which those given positively rest, themselves included."""
+        found: set[int] = set()
+        todo = list(rules)
+        while todo:
+            rule = todo.pop()
+            if rule.index not in found:
+                found.add(rule.index)
+                todo += [r for used in set(rule.uses(False)) for r in self._heads.get(used, ())]
+        return found
+
+    @cached_property
+    def _heads(self) -> dict[Signature, list[Rule]]:
+        """The rules that derive each predicate."""
+        found: dict[Signature, list[Rule]] = {}
+        for rule in self._rules:
+            for predicate in set(rule.derives()):
+                found.setdefault(predicate, []).append(rule)
+        return found
+
+    def _derivations(self, cone: set[int]) -> Derived:
+        rules = [rule for rule in self._rules if rule.index in cone]
+        recording = record(rules, self._model)
+        known = self._model.of({s for rule in rules for s in (*rule.uses(), *rule.derives())})
+        given = [atom for atom in known if atom in self._origins]
+        found = Derivations((i for i in recording.instances if i.rule.kind != "shown"), given)
+        derived = Derived(cone, recording, found)
+        opaque = derived.opaque(self._rules)
+        for atoms in ([a for a in known if signature_of(a) in opaque], known):
+            found.assume([atom for atom in atoms if atom not in found.order])
+        return derived
+
+    @cached_property
+    def _origins(self) -> dict[Symbol, tuple[Origin, ...]]:
+        """Where the facts among the model's atoms come from."""
+        predicates = self._model.by_predicate
+        texts = self._model.of(predicates)
+        found = {a: self._facts[text] for a, text in texts.items() if text in self._facts}
+        if len(found) < len(self._facts):
+            facts = {spelled(fact): origins for fact, origins in self._facts.items()}
+            found |= {a: facts[text] for a, text in texts.items() if text in facts}
+        return found
+
+    @cached_property
+    def _absence(self) -> Absence:
+        return Absence(
+            self._rules, self._model, self._why, self._offers, self._solver, self._request,
+            self._facts, self._outside, most=self._most,
+            cost=self.answer.cost if self.answer else (),
+        )  # fmt: skip
+
+    def _offers(self, attempt: Attempt) -> list[list[Symbol]]:
+        """Among what the ground choices of a rule had to choose."""
+        offers = record([attempt.rule], self._model).offers
+        return list(offers.values())
+
+    def _why(self, atom: Symbol, depth: int | None = None) -> Node:
+        predicate = signature_of(atom)
+        assert predicate is not None
+        derived = self._derive(self._heads.get(predicate, ()))
+        return self._tree(derived, depth).tree(atom)
+
+    def _tree(self, derived: Derived, depth: int | None = None) -> Why:
+        return Why(
+            derived.derivations, self._origins, derived.recording, derived.opaque(self._rules),
+            most=self._most, depth=self._depth if depth is None else depth,
+        )  # fmt: skip
+
+    def _shown(self, term: Symbol) -> Node:
+        derived = self._derive(rule for rule in self._rules if rule.kind == "shown")
+        instances = derived.recording.instances
+        found = [i for i in instances if i.rule.kind == "shown" and i.head == term]
+        if not found:
+            return Node("opaque", f"{term}  is shown by a statement that cannot be taken apart")
+        return self._tree(derived).shown(min(found, key=derived.derivations.cost))
+
+    def _conflict(self) -> Node:
+        found = conflict(self._request, self._facts, source=self._source)
+        if found is None:
+            return Node("inconsistent", "the answer set asked about is none of this evaluation's")
+        return found.tree
+
+
+def explain(
+    request: Request,
+    facts: Facts,
+    atom: str,
+    *,
+    time: int | None = None,
+    answer: AnswerSet | None = None,
+    outside: Outsiders | None = None,
+    supplied: Collection[Signature] = (),
+    source: str = "",
+) -> Explanation:
+    """`Explainer.explain` for a single question."""
+    explainer = Explainer(
+        request, facts, time=time, answer=answer, outside=outside, supplied=supplied, source=source
+    )
+    return explainer.explain(atom)

@@ -1,0 +1,252 @@
+"""The ground instances of rules that hold in a model, recorded by clingo itself.
+
+Each rule becomes rules that note the values of its variables, the atoms its body used and
+the elements its aggregates counted; grounded once over the model's atoms as facts, where
+negation and aggregates are simply true or false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import clingo
+from clingo import Symbol
+from clingo.ast import Sign
+
+from reasoning.explain import aggregates
+from reasoning.explain.model import Model
+from reasoning.explain.rules import Element, Part, Rule
+from reasoning.explain.syntax import call, signatures
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An element of an aggregate or a conditional literal whose condition holds.
+
+    `key` is its tuple, `atoms` the positive atoms it rests on.
+    """
+
+    part: int
+    element: int
+    key: Symbol
+    atoms: tuple[Symbol, ...]
+    locals: tuple[Symbol, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A ground rule whose body holds in the model, and the atom of the head it derives.
+
+    `atoms` are the positive atoms of the body, then those of the head element's condition;
+    `counted` what its aggregates and conditional literals counted.
+    """
+
+    rule: Rule
+    element: int
+    head: Symbol
+    atoms: tuple[Symbol, ...]
+    globals: tuple[Symbol, ...]
+    locals: tuple[Symbol, ...]
+    counted: Sequence[Counted] = field(default=(), repr=False)
+
+    @cached_property
+    def values(self) -> dict[str, Symbol]:
+        """The values of its variables."""
+        head = self.rule.heads[self.element] if self.rule.heads else None
+        found = dict(zip(self.rule.variables, self.globals, strict=True))
+        if head is not None:
+            found |= dict(zip(head.variables, self.locals, strict=True))
+        return found
+
+    def parts(self) -> Iterator[tuple[int, Part, Symbol | None]]:
+        """The body's parts with their numbers and, if positive atoms, their ground atoms."""
+        atoms = iter(self.atoms)
+        for number, part in enumerate(self.rule.body):
+            yield number, part, next(atoms) if part.kind == "atom" else None
+
+    def of(self, number: int) -> list[Counted]:
+        """What the aggregate or conditional literal of that number counted."""
+        return [counted for counted in self.counted if counted.part == number]
+
+    def needs(self) -> set[Symbol]:
+        """All atoms it positively rests on, with everything its aggregates counted."""
+        body = self.rule.body
+        counted = (c.atoms for c in self.counted if is_positive(body[c.part]))
+        return set(self.atoms).union(*counted)
+
+    def holds_over(self, derived: set[Symbol]) -> bool:
+        """Whether the body holds where only `derived` atoms are there (`not`: as it is)."""
+        if not derived.issuperset(self.atoms):
+            return False
+        return all(
+            self._part_holds(number, part, derived)
+            for number, part in enumerate(self.rule.body)
+            if is_positive(part)
+        )
+
+    def _part_holds(self, number: int, part: Part, derived: set[Symbol]) -> bool:
+        counted = self.of(number)
+        there = [c for c in counted if derived.issuperset(c.atoms)]
+        if part.kind == "aggregate":
+            aggregate = part.source.atom
+            found = aggregates.value(aggregate, (c.key for c in there))
+            return aggregates.satisfied(aggregate, found, self.values)
+        held = {c.key for c in there}
+        width = part.elements[0].conditions
+        conditions = (c for c in counted if derived.issuperset(c.atoms[:width]))
+        return all(c.key in held for c in conditions)
+
+
+def is_positive(part: Part) -> bool:
+    """Whether a part is an aggregate or a conditional literal that atoms must support."""
+    if part.kind == "aggregate":
+        return bool(part.source.sign == Sign.NoSign)
+    return part.kind == "conditional"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was noted: `offers` are the atoms among which each ground choice or
+    disjunction had to choose, by rule and values; `failed` the rules that clingo could
+    not evaluate over a model."""
+
+    instances: list[Instance]
+    offers: dict[tuple[int, tuple[Symbol, ...]], list[Symbol]]
+    failed: set[int] = field(default_factory=set)
+
+
+def record(rules: Iterable[Rule], model: Model) -> Recording:
+    """The instances of `rules` that hold in `model` and whose head is in it."""
+    rules = [rule for rule in rules if rule.heads and not rule.opaque]
+    facts = facts_text(rules, model)
+    try:
+        return _recorded(rules, facts)
+    except RuntimeError:
+        return _one_by_one(rules, facts)
+
+
+def elements(
+    part: Part, assignments: Sequence[Mapping[str, Symbol]], model: Model
+) -> list[list[Counted]]:
+    """What an aggregate or conditional literal counts under each of `assignments`."""
+    facts = model.facts(signatures(part.source))
+    name = fresh_name([], facts + str(part.source))
+    lines = []
+    for number, values in enumerate(assignments):
+        for place, element in enumerate(part.elements):
+            keys = [aggregates.filled(node, values) for node in element.key]
+            atoms = [aggregates.filled(node, values) for node in element.positive]
+            noted = [number, place, call("t", keys), call("t", atoms)]
+            holds = "; ".join(aggregates.filled(node, values) for node in element.condition)
+            lines.append(f"{call(name, noted)} :- {holds}." if holds else f"{call(name, noted)}.")
+    control = _ground(facts + "\n".join(lines))
+    found: list[list[Counted]] = [[] for _values in assignments]
+    for atom in control.symbolic_atoms.by_signature(name, 4):
+        index, at, key, used = atom.symbol.arguments
+        found[index.number].append(Counted(0, at.number, key, _tuple(used), ()))
+    return found
+
+
+def facts_text(rules: Sequence[Rule], model: Model) -> str:
+    """The model's atoms of the predicates that `rules` mention, as facts."""
+    wanted = {s for rule in rules for s in (*rule.uses(), *rule.derives())}
+    return model.facts(wanted)
+
+
+def fresh_name(rules: Iterable[Rule], facts: str) -> str:
+    """A beginning that no predicate of the rules or the facts has."""
+    text = facts + " ".join(str(rule.statement) for rule in rules)
+    name = "why_"
+    while name in text:
+        name += "_"
+    return name
+
+
+def _ground(program: str) -> clingo.Control:
+    control = clingo.Control(["--warn=none"], logger=lambda _code, _message: None)
+    control.add("base", [], program)
+    control.ground([("base", [])])
+    return control
+
+
+def _one_by_one(rules: Sequence[Rule], facts: str) -> Recording:
+    found = Recording([], {})
+    for rule in rules:
+        try:
+            single = _recorded([rule], facts)
+        except RuntimeError:
+            found.failed.add(rule.index)
+            continue
+        found.instances.extend(single.instances)
+        found.offers.update(single.offers)
+    return found
+
+
+def _recorded(rules: Sequence[Rule], facts: str) -> Recording:
+    name = fresh_name(rules, facts)
+    lines = (line for rule in rules for line in _lines(name, rule))
+    control = _ground(facts + "\n".join(lines))
+    by_number = {rule.index: rule for rule in rules}
+    counted = _counted(control, f"{name}counted")
+    found = Recording([], {})
+    for atom in control.symbolic_atoms.by_signature(f"{name}instance", 6):
+        number, values, element, head, atoms, local = atom.symbol.arguments
+        found.instances.append(
+            Instance(
+                by_number[number.number], element.number, head, _tuple(atoms), _tuple(values),
+                _tuple(local), counted.get((number.number, values), ()),
+            )
+        )  # fmt: skip
+    for atom in control.symbolic_atoms.by_signature(f"{name}offer", 3):
+        number, values, head = atom.symbol.arguments
+        found.offers.setdefault((number.number, _tuple(values)), []).append(head)
+    return found
+
+
+def _counted(control: clingo.Control, name: str) -> dict[tuple[int, Symbol], list[Counted]]:
+    """Elements of aggregates by their rule and the values of its variables."""
+    counted: dict[tuple[int, Symbol], list[Counted]] = {}
+    for atom in control.symbolic_atoms.by_signature(name, 7):
+        rule, values, part, element, key, atoms, local = atom.symbol.arguments
+        entry = Counted(part.number, element.number, key, _tuple(atoms), _tuple(local))
+        counted.setdefault((rule.number, values), []).append(entry)
+    return counted
+
+
+def _tuple(term: Symbol) -> tuple[Symbol, ...]:
+    return tuple(term.arguments)
+
+
+def _lines(name: str, rule: Rule) -> Iterator[str]:
+    """The rules that record the instances of one rule."""
+    values = call("t", rule.variables)
+    holds = call(f"{name}body{rule.index}", rule.variables)
+    body = "; ".join(str(node) for part in rule.body for node in part.literals)
+    yield f"{holds} :- {body}." if body else f"{holds}."
+    for number, head in enumerate(rule.heads):
+        atoms = call("t", [*rule.positive, *head.positive])
+        noted = [rule.index, values, number, head.atom, atoms, call("t", head.variables)]
+        conditions = [holds, *map(str, head.condition)]
+        if rule.kind in ("choice", "disjunction"):
+            offer = call(f"{name}offer", [rule.index, values, head.atom])
+            yield f"{offer} :- {'; '.join(conditions)}."
+        if rule.kind != "shown":
+            conditions.append(str(head.atom))
+        yield f"{call(f'{name}instance', noted)} :- {'; '.join(conditions)}."
+    for number, part in enumerate(rule.body):
+        for place, element in enumerate(part.elements):
+            yield _element(name, rule, holds, (number, place), element)
+
+
+def _element(name: str, rule: Rule, holds: str, place: tuple[int, int], element: Element) -> str:
+    noted = [
+        rule.index,
+        call("t", rule.variables),
+        *place,
+        call("t", element.key),
+        call("t", element.positive),
+        call("t", element.variables),
+    ]
+    return f"{call(f'{name}counted', noted)} :- {'; '.join([holds, *map(str, element.condition)])}."

@@ -1,0 +1,62 @@
+"""Where a window's facts come from: stream items, knowledge bases, the previous answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from reasoning.atoms import ground
+from reasoning.errors import ItemError
+from reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
+from reasoning.streams import Item
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOrigin:
+    """A stream item gave the fact; `source` is its place, `bookings.jsonl:1`, if known."""
+
+    item: Item
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FedBack:
+    """The fact is an atom of the previous evaluation, that of `time` if known."""
+
+    time: int | None = None
+
+
+Origin = ItemOrigin | KnowledgeOrigin | FedBack
+Facts = Mapping[str, tuple[Origin, ...]]
+"""A window's facts as ASP text, each with everything that gave it."""
+
+Reason = Literal["too old", "not yet", "too late", "pushed out", "refused", "filtered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """An item that was there but not in the window of the evaluation, and why.
+
+    `too old` and `not yet` are about `window`, the closed interval [from, to] of the
+    window at that evaluation; `too late` items came after their time had been closed,
+    `pushed out` ones left a count window, `refused` ones have no value in ASP (`detail`
+    says what was wrong), `filtered` ones are not among the request's `#input`.
+    """
+
+    origin: ItemOrigin
+    reason: Reason
+    window: tuple[int, int] | None = None
+    detail: str = ""
+
+
+Outsiders = Mapping[str, tuple[Outside, ...]]
+"""Facts of items outside the window, as ASP text, each with the items that gave it."""
+
+
+def spelled(fact: str) -> str:
+    """A fact in clingo's own spelling, if it is a single ground atom."""
+    try:
+        return ground(fact)
+    except ItemError:
+        return fact

@@ -1,0 +1,116 @@
+"""Every engine against the reference: one line in `ENGINES` adds an engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from typing import Any, cast
+
+from hypothesis import currently_in_test_context, note, reject
+
+from reasoning.engines import frames
+from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.solver import Engine, SolverEngine
+from reasoning.engines.worker import Worker
+from reasoning.languages.casp import parse
+from reasoning.program import Request as ParsedRequest
+from reasoning.program import Signature
+from reasoning.rdf.knowledge import Background
+from reasoning.reasoner import Evaluation, Reasoner
+from tests.reasoning.reference.answers import TooLargeError
+from tests.reasoning.reference.requests import Answer, Element, Request, evaluations
+
+Observed = tuple[int, tuple[Answer, ...], bool]
+"""Time, answers, and whether there is an error instead."""
+
+
+ENGINES: dict[str, Callable[[ParsedRequest, Background], Engine]] = {
+    "fresh": SolverEngine,
+    "ground once": lambda request, background: forked(
+        GuardedEngine(request, background, once=True)
+    ),
+}
+
+
+def forked(engine: GuardedEngine) -> GuardedEngine:
+    """The engine with a worker that is a fork of this process: it starts in no time."""
+    engine._process = cast("Any", ForkedWorker())
+    return engine
+
+
+class ForkedWorker:
+    """The worker process of a `GuardedEngine`."""
+
+    def __init__(self) -> None:
+        source, self._sink = os.pipe()
+        self._source, sink = os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            os.close(self._sink)
+            os.close(self._source)
+            Worker(source, sink).serve()
+            os._exit(0)
+        os.close(source)
+        os.close(sink)
+
+    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send, and wait so long for the reply."""
+        frames.send(self._sink, message)
+        return cast("dict[str, Any]", frames.receive(self._source, seconds))
+
+    def end(self) -> None:
+        """The worker ends when nobody is left to ask it."""
+        os.close(self._sink)
+        os.close(self._source)
+        os.waitpid(self._child, 0)
+
+
+def expected(
+    request: Request,
+    elements: Sequence[Element],
+    start: int | None = None,
+    until: int | None = None,
+) -> list[Observed]:
+    """What the reference says; gives the example up where that takes too long to find."""
+    if currently_in_test_context():
+        _note(request, elements)
+    try:
+        found = list(evaluations(request, elements, start, until))
+    except TooLargeError:
+        reject()
+    return [(e.time, e.answers, e.ambiguous) for e in found]
+
+
+def _note(request: Request, elements: Sequence[Element]) -> None:
+    note(f"{request}{background(request).text}")
+    for e in elements:
+        note(f"[{e.time}, {e.end}] <{e.stream}> {' '.join(map(str, e.atoms()))}")
+
+
+def background(request: Request) -> Background:
+    """The request's knowledge."""
+    supplied = frozenset(Signature(*atom.signature) for atom in request.knowledge)
+    return Background(tuple(dict.fromkeys(map(str, request.knowledge))), supplied=supplied)
+
+
+@contextmanager
+def reasoner(engine: str, request: Request, **options: Any) -> Iterator[Reasoner]:
+    """A reasoner that evaluates the request's text with one of the engines."""
+    parsed = _parsed(str(request))
+    with closing(ENGINES[engine](parsed, background(request))) as evaluating:
+        yield Reasoner(parsed, engine=evaluating, **options)
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> ParsedRequest:
+    return parse(text)
+
+
+def observed(found: Iterable[Evaluation]) -> list[Observed]:
+    """What a reasoner said, in the reference's words."""
+    return [
+        (e.time, tuple((a.atoms, a.cost) for a in e.answer_sets), e.error is not None)
+        for e in found
+    ]

@@ -1,0 +1,232 @@
+"""Engines: the same answers in this process, in a worker, and with knowledge grounded once;
+and what happens at a limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from reasoning.engines import guard
+from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.limits import LimitError, Limits
+from reasoning.engines.program import Program, WindowFacts
+from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
+from reasoning.engines.static import split
+from reasoning.errors import SolvingError
+from reasoning.languages.casp import parse
+from reasoning.program import Request, Signature
+from reasoning.rdf.knowledge import Background
+from reasoning.reasoner import Reasoner
+from reasoning.streams import Item
+
+STREAM = "#from stream <s> [time 2s step 1s].\n"
+LIMITS = Limits(seconds=0.6, megabytes=400, atoms=200_000, models=50)
+K, D = Signature("k", 2), Signature("d", 1)
+
+
+def knowledge(*facts: str) -> Background:
+    return Background(facts, supplied=frozenset({K}))
+
+
+@pytest.fixture
+def guarded() -> Iterator[GuardedEngine]:
+    engine = GuardedEngine(request(""), limits=LIMITS)
+    yield engine
+    engine.close()
+
+
+def request(rules: str) -> Request:
+    return parse(STREAM + rules)
+
+
+def answers(engine: Engine, facts: str, models: int = 0) -> list[AnswerSet]:
+    names = {line.split("(")[0] for line in facts.split()}
+    supplied = frozenset(Signature(name, 1) for name in names)
+    return list(engine.answer_sets(WindowFacts(facts, supplied), models))
+
+
+CASES = {
+    "joined with knowledge": "in(X) :- d(X), k(X,_).",
+    "default over knowledge": "known(X) :- k(X,_). new(X) :- d(X), not known(X).",
+    "a static rule with a default": """
+        leaf(Y) :- k(_,Y), not inner(Y). inner(X) :- k(X,_). on(X) :- d(X), leaf(X).
+    """,
+    "knowledge and stream of one predicate": """
+        d(X) :- k(X,_). two :- #count{X : d(X)} > 2. #show d/1. #show two/0.
+    """,
+    "a choice that no stream has a say in": "{c}. :- c, d(2). #show c/0.",
+    "classical negation over the border": "-p(X) :- d(X). p(X) :- k(X,_).",
+    "optimisation": """
+        1{pick(X) : d(X)}1. #maximize{Y@2,X : pick(X), k(X,Y)}. #minimize{X@1 : pick(X)}.
+        #show pick/1.
+    """,
+    "a constant": "#const n = 2. big(X) :- d(X), X >= n. n(n) :- k(1,_).",
+}
+
+
+@pytest.mark.parametrize("rules", CASES.values(), ids=CASES)
+def test_every_engine_gives_the_same_answers_window_after_window(rules: str) -> None:
+    facts = knowledge("k(1,5)", "k(2,5)", "k(4,1)")
+    what = request(rules)
+    engines: list[Engine] = [
+        SolverEngine(what, facts),
+        GuardedEngine(what, facts, once=False),
+        GuardedEngine(what, facts, once=True),
+    ]
+    try:
+        for window in ("", "d(1).\nd(2).\n", "d(3).\n", "d(4).\ne(1).\n", "d(1).\n"):
+            fresh, worker, once = (answers(engine, window) for engine in engines)
+            assert worker == fresh
+            assert once == fresh
+    finally:
+        for engine in engines:
+            engine.close()
+
+
+def test_rules_that_no_stream_reaches_are_grounded_with_the_knowledge() -> None:
+    rules = "a(X) :- k(X,_). b(X) :- a(X), not c(X). c(1). e(X) :- d(X), b(X). f :- not e(1)."
+    static, window = split(Program("r", rules), {D})
+    assert [line for line in static.splitlines() if "citywise" not in line] == [
+        "a(X) :- k(X,_).",
+        "b(X) :- a(X); not c(X).",
+        "c(1).",
+    ]
+    assert window.rules.split("\n") == ["e(X) :- d(X); b(X).", "f :- not e(1).", ""]
+
+
+def test_what_a_stream_supplies_later_is_no_longer_static() -> None:
+    """The first window has no `k`; knowledge of `k` was grounded as if there were none."""
+    what = request("a(X) :- k(X,_). none :- not a(9). in(X) :- d(X), a(X).")
+    engine = GuardedEngine(what, knowledge("k(1,1)"), once=True)
+    try:
+        first = engine.answer_sets(WindowFacts("d(1).\n", frozenset({D})))
+        second = engine.answer_sets(WindowFacts("d(9).\nk(9,1).\n", frozenset({D, K})))
+    finally:
+        engine.close()
+    assert [a.atoms for a in first] == [("a(1)", "in(1)", "none")]
+    assert [a.atoms for a in second] == [("a(1)", "a(9)", "in(9)")]
+
+
+EXCESS = {
+    "grounds without end": ("p(0). p(X+1) :- p(X), d(_).", "in grounding: .* p/1"),
+    "grounds too much": ("p(1..900). q(X,Y) :- p(X), p(Y), d(_).", "200,000 ground atoms.* q/2"),
+    "solves without end": (
+        "1{h(P,H) : H=1..11}1 :- P=1..12, d(_). :- h(P,H), h(Q,H), P<Q.",
+        "in solving: it took more than 0.6 s",
+    ),
+    "has too many answers": ("{x(1..10)} :- d(_).", "more than 50 answer sets"),
+    "grounds for long, with few atoms": (
+        "p(1..3000). q :- p(X), p(Y), p(Z), X+Y+Z < 0, d(_).",
+        "in grounding: it took more than 0.6 s",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCESS)
+def test_an_evaluation_beyond_a_limit_is_stopped_and_says_what_grew(name: str) -> None:
+    rules, found = EXCESS[name]
+    engine = GuardedEngine(request(rules), limits=LIMITS)
+    started = time.monotonic()
+    try:
+        with pytest.raises(LimitError, match=found):
+            answers(engine, "d(1).\n")
+        assert time.monotonic() - started < LIMITS.seconds + 1
+        assert answers(engine, "") != [], "the next window starts afresh"
+    finally:
+        engine.close()
+
+
+def test_an_evaluation_that_eats_memory_is_stopped() -> None:
+    rules = "q(X,Y,Z) :- X=1..1000, Y=1..1000, Z=1..1000, d(_)."
+    limits = Limits(seconds=20, megabytes=150, atoms=10**9)
+    engine = GuardedEngine(request(rules), limits=limits)
+    try:
+        with pytest.raises(LimitError, match=r"more than 150 MB; what grew: q/3"):
+            answers(engine, "d(1).\n")
+    finally:
+        engine.close()
+
+
+def test_knowledge_that_cannot_be_grounded_in_time_is_stopped_too() -> None:
+    what = request("p(X+1) :- p(X). p(X) :- k(X,_). in(X) :- d(X), p(X).")
+    engine = GuardedEngine(what, knowledge("k(1,1)"), LIMITS, once=True)
+    try:
+        with pytest.raises(LimitError, match=r"in grounding: .* p/1"):
+            answers(engine, "d(1).\n")
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_worker_that_dies_costs_one_evaluation(once: bool) -> None:
+    engine = GuardedEngine(request("in(X) :- d(X)."), knowledge("k(1,1)"), once=once)
+    try:
+        answers(engine, "d(1).\n")
+        (worker,) = [
+            p for p in psutil.Process().children() if "reasoning.engines" in str(p.cmdline())
+        ]
+        os.killpg(worker.pid, signal.SIGKILL)
+        with pytest.raises(SolvingError, match="ended unexpectedly"):
+            answers(engine, "d(2).\n")
+        assert [a.atoms for a in answers(engine, "d(3).\n")] == [("in(3)",)]
+    finally:
+        engine.close()
+
+
+def test_closing_ends_the_process(guarded: GuardedEngine) -> None:
+    answers(guarded, "")
+    before = {p.pid for p in psutil.Process().children()}
+    guarded.close()
+    ended = before - {p.pid for p in psutil.Process().children()}
+    assert len(ended) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(ended.pop(), 0)
+
+
+def test_clingo_s_own_words_reach_the_caller() -> None:
+    engine = GuardedEngine(request("in(X) :- d(X)."), limits=LIMITS)
+    try:
+        with pytest.raises(SolvingError, match="syntax error"):
+            answers(engine, "d(1,.\n")
+    finally:
+        engine.close()
+
+
+def test_a_request_at_its_limit_leaves_others_and_its_own_later_windows_alone() -> None:
+    text = STREAM + "p(0). p(X+1) :- p(X), d(13). in(X) :- d(X). #show in/1."
+    with Reasoner(parse(text), limits=LIMITS) as reasoner:
+        items = [Item(t, f"d({n})", t, stream="s") for t, n in enumerate([1, 2, 13, 4, 5, 6, 7])]
+        found = [e for item in items for e in reasoner.push(item)] + list(reasoner.finish())
+    assert [(e.time, len(e.answer_sets), e.error is None) for e in found] == [
+        (2, 0, False),
+        (3, 0, False),
+        (4, 0, False),
+        (5, 1, True),
+        (6, 1, True),
+    ]
+
+
+def test_without_a_show_what_the_stream_supplies_is_not_printed() -> None:
+    reasoner = Reasoner(parse(STREAM + "d(X+1) :- d(X), X < 3. e(X) :- d(X)."))
+    items = [Item(t, "d(1)", t, stream="s") for t in (0, 2)]
+    found = [e for item in items for e in reasoner.push(item)] + list(reasoner.finish())
+    assert [a.atoms for e in found for a in e.answer_sets] == [("e(1)", "e(2)", "e(3)")]
+
+
+@pytest.mark.parametrize("limit", ["seconds", "megabytes", "atoms", "models"])
+def test_a_limit_of_nothing_is_refused(limit: str) -> None:
+    with pytest.raises(ValueError, match=limit):
+        Limits(**{limit: 0})
+
+
+def test_large_knowledge_is_grounded_once_and_small_knowledge_is_not() -> None:
+    small, large = (
+        GuardedEngine(request(""), knowledge(*(f"k({i},1)" for i in range(n))))
+        for n in (10, guard.GROUND_ONCE)
+    )
+    assert [small.grounds_once, large.grounds_once] == [False, True]

@@ -1,0 +1,239 @@
+"""`citywise reason`: results as DESIGN A4 has them, and errors for the person who can act."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.settings import REPOSITORY
+
+COUNT = """
+#from stream <s> [time 2s step 1s].
+in(X) :- d(X).
+#show in/1.
+"""
+TRAVEL = "http://travel.org/"
+BOOKED = """
+#prefix tl : <http://travel.org/>;
+#from stream <http://travel.org/booking> [time 1h step 30m];
+bookedHotel(Hotel) :- tl_booked(User,Hotel,Time);
+noH(N) :- N = #count{Hotel:bookedHotel(Hotel)};
+#show noH/1;
+"""
+
+
+class Folder:
+    """A folder with programs and recordings, and the command run in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, name: str, content: str | Sequence[dict[str, Any]]) -> None:
+        if not isinstance(content, str):
+            content = "".join(json.dumps(line) + "\n" for line in content)
+        (self.path / name).write_text(content, encoding="utf-8")
+
+    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "backend.cli", *arguments],
+            cwd=self.path,
+            input=given,
+            env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def results(self, *arguments: str) -> list[dict[str, Any]]:
+        done = self.run("reason", *arguments)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    found = Folder(tmp_path)
+    found.write("count.casp", COUNT)
+    found.write("items.jsonl", [{"t": t, "atom": f"d({t})"} for t in range(5)])
+    return found
+
+
+def test_each_evaluation_is_a_line_with_sorted_answer_sets(folder: Folder) -> None:
+    assert folder.results("count.casp", "--stream", "items.jsonl") == [
+        {"t": 2, "answer_sets": [["in(0)", "in(1)", "in(2)"]]},
+        {"t": 3, "answer_sets": [["in(1)", "in(2)", "in(3)"]]},
+        {"t": 4, "answer_sets": [["in(2)", "in(3)", "in(4)"]]},
+    ]
+
+
+def test_from_drops_what_is_before_and_until_ends_the_run(folder: Folder) -> None:
+    found = folder.results("count.casp", "--stream", "items.jsonl", "--from", "2", "--until", "6")
+    assert [(line["t"], line["answer_sets"]) for line in found] == [
+        (4, [["in(2)", "in(3)", "in(4)"]]),
+        (5, [["in(3)", "in(4)"]]),
+        (6, [["in(4)"]]),
+    ]
+    assert folder.results("count.casp", "--stream", "items.jsonl", "--until", "1") == []
+
+
+def test_until_gives_a_prefix_of_the_whole_run(folder: Folder) -> None:
+    whole = folder.results("count.casp", "--stream", "items.jsonl")
+    assert folder.results("count.casp", "--stream", "items.jsonl", "--until", "3") == whole[:2]
+
+
+def test_deltas_say_what_came_and_went(folder: Folder) -> None:
+    found = folder.results("count.casp", "--stream", "items.jsonl", "--deltas")
+    assert [(line["added"], line["removed"]) for line in found] == [
+        (["in(0)", "in(1)", "in(2)"], []),
+        (["in(3)"], ["in(0)"]),
+        (["in(4)"], ["in(1)"]),
+    ]
+
+
+def test_deltas_of_several_answer_sets_are_refused(folder: Folder) -> None:
+    folder.write("choice.casp", COUNT + "{c}. #show c/0.")
+    done = folder.run("reason", "choice.casp", "--stream", "items.jsonl", "--deltas")
+    assert done.returncode == 1
+    assert "2 answer sets" in done.stderr
+    assert "--models 1" in done.stderr
+
+
+def test_times_are_written_as_the_recording_writes_them(folder: Folder) -> None:
+    folder.write("booked.casp", BOOKED)
+    booking = {"p": f"<{TRAVEL}booked>", "s": f"<{TRAVEL}ann>"}
+    items = [
+        {"t": "2026-05-01T12:00:00+02:00", **booking, "o": f"<{TRAVEL}hotelA>"},
+        {"t": "2026-05-01T10:20:00Z", **booking, "o": f"<{TRAVEL}hotelB>"},
+        {"t": "2026-05-01T11:30:00Z", **booking, "o": f"<{TRAVEL}hotelB>"},
+    ]
+    folder.write("bookings.jsonl", items)
+    assert folder.results("booked.casp", "--stream", "bookings.jsonl") == [
+        {"t": "2026-05-01T11:00:00Z", "answer_sets": [["noH(2)"]]},
+        {"t": "2026-05-01T11:30:00Z", "answer_sets": [["noH(1)"]]},
+    ]
+    done = folder.run("reason", "booked.casp", "--stream", "bookings.jsonl", "--from", "5")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--from 5: the recording's times are ISO 8601" in done.stderr
+
+
+def test_one_request_s_output_is_another_s_input(folder: Folder) -> None:
+    folder.write(
+        "first.casp",
+        "#prefix ex : <http://ex.org/>. #from stream <s> [time 2s step 1s].\n"
+        'ex_seen("ex_gate",X) :- d(X). #show ex_seen/2.',
+    )
+    folder.write(
+        "second.casp",
+        "#prefix ex : <http://ex.org/>. #from stream <http://ex.org/news> [count 2 step 1].\n"
+        'pair(X,Y) :- ex_seen(P,X,T), ex_seen(P,Y,U), T < U, P = "ex_gate". #show pair/2.',
+    )
+    first = folder.run(
+        *("reason", "first.casp", "--stream", "items.jsonl"),
+        *("--emit", "istream", "--emit-as", "http://ex.org/news"),
+    )
+    assert json.loads(first.stdout.splitlines()[-1]) == {
+        "t": 4,
+        "s": "<http://ex.org/gate>",
+        "p": "<http://ex.org/seen>",
+        "o": '"4"^^<http://www.w3.org/2001/XMLSchema#integer>',
+        "stream": "http://ex.org/news",
+    }
+    second = folder.run("reason", "second.casp", "--stream", "-", given=first.stdout)
+    assert second.stderr == ""
+    assert json.loads(second.stdout.splitlines()[-1])["answer_sets"] == [["pair(3,4)"]]
+
+
+def test_a_program_without_streams_has_one_result(folder: Folder) -> None:
+    folder.write(
+        "pick.lp", "a(1..3). {b(X) : a(X)} = 2. :~ b(X). [-X@2,X] :~ b(1). [3@1]\n#show b/1."
+    )
+    expected = [{"t": None, "answer_sets": [["b(2)", "b(3)"]], "cost": [-5, 0]}]
+    assert folder.results("pick.lp") == expected
+
+
+def test_what_is_shown_by_default_is_derived_and_not_supplied_later(folder: Folder) -> None:
+    """The last item supplies `e`, which therefore is nowhere an output."""
+    folder.write("copy.casp", "#from stream <s> [time 1s step 1s].\ne(X) :- d(X). f(X) :- e(X).")
+    folder.write("two.jsonl", [{"t": 0, "atom": "d(1)"}, {"t": 2, "atom": "e(9)"}])
+    found = folder.results("copy.casp", "--stream", "two.jsonl")
+    assert [line["answer_sets"] for line in found] == [[["f(1)"]], [["f(9)"]]]
+
+
+def test_a_bad_line_is_named_and_the_others_are_evaluated(folder: Folder) -> None:
+    with (folder.path / "items.jsonl").open("a") as file:
+        file.write('{"t": 5, "atom": "d(X)"}\nnonsense\n{"t": 6, "atom": "d(6)"}\n')
+    done = folder.run("reason", "count.casp", "--stream", "items.jsonl")
+    assert done.returncode == 1
+    assert "items.jsonl:6:" in done.stderr
+    assert "items.jsonl:7:" in done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {"t": 6, "answer_sets": [["in(4)", "in(6)"]]}
+
+
+def test_an_evaluation_at_its_limit_fails_alone(folder: Folder) -> None:
+    folder.write("grow.casp", COUNT + "p(0) :- d(2). p(X+1) :- p(X).")
+    done = folder.run(
+        *("reason", "grow.casp", "--stream", "items.jsonl", "--atom-limit", "100000"),
+        *("--from", "1", "--until", "7"),
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [line["t"] for line in lines if "error" in line] == [3, 4]
+    assert [line["answer_sets"] for line in lines if "error" not in line] == [
+        [["in(3)", "in(4)"]],
+        [["in(4)"]],
+        [[]],
+    ]
+    assert "at 3: request `grow` was stopped in grounding" in done.stderr
+    assert "what grew: p/1" in done.stderr
+
+
+def test_models_gives_so_many(folder: Folder) -> None:
+    folder.write("choice.lp", "{a;b;c}.")
+    (all_of_them,) = folder.results("choice.lp")
+    (some,) = folder.results("choice.lp", "--models", "3")
+    assert len(all_of_them["answer_sets"]) == 8
+    assert len(some["answer_sets"]) == 3
+    assert {tuple(s) for s in some["answer_sets"]} <= {tuple(s) for s in all_of_them["answer_sets"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["count.casp"], 1, "reads <s>; give a recording: --stream FILE"),
+        (["pick.lp", "--stream", "items.jsonl"], 1, "reads no stream"),
+        (["items.jsonl"], 1, "`.jsonl` is no language of ours"),
+        (["missing.casp"], 2, "missing.casp"),
+        (["count.casp", "--stream", "missing.jsonl"], 2, "missing.jsonl"),
+        (["count.casp", "--stream", "items.jsonl", "--from", "noon"], 2, "not an ISO 8601 time"),
+        (["count.casp", "--stream", "items.jsonl", "--models", "0"], 2, "--models"),
+    ],
+)
+def test_wrong_use_is_told_from_wrong_input(
+    folder: Folder, arguments: list[str], code: int, words: str
+) -> None:
+    folder.write("pick.lp", "a.")
+    done = folder.run("reason", *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+
+
+def test_integer_times_reach_the_rules_as_they_are(folder: Folder) -> None:
+    """Only Unix times in milliseconds are counted from the start of a day."""
+    folder.write(
+        "ms.casp",
+        "#from stream <s> [time 5ms step 5ms].\nat(T) :- e_x(_,_,T).\n#show at/1.\n#prefix e : <http://e/>.",
+    )
+    triple = {"s": "<http://e/a>", "p": "<http://e/x>", "o": "<http://e/b>"}
+    folder.write("late.jsonl", [{"t": 90_000_000, **triple}, {"t": 90_000_005, **triple}])
+    (found,) = folder.results("ms.casp", "--stream", "late.jsonl")
+    assert found == {"t": 90_000_005, "answer_sets": [["at(90000000)", "at(90000005)"]]}
+    folder.write("far.jsonl", [{"t": 2**31, **triple}])
+    done = folder.run("reason", "ms.casp", "--stream", "far.jsonl")
+    assert done.returncode == 1
+    assert "far.jsonl:1" in done.stderr
