@@ -160,6 +160,11 @@ class Reasoner:
         }
 
     @property
+    def supplied(self) -> frozenset[Signature]:
+        """Predicates of which the streams have supplied atoms so far."""
+        return self._encoder.supplied
+
+    @property
     def mapper(self) -> Mapper:
         """How terms of its streams were turned into terms of ASP."""
         return self._encoder.mapper

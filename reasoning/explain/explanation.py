@@ -17,7 +17,7 @@ from reasoning.explain.conflict import conflict
 from reasoning.explain.derivation import Derivations
 from reasoning.explain.instances import Recording, record
 from reasoning.explain.model import Model, signature_of
-from reasoning.explain.origins import Facts, Origin, Outsiders, spelled
+from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled
 from reasoning.explain.prefixes import Attempt
 from reasoning.explain.rules import Rule, read
 from reasoning.explain.tree import Explanation, Node, Question
@@ -51,7 +51,7 @@ class Explainer:
         The window's facts, those of the knowledge bases, and the `prev_` atoms, with
         their origins.
     time:
-        The evaluation's time, in the request's unit.
+        The evaluation's time, in the request's unit or as the recording writes times.
     answer:
         The answer set to explain, as the engine gave it; default: the first.
     outside:
@@ -71,7 +71,7 @@ class Explainer:
         request: Request,
         facts: Facts,
         *,
-        time: int | None = None,
+        time: Time | None = None,
         answer: AnswerSet | None = None,
         outside: Outsiders | None = None,
         supplied: Collection[Signature] = (),
@@ -225,7 +225,7 @@ def explain(
     facts: Facts,
     atom: str,
     *,
-    time: int | None = None,
+    time: Time | None = None,
     answer: AnswerSet | None = None,
     outside: Outsiders | None = None,
     supplied: Collection[Signature] = (),

@@ -11,20 +11,38 @@ from reasoning.errors import ItemError
 from reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
 from reasoning.streams import Item
 
+Time = int | str
+"""A time in the request's unit, or as the recording writes it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ItemOrigin:
-    """A stream item gave the fact; `source` is its place, `bookings.jsonl:1`, if known."""
+    """A stream item gave the fact; `source` is its place, `bookings.jsonl:1`, if known.
+
+    `written` are its time and its end as the recording writes times, for people to read
+    (default: the item's own, in the request's unit).
+    """
 
     item: Item
     source: str | None = None
+    written: tuple[Time, Time | None] | None = None
+
+    @property
+    def time(self) -> Time:
+        """The item's time, to be read."""
+        return self.item.time if self.written is None else self.written[0]
+
+    @property
+    def until(self) -> Time | None:
+        """The last time at which the item holds, if it has an interval."""
+        return self.item.until if self.written is None else self.written[1]
 
 
 @dataclass(frozen=True, slots=True)
 class FedBack:
     """The fact is an atom of the previous evaluation, that of `time` if known."""
 
-    time: int | None = None
+    time: Time | None = None
 
 
 Origin = ItemOrigin | KnowledgeOrigin | FedBack
@@ -46,7 +64,7 @@ class Outside:
 
     origin: ItemOrigin
     reason: Reason
-    window: tuple[int, int] | None = None
+    window: tuple[Time, Time] | None = None
     detail: str = ""
 
 

@@ -12,6 +12,7 @@ from reasoning.engines.program import previous
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason
+from reasoning.program import Signature
 from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.recorded import Recorded, RecordedError
 from reasoning.recordings import Recording
@@ -41,7 +42,8 @@ class RecordedExplainer:
         self._run = run
         self._knowledge = run.background()
         self._time = run.parse_time("--at", at)
-        self._windows: Mapping[str, tuple[int, int]] = {}
+        self._spans: Mapping[str, tuple[int, int]] = {}
+        self._supplied: frozenset[Signature] = frozenset()
         self._base = 0
         self.evaluation, self._facts = self._evaluate()
         answers = self.evaluation.answer_sets
@@ -50,9 +52,10 @@ class RecordedExplainer:
         self.explainer = Explainer(
             run.request,
             self._facts,
-            time=self._time,
+            time=run.time(self.evaluation),
             answer=answers[number - 1] if answers else None,
             outside=dict(self._outside()),
+            supplied=self._supplied,
             source=run.program.read_text(encoding="utf-8"),
         )
 
@@ -65,7 +68,8 @@ class RecordedExplainer:
             for evaluation in run.run(reasoner):
                 if self._time is None or evaluation.time == self._time:
                     found = evaluation, self._origins(reasoner, evaluation)
-                    self._windows = reasoner.windows()
+                    self._spans = reasoner.windows()
+                    self._supplied = reasoner.supplied
                     self._base = reasoner.base(evaluation.time) if run.request.streams else 0
                     continue
                 near = [*near[-1:], evaluation.time]
@@ -84,7 +88,7 @@ class RecordedExplainer:
         found: dict[str, list[Origin]] = defaultdict(list)
         for item in evaluation.items:
             for fact in reasoner.facts(item, evaluation.time):
-                found[fact].append(ItemOrigin(item, run.source(item.position)))
+                found[fact].append(self._origin(item, run.source(item.position)))
         for atom in evaluation.fed_back:
             found[previous(atom)].append(FedBack())
         for fact, origins in self._knowledge.origins.items():
@@ -103,14 +107,23 @@ class RecordedExplainer:
         others = (i for i in recording if request.inputs or i.position not in inside)
         for item in islice(others, MOST_OUTSIDE):
             reason: Reason = "filtered" if item.position in inside else self._reason(item)
-            origin = ItemOrigin(item, recording.source(item.position))
+            origin = self._origin(item, recording.source(item.position))
             for fact in _facts(encoder, item, self._base):
                 if fact not in self._facts:
-                    found[fact].append(Outside(origin, reason, self._windows.get(item.stream)))
+                    found[fact].append(Outside(origin, reason, self._window(item)))
         return ((fact, tuple(items)) for fact, items in found.items())
 
+    def _origin(self, item: Item, source: str) -> ItemOrigin:
+        end = None if item.until is None else self._run.format_time(item.until)
+        return ItemOrigin(item, source, (self._run.format_time(item.time), end))
+
+    def _window(self, item: Item) -> tuple[int | str, int | str] | None:
+        """The span of the item's window, to be read."""
+        span = self._spans.get(item.stream)
+        return span and (self._run.format_time(span[0]), self._run.format_time(span[1]))
+
     def _reason(self, item: Item) -> Reason:
-        window = self._windows.get(item.stream)
+        window = self._spans.get(item.stream)
         if item.time > (window[1] if window else self.evaluation.time):
             return "not yet"
         if window is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin
+from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin, Time
 from reasoning.rdf.mapping import Triple
 from reasoning.rdf.ntriples import write
 
@@ -92,14 +92,14 @@ class Node:
 class Explanation:
     """The answer to why an atom is, or is not, in an answer, or why there is no answer.
 
-    `time` is the evaluation's, in the request's unit; `cost` that of the answer set the
+    `time` is the evaluation's, as it was given; `cost` that of the answer set the
     explanation is about (highest priority first).
     """
 
     question: Question
     atom: str
     tree: Node
-    time: int | None = None
+    time: Time | None = None
     cost: tuple[int, ...] = field(default=())
 
     @property
@@ -128,9 +128,9 @@ class Explanation:
 def origin_json(origin: Origin) -> dict[str, Any]:
     """An origin as values JSON can hold."""
     if isinstance(origin, ItemOrigin):
-        found: dict[str, Any] = {"t": origin.item.time, "stream": origin.item.stream}
-        if origin.item.until is not None:
-            found["until"] = origin.item.until
+        found: dict[str, Any] = {"t": origin.time, "stream": origin.item.stream}
+        if origin.until is not None:
+            found["until"] = origin.until
         return {"from": "stream", **found, "source": origin.source}
     if isinstance(origin, KnowledgeOrigin):
         detail = origin.detail

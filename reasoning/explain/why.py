@@ -13,7 +13,7 @@ from reasoning.explain.derivation import Derivations
 from reasoning.explain.instances import Counted, Instance, Recording
 from reasoning.explain.model import signature_of
 from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin
-from reasoning.explain.rules import Part, RuleKind
+from reasoning.explain.rules import Part, RuleKind, part_of
 from reasoning.explain.syntax import walk
 from reasoning.explain.tree import Kind, Node, RuleText, origin_json
 from reasoning.program import Signature
@@ -121,8 +121,7 @@ class Why:
         for atom in instance.atoms[len(instance.rule.positive) :]:
             yield self._atom(atom, depth)
         for condition in instance.rule.heads[instance.element].tests:
-            literal = aggregates.filled(condition, instance.values)
-            yield Node("comparison", literal, literal=literal)
+            yield literal_node(part_of(condition), instance.values)
 
     def _counted(
         self, instance: Instance, number: int, part: Part, order: int | None, depth: int
@@ -168,9 +167,8 @@ def given(text: str, origins: tuple[Origin, ...]) -> Node:
 def origin_text(origin: Origin) -> str:
     """Where a fact comes from, in words."""
     if isinstance(origin, ItemOrigin):
-        item = origin.item
-        time = f"at {item.time}" + ("" if item.until is None else f" until {item.until}")
-        stream = f"stream <{item.stream}> " if item.stream else "stream "
+        time = f"at {origin.time}" + ("" if origin.until is None else f" until {origin.until}")
+        stream = f"stream <{origin.item.stream}> " if origin.item.stream else "stream "
         return stream + time + (f" ({origin.source})" if origin.source else "")
     if isinstance(origin, KnowledgeOrigin):
         detail = origin_json(origin)["detail"]

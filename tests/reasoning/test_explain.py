@@ -102,8 +102,9 @@ def test_knowledge_previous_answers_comparisons_and_absences_are_leaves() -> Non
 
 WHY = {
     "a choice names what it chose among": (
-        "1 { pick(X) : p(X) } 1. p(1..3). :- not pick(2).", "pick(2)",
-        ["pick(2)  chosen by rule line 1", "among pick(1), pick(2), pick(3)"],
+        "1 { pick(X) : p(X), not q(X) } 1. p(1..3). q(4) :- p(4). :- not pick(2).", "pick(2)",
+        ["pick(2)  chosen by rule line 1", "among pick(1), pick(2), pick(3)",
+         "└─ not q(2)  not in the answer"],
     ),
     "a disjunction names its alternatives": (
         "a | b :- c. c. :- b.", "a", ["a  one of the alternatives of", "among a, b"],
@@ -251,6 +252,18 @@ def test_an_item_outside_the_window_is_found_behind_the_rule_that_misses_it(
     assert said in node.text
     assert "(bookings.jsonl:9)" in node.text
     assert node.value == reason
+
+
+def test_times_are_told_as_the_recording_writes_them() -> None:
+    origin = ItemOrigin(Item(60, "p(1)", until=120), "a.jsonl:1", ("10:01", "10:02"))
+    explanation = ask("q(X) :- p(X).", "q(1)", {"p(1)": (origin,)}, time="10:05")
+    assert str(explanation).startswith("q(1) at 10:05  by")
+    assert "stream at 10:01 until 10:02 (a.jsonl:1)" in str(explanation)
+    told = explanation.to_json()
+    assert told["t"] == "10:05"
+    assert told["tree"]["children"][0]["origins"][0] == {
+        "from": "stream", "t": "10:01", "until": "10:02", "stream": "", "source": "a.jsonl:1",
+    }  # fmt: skip
 
 
 def test_the_answer_set_asked_about_is_the_one_explained() -> None:

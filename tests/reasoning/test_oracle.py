@@ -224,7 +224,7 @@ def test_engines_agree_with_the_reference(
 
 @pytest.mark.slow
 @given(strategies.programs(), inputs, known)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=320, deadline=None)
 def test_engines_agree_with_the_reference_on_many_more(
     program: Program, facts: tuple[Atom, ...], knowledge: tuple[Atom, ...]
 ) -> None:
