@@ -37,7 +37,7 @@ def test_a_written_term_reads_back(term: Term) -> None:
 @given(terms)
 def test_another_reader_reads_a_written_term_as_the_same(term: Term) -> None:
     line = f"<urn:s> <urn:p> {ntriples.write(term)} ."
-    assume(len(line.splitlines()) == 1)  # rdflib takes more characters for ends of lines
+    assume(not any(c.isspace() and c != " " for c in line))  # where rdflib ends lines and IRIs
     ((_s, _p, value),) = rdflib.Graph().parse(data=line, format="nt")
     if isinstance(term, Literal):
         assert isinstance(value, rdflib.Literal)

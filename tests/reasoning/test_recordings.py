@@ -295,7 +295,8 @@ arguments = st.recursive(
 def test_atoms_are_spelt_as_clingo_spells_them(name: str, parts: list[str]) -> None:
     text = f"{name}({','.join(parts)})" if parts else name
     expected = str(clingo.parse_term(text))
-    assert atoms.ground(text) == atoms.ground(text.replace(",", " , ")) == expected
+    spaced = f"{name}( {' , '.join(parts)} )" if parts else name
+    assert atoms.ground(text) == atoms.ground(spaced) == expected
 
 
 @given(st.text(st.sampled_from("pqX19\"'().,;:-+_ @#&|{}~\\\n\0notf"), max_size=12))
