@@ -24,7 +24,7 @@ from reasoning.engines.worker import Setup
 from reasoning.errors import SolvingError
 from reasoning.program import Request, Signature
 
-GROUND_ONCE = 2000
+GROUND_ONCE = 1000
 """Facts of knowledge from which on they are grounded once and not with every window;
 measured by `citywise bench casp`."""
 _GRACE_S = 0.7
