@@ -143,6 +143,13 @@ def knowledge(number: int) -> Background:
     return Background(tuple(facts), supplied=frozenset({Signature("rdf_type", 2)}))
 
 
+def congestion() -> Background:
+    """Of those the ones a request for congestion levels can join."""
+    found = knowledge(5 * _ROADS)
+    kept = tuple(fact for fact in found.facts if "ct_CongestionLevel" in fact)
+    return Background(kept, supplied=found.supplied)
+
+
 def facts(what: Request, items: Sequence[Item]) -> WindowFacts:
     """A window's facts as a reasoner encodes them."""
     reasoner = Reasoner(what)
@@ -265,8 +272,7 @@ def sizes() -> list[dict[str, Any]]:
     """µs per window item over window sizes, and peak memory."""
     rows = []
     for number in SIZES:
-        what, known, items = request(_RULES), knowledge(5 * _ROADS), observations(number)
-        known = _visible(what, known)
+        what, known, items = request(_RULES), congestion(), observations(number)
         plain = Clingo(what, known, facts(what, items))
         with closing(plain), closing(GuardedEngine(what, known)) as guarded:
             measures: dict[str, Callable[[], object]] = {
@@ -287,12 +293,6 @@ def sizes() -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _visible(what: Request, known: Background) -> Background:
-    """The facts that the relevance filter leaves."""
-    kept = tuple(f for f in known.facts if "ct_CongestionLevel" in f)
-    return Background(kept, supplied=known.supplied) if what.shows else known
 
 
 def with_knowledge() -> list[dict[str, Any]]:
@@ -432,10 +432,10 @@ def _evaluations(what: Request, engine: Engine, items: Sequence[Item]) -> list[E
 
 
 def _window(what: Request, evaluation: Evaluation) -> WindowFacts:
-    """The facts of an evaluation's window."""
+    """The facts of an evaluation's window, times counting from its first item's."""
     encoder = Encoder(what)
-    first = evaluation.time // 86_400_000 * 86_400_000 if what.unit == "ms" else 0
-    lines = [f"{fact}.\n" for item in evaluation.items for fact in encoder.facts(item, first)]
+    base = min((item.time for item in evaluation.items), default=0)
+    lines = [f"{fact}.\n" for item in evaluation.items for fact in encoder.facts(item, base)]
     return WindowFacts("".join(lines), encoder.supplied)
 
 
@@ -452,8 +452,7 @@ def _peak(name: str, number: int) -> float:
 
 
 def _alone(name: str, number: int) -> float:
-    what, items = request(_RULES), observations(number)
-    known = _visible(what, knowledge(5 * _ROADS))
+    what, known, items = request(_RULES), congestion(), observations(number)
     if name == "clingo":
         Clingo(what, known, facts(what, items))()
     elif name == "pyoxigraph":

@@ -18,8 +18,9 @@ class Encoder:
         self.supplied: frozenset[Signature] = frozenset()
         """Predicates of which the streams have supplied atoms so far."""
         self._request = request
-        known = request.used | request.derived | request.shows
-        self._names = {signature.name.removeprefix("-") for signature in known}
+        self._known = request.used | request.derived | request.shows
+        self._names = {signature.name.removeprefix("-") for signature in self._known}
+        self._triples: dict[str, frozenset[Signature]] = {}
 
     def facts(self, item: Item, base: int = 0) -> tuple[str, ...]:
         """The atoms of an item as text, its time counted from `base`; those that the
@@ -31,12 +32,20 @@ class Encoder:
             return self._atom(item.content)
         found: list[str] = []
         for triple in item.content:
-            facts = list(self.mapper.facts(triple, item.time - base))
-            if facts:
-                name = facts[0].partition("(")[0]
-                self._supply({Signature(name, n) for n in self._request.arities(name) & {2, 3}})
-            found += facts
+            self._supply(self._signatures(triple.predicate.value))
+            found += self.mapper.facts(triple, item.time - base)
         return tuple(found)
+
+    def _signatures(self, iri: str) -> frozenset[Signature]:
+        """The predicates of which triples with a predicate give atoms, if anything reads or
+        derives those."""
+        if iri not in self._triples:
+            name = self.mapper.predicate(iri)
+            inputs = {signature.name for signature in self._request.inputs}
+            both = {Signature(name, 2), Signature(name, 3)} if name else set()
+            seen = not inputs or name in inputs
+            self._triples[iri] = frozenset(both & self._known if seen else ())
+        return self._triples[iri]
 
     def _atom(self, atom: str) -> tuple[str, ...]:
         found = signature(atom)
@@ -44,10 +53,10 @@ class Encoder:
             return ()
         if found.name.removeprefix("-") not in self._names:
             return ()
-        self._supply({found})
+        self._supply(frozenset({found}))
         return (atom,)
 
-    def _supply(self, found: set[Signature]) -> None:
+    def _supply(self, found: frozenset[Signature]) -> None:
         if not found <= self.supplied:
             self.supplied |= found
 

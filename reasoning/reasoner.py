@@ -56,6 +56,8 @@ class State:
     """
 
     first: int | None = None
+    given: bool = False
+    """Whether `first` was given as the start, and is not just the first item's time."""
     stream_time: int | None = None
     closed: int | None = None
     """Items up to this time have been declared complete: later ones are late."""
@@ -136,14 +138,13 @@ class Reasoner:
         self._encoder.supplied = frozenset(supplied)
         self._engine = engine or _engine(request, background, limits)
         self._owns_engine = engine is None
-        self._state = State(first=start, stream_time=start)
-        self._given_start = start is not None
+        self._state = State(first=start, given=start is not None, stream_time=start)
         self._buffers = {s.iri: WindowBuffer(s.window) for s in request.streams}
         self._pending: list[tuple[int, int, Item]] = []
         self._clocked = clocked
         self._skip = skip_unchanged
         self._models = models
-        self._last: tuple[WindowFacts, tuple[AnswerSet, ...], str | None] | None = None
+        self._last: tuple[WindowFacts, tuple[AnswerSet, ...]] | None = None
 
     def __enter__(self) -> Reasoner:
         return self
@@ -176,38 +177,46 @@ class Reasoner:
 
     # -- input ----------------------------------------------------------------------
 
-    def push(self, item: Item) -> Iterator[Evaluation]:
-        """Take an item and yield the evaluations that are due before it.
+    def push(self, items: Item | Iterable[Item]) -> Iterator[Evaluation]:
+        """Take an item, or several in order of arrival; iterate over the evaluations that
+        are due before the newest.
 
-        An item before `start` is dropped.
+        Items before `start` are dropped. Raises `ItemError` for an item of no stream of the
+        request. What is not iterated over here comes with the next push.
         """
+        for item in [items] if isinstance(items, Item) else items:
+            self._take(item)
+        newest = self._state.stream_time
+        if self._clocked or newest is None or self._state.first is None:
+            return iter(())
+        return self._run(newest - self.request.lateness, inclusive=False)
+
+    def _take(self, item: Item) -> None:
         if item.stream not in self._buffers:
             raise ItemError(f"request `{self.request.name}` reads no stream <{item.stream}>")
         state = self._state
+        if not self._takes(item):
+            return
         if self._is_late(item.time):
             state.late.append(item.position)
             self.late.append(item)
             return
-        if self._given_start:
-            if item.time < self._first:
-                return
-        else:
+        if not state.given:
             state.first = item.time if state.first is None else min(state.first, item.time)
         heapq.heappush(self._pending, (item.time, item.position, item))
-        if self._clocked:
-            return
-        state.stream_time = max(item.time, state.stream_time or item.time)
-        yield from self._run(state.stream_time - self.request.lateness, inclusive=False)
+        if not self._clocked:
+            self._reach(item.time)
 
     def advance(self, time: int) -> Iterator[Evaluation]:
-        """Declare everything up to and including `time` complete (less the lateness)."""
+        """Declare everything up to and including `time` complete (less the lateness);
+        iterate over the evaluations that are due."""
         state = self._state
         closed = time - self.request.lateness
-        if state.closed is None or closed > state.closed:
-            state.closed = closed
-            state.stream_time = max(time, state.stream_time or time)
-            if state.first is not None:
-                yield from self._run(closed, inclusive=True)
+        if state.closed is not None and closed <= state.closed:
+            return iter(())
+        state.closed = closed
+        self._reach(time)
+        return iter(()) if state.first is None else self._run(closed, inclusive=True)
 
     def finish(self, until: int | None = None) -> Iterator[Evaluation]:
         """End of the recording: evaluate up to `until` (default: the last item's time)."""
@@ -220,6 +229,16 @@ class Reasoner:
         """The answer of a request that reads no stream."""
         (evaluation,) = self._evaluate(0)
         return evaluation
+
+    def _takes(self, item: Item) -> bool:
+        """Whether the item is on a stream of the request, and not before a given start."""
+        begins = self._first if self._state.given else item.time
+        return item.stream in self._buffers and item.time >= begins
+
+    def _reach(self, time: int) -> None:
+        """Stream time is the newest so far."""
+        before = self._state.stream_time
+        self._state.stream_time = time if before is None else max(before, time)
 
     def _is_late(self, time: int) -> bool:
         state = self._state
@@ -235,7 +254,7 @@ class Reasoner:
         Ticks wait until no earlier item can come that would be the first, unless this is
         the end: it would move the time from which windows are counted.
         """
-        if not (final or self._given_start or limit >= self._first):
+        if not (final or self._state.given or limit >= self._first):
             return
         while True:
             due = self._next_tick()
@@ -291,7 +310,7 @@ class Reasoner:
         seconds = wall.perf_counter() - started
         self._feed_back(answers)
         same = tuple(self._state.feedback) == before
-        self._state.resting = same and (not held or self._state.resting)
+        self._state.resting = same and error is None and (not held or self._state.resting)
         items = tuple(h.item for h in held)
         atoms = sum(h.atoms for h in held) + len(before)
         yield Evaluation(time, answers, items, atoms, seconds, error, before)
@@ -303,10 +322,11 @@ class Reasoner:
             try:
                 answers = self._engine.answer_sets(window, self._models)
                 self._require_one(answers)
-                self._last = (window, answers, None)
+                self._last = (window, answers)
             except SolvingError as failure:
-                self._last = (window, (), str(failure))
-        return self._last[1], self._last[2]
+                self._last = None  # it may have been the moment's, not the window's
+                return (), str(failure)
+        return self._last[1], None
 
     def _facts(self, held: Held, base: int) -> str:
         """The facts of an item in a window whose times count from `base`."""
@@ -380,7 +400,8 @@ class Reasoner:
         self._state = State.from_json(state.to_json())
         self._encoder.supplied |= {Signature(*predicate) for predicate in state.supplied}
         released = self._released_up_to()
-        kept = [i for i in items if i.position not in set(state.late) and i.stream in self._buffers]
+        late = set(state.late)
+        kept = [i for i in items if i.position not in late and self._takes(i)]
         for item in sorted(kept, key=lambda i: (i.time, i.position)):
             if released is not None and item.time <= released:
                 self._buffers[item.stream].items.append(Held(item))

@@ -40,9 +40,21 @@ class Prepared:
 
 
 @functools.lru_cache(maxsize=64)
-def _prepared(path: Path, _modified: float, limits: Limits) -> Prepared:
-    request = parse_file(path)
-    return Prepared(request, GuardedEngine(request, background(request), limits))
+def _parsed(path: Path, _modified: float) -> Request:
+    return parse_file(path)
+
+
+@functools.lru_cache(maxsize=64)
+def _prepared(request: Path, _modified: tuple[float, ...], limits: Limits) -> Prepared:
+    parsed = _parsed(request, _modified[0])
+    return Prepared(parsed, GuardedEngine(parsed, background(parsed), limits))
+
+
+def prepared(path: Path, limits: Limits) -> Prepared:
+    """The request in a file; it is read again when the file or its knowledge changes."""
+    modified = path.stat().st_mtime
+    bases = (Path(source.path) for source in _parsed(path, modified).knowledge)
+    return _prepared(path, (modified, *(base.stat().st_mtime for base in bases)), limits)
 
 
 class RequestRun:
@@ -58,14 +70,12 @@ class RequestRun:
         state: State | None = None,
         past: Iterable[Reading | ClockReading] = (),
     ) -> None:
-        prepared = _prepared(path, path.stat().st_mtime, limits)
-        request = prepared.request
+        found = prepared(path, limits)
+        request = found.request
         self.name = request.name
         self._scale = 1000 // request.ticks_per_second
         self._kinds = {kind_of(stream.iri) for stream in request.streams}
-        self._reasoner = Reasoner(
-            request, clocked=True, skip_unchanged=True, engine=prepared.engine
-        )
+        self._reasoner = Reasoner(request, clocked=True, skip_unchanged=True, engine=found.engine)
         readings = (e for e in past if isinstance(e, Reading) and e.kind in self._kinds)
         self._reasoner.restore(state or State(), [self._item(r) for r in readings])
         self._feedback = self._reasoner.feedback

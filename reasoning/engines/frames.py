@@ -28,7 +28,7 @@ def send(descriptor: int, message: Any) -> None:
     try:
         while data:
             data = data[os.write(descriptor, data) :]
-    except (BrokenPipeError, OSError) as error:
+    except OSError as error:
         raise EndedError from error
 
 
@@ -41,10 +41,12 @@ def receive(descriptor: int, seconds: float | None = None) -> Any:
 
 def _read(descriptor: int, length: int, deadline: float | None) -> bytes:
     chunks: list[bytes] = []
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
     while length:
         if deadline is not None:
             left = max(0.0, deadline - time.monotonic())
-            if not select.select([descriptor], [], [], left)[0]:
+            if not ready.poll(left * 1000):
                 raise OverdueError
         chunk = os.read(descriptor, min(length, _CHUNK))
         if not chunk:

@@ -27,7 +27,8 @@ from reasoning.program import Request, Signature
 GROUND_ONCE = 1000
 """Facts of knowledge from which on they are grounded once and not with every window;
 measured by `citywise bench casp`."""
-_GRACE_S = 0.7
+_START_S = 60.0
+_GRACE_S = 0.9
 
 
 class GuardedEngine:
@@ -64,6 +65,11 @@ class GuardedEngine:
         reply = self._ask({"facts": window.text, "models": models})
         return tuple(AnswerSet(tuple(atoms), tuple(cost)) for atoms, cost in reply["answers"])
 
+    @property
+    def process(self) -> int | None:
+        """The id of the worker process, if one is running."""
+        return None if self._process is None else self._process.pid
+
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
@@ -80,6 +86,7 @@ class GuardedEngine:
             if self.grounds_once and self._program is not None:
                 self._process.end()
                 self._process = _Process()
+            self._program = None
             self._ask({"setup": self._setup(what).to_json()})
             self._program = what
 
@@ -105,6 +112,9 @@ class GuardedEngine:
             raise SolvingError(
                 f"request `{self._request.name}`: the solver's process ended unexpectedly"
             ) from None
+        except BaseException:
+            self.close()  # the reply, if it still comes, is no answer to the next message
+            raise
         if "answers" in reply:
             return reply
         if "limit" in reply:
@@ -124,6 +134,7 @@ class _Process:
     """A worker process and its pipes."""
 
     def __init__(self) -> None:
+        self._ready = False
         paths = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "reasoning.engines.worker"],
@@ -133,13 +144,17 @@ class _Process:
             env={**os.environ, "PYTHONPATH": paths},
             process_group=0,  # it ends with its forks; Ctrl-C is for the guard
         )
+        self.pid = self._process.pid
         self.end = weakref.finalize(self, _end, self._process)
 
     def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send, and wait so long for the reply."""
-        source, sink = cast("BinaryIO", self._process.stdout), cast("BinaryIO", self._process.stdin)
-        frames.send(sink.fileno(), message)
-        return cast("dict[str, Any]", frames.receive(source.fileno(), seconds))
+        """Send, and wait so long for the reply, not counting the start of the process."""
+        source = cast("BinaryIO", self._process.stdout).fileno()
+        if not self._ready:
+            frames.receive(source, _START_S)
+            self._ready = True
+        frames.send(cast("BinaryIO", self._process.stdin).fileno(), message)
+        return cast("dict[str, Any]", frames.receive(source, seconds))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -42,11 +42,11 @@ def program(request: Request, supplied: frozenset[Signature]) -> Program:
     """The program of a request whose streams and knowledge bases supply `supplied`.
 
     Where nothing is declared shown, every atom of a predicate is that some rule derives
-    and nothing supplies (DESIGN A4).
+    and nothing supplies (DESIGN A4), and what is fed back.
     """
     rules = request.rules + "\n"
     if not (request.shows or request.shows_terms):
-        derived = sorted(request.derived - request.inputs - supplied)
+        derived = sorted(request.derived - request.inputs - supplied | request.feedback)
         rules += "#show.\n" + "".join(f"#show {signature}.\n" for signature in derived)
     return Program(request.name, rules, request.priorities)
 

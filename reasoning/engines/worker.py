@@ -208,6 +208,7 @@ def main() -> None:
     """Serve on standard input and output; whatever else prints goes to the error output."""
     sink = os.dup(1)
     os.dup2(2, 1)
+    frames.send(sink, {"ready": True})
     Worker(sys.stdin.fileno(), sink).serve()
 
 

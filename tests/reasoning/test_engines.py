@@ -4,14 +4,14 @@ and what happens at a limit."""
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Iterator
 
-import psutil
 import pytest
 
-from reasoning.engines import guard
+from reasoning.engines import frames, guard
 from reasoning.engines.guard import GuardedEngine
 from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.program import Program, WindowFacts
@@ -167,10 +167,8 @@ def test_a_worker_that_dies_costs_one_evaluation(once: bool) -> None:
     engine = GuardedEngine(request("in(X) :- d(X)."), knowledge("k(1,1)"), once=once)
     try:
         answers(engine, "d(1).\n")
-        (worker,) = [
-            p for p in psutil.Process().children() if "reasoning.engines" in str(p.cmdline())
-        ]
-        os.killpg(worker.pid, signal.SIGKILL)
+        assert engine.process is not None
+        os.killpg(engine.process, signal.SIGKILL)
         with pytest.raises(SolvingError, match="ended unexpectedly"):
             answers(engine, "d(2).\n")
         assert [a.atoms for a in answers(engine, "d(3).\n")] == [("in(3)",)]
@@ -180,12 +178,12 @@ def test_a_worker_that_dies_costs_one_evaluation(once: bool) -> None:
 
 def test_closing_ends_the_process(guarded: GuardedEngine) -> None:
     answers(guarded, "")
-    before = {p.pid for p in psutil.Process().children()}
+    process = guarded.process
+    assert process is not None
     guarded.close()
-    ended = before - {p.pid for p in psutil.Process().children()}
-    assert len(ended) == 1
+    assert guarded.process is None
     with pytest.raises(ProcessLookupError):
-        os.kill(ended.pop(), 0)
+        os.kill(process, 0)
 
 
 def test_clingo_s_own_words_reach_the_caller() -> None:
@@ -230,3 +228,56 @@ def test_large_knowledge_is_grounded_once_and_small_knowledge_is_not() -> None:
         for n in (10, guard.GROUND_ONCE)
     )
     assert [small.grounds_once, large.grounds_once] == [False, True]
+
+
+def test_what_is_interrupted_is_not_answered_to_the_next_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = GuardedEngine(request("in(X) :- d(X)."))
+    receive = frames.receive
+
+    def interrupted(*_arguments: object) -> object:
+        raise KeyboardInterrupt
+
+    try:
+        answers(engine, "d(1).\n")
+        monkeypatch.setattr(frames, "receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            answers(engine, "d(2).\n")
+        monkeypatch.setattr(frames, "receive", receive)
+        assert [a.atoms for a in answers(engine, "d(3).\n")] == [("in(3)",)]
+    finally:
+        engine.close()
+
+
+def test_a_failure_is_not_the_answer_of_the_next_equal_window() -> None:
+    class Flaky(SolverEngine):
+        calls = 0
+
+        def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+            self.calls += 1
+            if self.calls == 1:
+                raise LimitError("a bad moment")
+            return super().answer_sets(window, models)
+
+    what = request("none :- not d(_).")
+    reasoner = Reasoner(what, engine=Flaky(what), start=0, skip_unchanged=True, clocked=True)
+    found = list(reasoner.advance(4))
+    assert [(e.time, e.error, len(e.answer_sets)) for e in found] == [
+        (2, "a bad moment", 0),
+        (3, None, 1),
+    ]
+
+
+def test_descriptors_beyond_what_select_can_watch_are_waited_for() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    engine = GuardedEngine(request("in(X) :- d(X)."))
+    try:
+        assert [a.atoms for a in answers(engine, "d(1).\n")] == [("in(1)",)]
+    finally:
+        engine.close()
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

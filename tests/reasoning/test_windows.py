@@ -230,3 +230,25 @@ def test_skip_to_leaves_ticks_on_their_grid(slide: int) -> None:
     assert all(tick % slide == 0 for tick in ticks)
     assert any(1000 <= tick < 1000 + slide for tick in ticks)
     assert len(ticks) < 10
+
+
+def test_stream_time_never_goes_back_from_zero() -> None:
+    reasoner = request("time 2s step 1s", "#lateness 5s.")
+    found = run(reasoner, items([(0, "a"), (-3, "b"), (-6, "c")]))
+    assert [e.time for e in found] == [-1, 0]
+    assert [item.time for item in reasoner.late] == [-6]
+
+
+def test_what_is_before_the_start_is_dropped_also_when_it_is_restored() -> None:
+    text = "#from stream <s> [time 5s step 5s]. #lateness 9s. in(X) :- d(X). #show in/1."
+    stream = items([(16, "a"), (12, "early"), (17, "b"), (40, "c")])
+    straight = Reasoner(parse(text), start=15)
+    expected = run(straight, stream)
+    first = Reasoner(parse(text), start=15)
+    found = [e for item in stream[:3] for e in first.push(item)]
+    state = first.snapshot(3)
+    second = Reasoner(parse(text), start=15)
+    second.restore(state, stream[first.resume_from(3) : 3])
+    found += run(second, stream[3:])
+    assert [(e.time, content(e)) for e in found] == [(e.time, content(e)) for e in expected]
+    assert not any("d(early)" in content(e) for e in found)
