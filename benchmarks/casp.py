@@ -18,7 +18,8 @@ repetitions:
   the data pack), from items to answers, beside the same clingo call and pyoxigraph on the
   query's own text.
 
-Peak memory is that of a process that does nothing else.
+Peak memory is that of a process that does nothing else; `items` is one that only holds the
+items of the window as Python objects, clingo's has only the text file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ import gc
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -192,21 +192,27 @@ def repeats(items: int) -> int:
 class Clingo:
     """clingo's own API on a text file of a window: load, ground, solve, read the answer."""
 
-    def __init__(self, what: Request, known: Background, window: WindowFacts) -> None:
-        descriptor, self._path = tempfile.mkstemp(".lp")
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def of(cls, what: Request, known: Background, window: WindowFacts) -> Clingo:
+        """A baseline with a file of its own, which `close` removes."""
+        descriptor, path = tempfile.mkstemp(".lp")
         os.close(descriptor)
         text = program(what, known.supplied).rules + known.text + window.text
-        Path(self._path).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
+        return cls(Path(path))
 
     def __call__(self) -> list[list[str]]:
         control = clingo.Control(["0", "--warn=none"])
-        control.load(self._path)
+        control.load(str(self.path))
         control.ground([("base", [])])
         with control.solve(yield_=True) as handle:
             return [[str(symbol) for symbol in model.symbols(shown=True)] for model in handle]
 
     def close(self) -> None:
-        Path(self._path).unlink()
+        self.path.unlink()
 
 
 class Reasoning:
@@ -273,7 +279,7 @@ def sizes() -> list[dict[str, Any]]:
     rows = []
     for number in SIZES:
         what, known, items = request(_RULES), congestion(), observations(number)
-        plain = Clingo(what, known, facts(what, items))
+        plain = Clingo.of(what, known, facts(what, items))
         with closing(plain), closing(GuardedEngine(what, known)) as guarded:
             measures: dict[str, Callable[[], object]] = {
                 "citywise": Reasoning(what, known, items, SolverEngine(what, known)),
@@ -282,6 +288,7 @@ def sizes() -> list[dict[str, Any]]:
                 "pyoxigraph": Sparql(_QUERY, known, items),
             }
             seconds = paired(measures, repeats(number))
+            peaks = {name: _peak(name, number, plain.path) for name in ("items", *measures)}
         rows.append(
             {
                 "items": number,
@@ -289,7 +296,7 @@ def sizes() -> list[dict[str, Any]]:
                 "citywise/clingo": ratio(seconds, "citywise", "clingo"),
                 "worker/clingo": ratio(seconds, "citywise, worker", "clingo"),
                 "citywise/pyoxigraph": ratio(seconds, "citywise", "pyoxigraph"),
-                "peak_mb": {name: _peak(name, number) for name in measures},
+                "peak_mb": peaks,
             }
         )
     return rows
@@ -392,7 +399,7 @@ def _citybench_query(path: Path, folder: Path) -> dict[str, Any]:
     engine = GuardedEngine(what, known)
     evaluations = _evaluations(what, engine, items)
     windows = [_window(what, evaluation) for evaluation in evaluations]
-    baselines = [Clingo(what, known, window) for window in windows]
+    baselines = [Clingo.of(what, known, window) for window in windows]
     try:
         seconds = paired(
             {
@@ -442,28 +449,37 @@ def _window(what: Request, evaluation: Evaluation) -> WindowFacts:
 # --- Memory ------------------------------------------------------------------------------
 
 
-def _peak(name: str, number: int) -> float:
+def _peak(name: str, number: int, path: Path) -> float:
     """Megabytes that a process needs at most to do one measure of `sizes` once."""
-    command = [sys.executable, __file__, name, str(number)]
+    command = [sys.executable, __file__, name, str(number), str(path)]
     paths = os.pathsep.join([str(REPOSITORY), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
-def _alone(name: str, number: int) -> float:
-    what, known, items = request(_RULES), congestion(), observations(number)
+def _alone(name: str, number: int, path: Path) -> float:
     if name == "clingo":
-        Clingo(what, known, facts(what, items))()
-    elif name == "pyoxigraph":
+        Clingo(path)()
+        return _high_water(os.getpid())
+    what, known, items = request(_RULES), congestion(), observations(number)
+    if name == "pyoxigraph":
         Sparql(_QUERY, known, items)()
     elif name == "citywise":
         Reasoning(what, known, items, SolverEngine(what, known))()
-    else:
+    elif name == "citywise, worker":
         with closing(GuardedEngine(what, known, Limits())) as engine:
             Reasoning(what, known, items, engine)()
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + children) / 1024
+            assert engine.process is not None
+            return _high_water(os.getpid()) + _high_water(engine.process)
+    return _high_water(os.getpid())
+
+
+def _high_water(process: int) -> float:
+    """Most resident memory of a process so far, in megabytes (Linux)."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
 
 
 _PARTS = {"sizes": sizes, "knowledge": with_knowledge, "once": once, "citybench": citybench}
@@ -500,4 +516,4 @@ def _flat(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    print(_alone(sys.argv[1], int(sys.argv[2])))
+    print(_alone(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])))

@@ -1,0 +1,68 @@
+"""`citywise check`: one line a finding, and the exit code says whether one is an error."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backend.settings import REPOSITORY
+
+FINDING = re.compile(r"\S+:\d+:\d+: (?:error|warning) [a-z0-9-]+: \S.*")
+CLEAN = "#from stream <s> [time 2s step 1s].\nin(X) :- d(X).\n#show in/1.\n"
+UNSAFE = "#from stream <s> [time 2s step 1s].\nin(X) :- not d(X).\n#show in/1.\n"
+MISSPELT = CLEAN.replace("in", "inside") + "#show insde/1.\n"
+LOOPED = CLEAN + "p :- not q. q :- not p. #show p/0.\n"
+
+
+def check(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "backend.cli", "check", *arguments],
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code", "words"),
+    [
+        (CLEAN, [], 0, []),
+        (MISSPELT, [], 0, ["warning", "did you mean `inside/1`"]),
+        (UNSAFE, [], 1, ["error", "unsafe", "X"]),
+        (LOOPED, [], 0, []),
+        (LOOPED, ["--partitioned"], 1, ["error", "unstratified"]),
+    ],
+)
+def test_findings_are_lines_and_errors_an_exit_code(
+    tmp_path: Path, text: str, options: list[str], code: int, words: list[str]
+) -> None:
+    path = tmp_path / "program.casp"
+    path.write_text(text, encoding="utf-8")
+    done = check(path, *options)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (code, "")
+    assert len(lines) == bool(words)
+    for line in lines:
+        assert FINDING.fullmatch(line)
+        assert all(word in line for word in words), line
+
+
+def test_a_folder_is_checked_whole_and_one_without_programs_is_wrong_usage(tmp_path: Path) -> None:
+    assert check(tmp_path).returncode == 2
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "fine.casp").write_text(CLEAN)
+    (tmp_path / "deep" / "unsafe.casp").write_text(UNSAFE)
+    done = check(tmp_path)
+    assert done.returncode == 1
+    assert "unsafe.casp:2:4: error unsafe" in done.stdout
+    assert "fine.casp" not in done.stdout
+
+
+def test_what_we_ship_is_without_errors() -> None:
+    assert check(REPOSITORY / "backend" / "city" / "requests").stdout == ""
+    assert check(REPOSITORY / "examples").returncode == 0
