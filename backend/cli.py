@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -80,6 +81,21 @@ class StreamTime(click.ParamType[int | str]):
         if re.fullmatch(r"-?\d+", text):
             return int(text)
         return Time().convert(text, param, ctx).isoformat()
+
+
+class Seconds(click.FloatRange):
+    """A time to wait at most."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0.001, max=1_000_000)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"`{value}` is not a number of seconds", param, ctx)
+        return seconds
 
 
 class Hours(click.FloatRange):
@@ -187,6 +203,7 @@ def replay(data: Path, start: datetime, until: datetime, lead_in: float) -> None
         click.echo(line)
 
 
+_COUNT = click.IntRange(1, 2**31 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -200,35 +217,35 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
                 "streams",
                 type=click.Path(exists=True, path_type=Path, allow_dash=True),
                 multiple=True,
-                help="Recorded stream, JSON Lines (docs/casp.md); repeatable; - is standard input.",
+                help="Recorded stream (docs/reason.md); repeatable; - is standard input.",
             ),
             click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base."),
             click.option("--from", "start", type=StreamTime(), help="Drop what is before."),
             click.option("--until", type=StreamTime(), help="End here [the last item's time]."),
             click.option(
                 "--time-limit",
-                type=click.FloatRange(0, min_open=True),
+                type=Seconds(),
                 default=60,
                 show_default=True,
                 help="Seconds for one evaluation.",
             ),
             click.option(
                 "--memory-limit",
-                type=click.IntRange(1),
+                type=_COUNT,
                 default=4096,
                 show_default=True,
                 help="Megabytes for one evaluation.",
             ),
             click.option(
                 "--atom-limit",
-                type=click.IntRange(1),
+                type=_COUNT,
                 default=10_000_000,
                 show_default=True,
                 help="Ground atoms of one evaluation.",
             ),
             click.option(
                 "--model-limit",
-                type=click.IntRange(1),
+                type=_COUNT,
                 default=100_000,
                 show_default=True,
                 help="Answer sets of one evaluation, where --models does not ask for fewer.",
@@ -242,7 +259,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 @cli.command()
 @recorded
 @click.option("--engine", type=click.Choice(["auto", "solver"]), default="auto", help="Engine.")
-@click.option("--models", type=click.IntRange(1), help="So many answer sets at most [all].")
+@click.option("--models", type=_COUNT, help="So many answer sets at most [all].")
 @click.option("--deltas", is_flag=True, help="Add what came and went since the result before.")
 @click.option(
     "--emit",
@@ -258,6 +275,12 @@ def reason(
     """Evaluate PROGRAM (.casp, .lp) over recorded streams; print JSON Lines."""
     from backend.reason import emitted, report, results
 
+    if emit_as and emit == "results":
+        raise click.UsageError("--emit-as names the stream that --emit prints; give --emit too")
+    if deltas and emit != "results":
+        raise click.UsageError("--deltas is for results; --emit istream and dstream are deltas")
+    if sum(str(path) == "-" for path in given["streams"]) > 1:
+        raise click.UsageError("--stream -: standard input can be read once")
     del engine  # so far there is one, which either choice means
     run = _recorded(models=models or 0, **given)
     if emit == "results":
@@ -302,6 +325,11 @@ def check(path: Path, partitioned: bool) -> None:
     help="Which of several answer sets, as `reason` lists them.",
 )
 @click.option(
+    "--evaluation",
+    type=click.IntRange(1),
+    help="Which of several evaluations at that time, in order [the last].",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
@@ -310,13 +338,31 @@ def check(path: Path, partitioned: bool) -> None:
     help="A tree to read, or JSON (docs/explain.md).",
 )
 def explain(
-    at: int | str | None, atom: str, absent: bool, answer: int, form: str, **given: Any
+    at: int | str | None,
+    atom: str,
+    absent: bool,
+    answer: int,
+    evaluation: int | None,
+    form: str,
+    **given: Any,
 ) -> None:
-    """Explain why an atom is in the answer of PROGRAM at a time, or why it is not."""
+    """Explain why an atom is in the answer of PROGRAM at a time, or why it is not.
+
+    The limits are on each evaluation, as for `reason`, and on the explanation.
+    """
+    from backend.limited import limited
     from reasoning.explain.recorded import RecordedExplainer
     from reasoning.explain.text import render
 
-    found = RecordedExplainer(_recorded(**given), at, answer).explainer.explain(atom)
+    run = _recorded(**given)
+    about = RecordedExplainer(run, at, answer, evaluation)
+    if evaluation is None and about.evaluations > 1:
+        _say(
+            f"there are {about.evaluations} evaluations at that time, this is the last; "
+            f"choose another with --evaluation 1 to {about.evaluations}"
+        )
+    assert run.limits is not None
+    found = limited(lambda: about.explainer.explain(atom), run.limits, "the explanation")
     if found.holds == absent and found.question != "conflict":
         _say(f"`{found.atom}` is {'' if found.holds else 'not '}in the answer")
     click.echo(json.dumps(found.to_json(), indent=2) if form == "json" else render(found), nl=False)
@@ -427,6 +473,10 @@ def main() -> None:
         sys.exit(3)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        click.echo(f"citywise: {error}", err=True)
+        sys.exit(1)
     except Exception:  # noqa: BLE001 - the last resort: exit code 3
         traceback.print_exc()
         click.echo("citywise: this is a fault of ours; please report it", err=True)

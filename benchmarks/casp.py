@@ -16,7 +16,7 @@ repetitions:
   of windows and overlaps; the rule that picks is `GROUND_ONCE` in reasoning/engines/guard.py.
 - `citybench`: the requests in examples/citybench over two hours of real streams (with
   the data pack), from items to answers, beside the same clingo call and pyoxigraph on the
-  query's own text.
+  query's own text (which reuses its answer while a window does not change).
 
 Peak memory is that of a process that does nothing else; `items` is one that only holds the
 items of the window as Python objects, clingo's has only the text file.
@@ -34,8 +34,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +289,9 @@ def sizes() -> list[dict[str, Any]]:
                 "pyoxigraph": Sparql(_QUERY, known, items),
             }
             seconds = paired(measures, repeats(number))
-            peaks = {name: _peak(name, number, plain.path) for name in ("items", *measures)}
+            peaks = {
+                name: _peak(name, str(number), str(plain.path)) for name in ("items", *measures)
+            }
         rows.append(
             {
                 "items": number,
@@ -385,44 +388,83 @@ def citybench() -> list[dict[str, Any]]:
 
 def _citybench_query(path: Path, folder: Path) -> dict[str, Any]:
     """One request over real streams: from items to answers, window by window."""
-    from tests.citybench import sparql, streams
+    with closing(CityBench(path, folder)) as case:
+        measures = case.measures()
+        seconds = paired(measures, 3)
+        peaks = {name: _peak(name, str(path), str(folder)) for name in measures}
+        number = sum(len(evaluation.items) for evaluation in case.evaluations)
+        return {
+            "request": path.stem,
+            "windows": len(case.evaluations),
+            "items": number,
+            "knowledge": len(case.known.facts),
+            "us_per_item": {name: per_item(s, number) for name, s in seconds.items()},
+            "citywise/clingo": ratio(seconds, "citywise", "clingo"),
+            "citywise/pyoxigraph": ratio(seconds, "citywise", "pyoxigraph"),
+            "peak_mb": peaks,
+        }
 
-    query = sparql.read(folder / "queries" / "csparql_query" / f"{path.stem}.txt")
-    records = streams.Streams(folder, date(2014, 8, 5)).records(
-        [window.stream for window in query.windows], slots=_SLOTS
-    )
-    files = [folder / f"{name}.n3.gz" for name in query.knowledge]
-    what = parse_file(path)
-    known = background(what, [KnowledgeSource(str(file)) for file in files])
-    items = _items(what, [record.line() for record in records])
-    store = streams.knowledge(*files)
-    engine = GuardedEngine(what, known)
-    evaluations = _evaluations(what, engine, items)
-    windows = [_window(what, evaluation) for evaluation in evaluations]
-    baselines = [Clingo.of(what, known, window) for window in windows]
-    try:
-        seconds = paired(
-            {
-                "citywise": lambda: _evaluations(what, engine, items),
-                "clingo": lambda: [baseline() for baseline in baselines],
-                "pyoxigraph": lambda: list(query.over(records, store)),
-            },
-            3,
-        )
-    finally:
-        engine.close()
-        for baseline in baselines:
-            baseline.close()
-    number = sum(len(evaluation.items) for evaluation in evaluations)
-    return {
-        "request": path.stem,
-        "windows": len(evaluations),
-        "items": number,
-        "knowledge": len(known.facts),
-        "us_per_item": {name: per_item(s, number) for name, s in seconds.items()},
-        "citywise/clingo": ratio(seconds, "citywise", "clingo"),
-        "citywise/pyoxigraph": ratio(seconds, "citywise", "pyoxigraph"),
-    }
+
+class CityBench:
+    """A CityBench request, and the same query for clingo and for a SPARQL engine."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        from tests.citybench import sparql, streams
+
+        self._query = sparql.read(folder / "queries" / "csparql_query" / f"{path.stem}.txt")
+        services = [window.stream for window in self._query.windows]
+        self._records = streams.Streams(folder, date(2014, 8, 5)).records(services, slots=_SLOTS)
+        self._files = [folder / f"{name}.n3.gz" for name in self._query.knowledge]
+        self._store = streams.knowledge
+        self._what = parse_file(path)
+        self._items = _items(self._what, [record.line() for record in self._records])
+        self._closing = ExitStack()
+
+    @cached_property
+    def known(self) -> Background:
+        """What the request sees of its knowledge bases."""
+        return background(self._what, [KnowledgeSource(str(file)) for file in self._files])
+
+    @cached_property
+    def engine(self) -> GuardedEngine:
+        """The engine of all runs."""
+        return self._closing.enter_context(closing(GuardedEngine(self._what, self.known)))
+
+    @cached_property
+    def evaluations(self) -> list[Evaluation]:
+        """Every evaluation of the request."""
+        reasoner = Reasoner(self._what, engine=self.engine)
+        return [*reasoner.push(self._items), *reasoner.finish()]
+
+    def measures(self) -> dict[str, Callable[[], object]]:
+        """What each system does from items to answers, prepared when it is first called."""
+        return {"citywise": self._citywise, "clingo": self._clingo, "pyoxigraph": self._sparql}
+
+    def close(self) -> None:
+        """End the engine, remove the files."""
+        self._closing.close()
+
+    def _citywise(self) -> object:
+        reasoner = Reasoner(self._what, engine=self.engine)
+        return [*reasoner.push(self._items), *reasoner.finish()]
+
+    def _clingo(self) -> object:
+        return [baseline() for baseline in self._baselines]
+
+    def _sparql(self) -> object:
+        return list(self._query.over(self._records, self._filled))
+
+    @cached_property
+    def _baselines(self) -> list[Clingo]:
+        windows = [_window(self._what, evaluation) for evaluation in self.evaluations]
+        found = [Clingo.of(self._what, self.known, window) for window in windows]
+        for baseline in found:
+            self._closing.callback(baseline.close)
+        return found
+
+    @cached_property
+    def _filled(self) -> Store:
+        return self._store(*self._files)
 
 
 def _items(what: Request, lines: Sequence[dict[str, Any]]) -> list[Item]:
@@ -430,12 +472,6 @@ def _items(what: Request, lines: Sequence[dict[str, Any]]) -> list[Item]:
         file.writelines(json.dumps(line) + "\n" for line in lines)
         file.flush()
         return list(Recording([Path(file.name)], what))
-
-
-def _evaluations(what: Request, engine: Engine, items: Sequence[Item]) -> list[Evaluation]:
-    reasoner = Reasoner(what, engine=engine)
-    found = [evaluation for item in items for evaluation in reasoner.push(item)]
-    return found + list(reasoner.finish())
 
 
 def _window(what: Request, evaluation: Evaluation) -> WindowFacts:
@@ -449,9 +485,9 @@ def _window(what: Request, evaluation: Evaluation) -> WindowFacts:
 # --- Memory ------------------------------------------------------------------------------
 
 
-def _peak(name: str, number: int, path: Path) -> float:
-    """Megabytes that a process needs at most to do one measure of `sizes` once."""
-    command = [sys.executable, __file__, name, str(number), str(path)]
+def _peak(name: str, *arguments: str) -> float:
+    """Megabytes that a process needs at most to do one measure once."""
+    command = [sys.executable, __file__, name, *arguments]
     paths = os.pathsep.join([str(REPOSITORY), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -473,6 +509,14 @@ def _alone(name: str, number: int, path: Path) -> float:
             assert engine.process is not None
             return _high_water(os.getpid()) + _high_water(engine.process)
     return _high_water(os.getpid())
+
+
+def _citybench_alone(name: str, path: Path, folder: Path) -> float:
+    """Without the worker that evaluates, which is added for Citywise only."""
+    with closing(CityBench(path, folder)) as case:
+        case.measures()[name]()
+        worker = case.engine.process if name == "citywise" else None
+        return _high_water(os.getpid()) + (_high_water(worker) if worker else 0)
 
 
 def _high_water(process: int) -> float:
@@ -516,4 +560,7 @@ def _flat(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    print(_alone(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])))
+    if sys.argv[2].isdigit():
+        print(_alone(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])))
+    else:
+        print(_citybench_alone(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])))

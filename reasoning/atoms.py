@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import clingo
 
@@ -12,14 +13,16 @@ SMALLEST, LARGEST = -(2**31), 2**31 - 1
 """The integers of ASP; clingo wraps others silently."""
 DEEPEST = 100
 """Brackets within brackets; clingo's parser recurses over them."""
+_SHORTEST_LARGE = len("0x80000000")
 
 _VALUE = r'(?:"[^"\\\n\x00]*"|0|-?[1-9][0-9]{0,8}|_*(?!not\b)[a-z][A-Za-z0-9_]*)'
 _PLAIN = re.compile(rf"-?_*(?!not\b)[a-z][A-Za-z0-9_]*(?:\({_VALUE}(?:,{_VALUE})*\))?", re.ASCII)
-_STRING = re.compile(r'"(?:[^"\\\n]|\\[\\n"])*"')
+STRING = re.compile(r'"(?:[^"\\\n]|\\[\\n"])*"')
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_'])(?:0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|[0-9]+)")
 _COMPUTES = re.compile(r"[+*/\\?&^~|]|\.\.|[A-Za-z0-9_')]\s*-|-\s*[-(]")
 _VARIABLE = re.compile(r"(?<![A-Za-z0-9_'#])_*(?:[A-Z][\w']*|_(?![\w']))")
 _NOT = re.compile(r"(?<![\w'])not(?![\w'])")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
 
 
 def ground(text: str) -> str:
@@ -31,13 +34,10 @@ def ground(text: str) -> str:
     if is_plain(text):
         return text
     refuse_characters(text)
-    bare = _STRING.sub("''", text)
-    if '"' in bare:
-        raise ItemError(
-            f"`{_short(text)}`: a string is not closed on its line, or holds an escape other "
-            'than `\\\\`, `\\n` and `\\"`'
-        )
+    bare = STRING.sub("''", text)
     try:
+        refuse_broken_strings(bare)
+        refuse_foreign_letters(bare)
         refuse_large_numbers(bare)
         refuse_deep_nesting(bare)
     except ItemError as error:
@@ -69,14 +69,40 @@ def refuse_characters(text: str) -> None:
         raise ItemError(f"`{_short(text)}` holds half a surrogate pair, which is no character")
 
 
+def refuse_broken_strings(bare: str) -> None:
+    """Raise `ItemError` for a quote that is left in a text without the strings of `STRING`."""
+    if '"' in bare:
+        raise ItemError(
+            "a string is not closed on its line, or holds an escape other than `\\\\`, `\\n` and "
+            '`\\"`'
+        )
+
+
+def refuse_foreign_letters(bare: str) -> None:
+    """Raise `ItemError` for a character beyond ASCII in a text without strings.
+
+    clingo's message about it would end amid its bytes, and be no text."""
+    if match := _FOREIGN.search(bare):
+        raise ItemError(f"the character `{match.group()}` stands outside strings; write a string")
+
+
 def refuse_large_numbers(bare: str) -> None:
     """Raise `ItemError` for an integer outside 32 bits in a text without strings."""
+    for _index, number in large_numbers(bare):
+        raise ItemError(
+            f"{_short(number)} is outside the 32-bit integers of ASP; "
+            "write it as a string, or in a larger unit"
+        )
+
+
+def large_numbers(bare: str) -> Iterator[tuple[int, str]]:
+    """The integers outside 32 bits in a text without strings, and where they stand."""
     for match in _NUMBER.finditer(bare):
-        if _is_too_large(match.group(), negative=bare[: match.start()].endswith("-")):
-            raise ItemError(
-                f"{_short(match.group())} is outside the 32-bit integers of ASP; "
-                "write it as a string, or in a larger unit"
-            )
+        number = match.group()
+        if len(number) >= _SHORTEST_LARGE and _is_too_large(
+            number, negative=bare[max(0, match.start() - 40) : match.start()].rstrip().endswith("-")
+        ):
+            yield match.start(), number
 
 
 def refuse_deep_nesting(bare: str) -> None:
@@ -102,9 +128,10 @@ def _atom(text: str) -> clingo.Symbol:
 
 
 def _is_too_large(number: str, *, negative: bool) -> bool:
-    if number[1:2].isalpha():
-        number = str(int(number, 0)) if len(number) < 40 else "9" * 11
-    return len(number) > 10 or int(number) > LARGEST + negative
+    if len(number) >= 40:
+        return True
+    value = int(number, 0) if number[1:2].isalpha() else int(number)
+    return value > LARGEST + negative
 
 
 def _reason(error: RuntimeError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import clingo
 
+from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
 from reasoning.rdf.mapping import Mapper
 from reasoning.streams import Item
@@ -62,7 +63,13 @@ class Encoder:
 
 
 def signature(atom: str) -> Signature:
-    """The predicate of a ground atom, `-p/1` for one that is classically negated."""
-    symbol = clingo.parse_term(atom)
+    """The predicate of a ground atom, `-p/1` for one that is classically negated.
+
+    Raises `ItemError` for a text that is none.
+    """
+    try:
+        symbol = clingo.parse_term(atom)
+    except RuntimeError:
+        raise ItemError(f"`{atom[:80]}` is no ground atom") from None
     sign = "" if symbol.positive else "-"
     return Signature(sign + symbol.name, len(symbol.arguments))

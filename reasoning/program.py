@@ -57,6 +57,8 @@ class KnowledgeSource:
 
     path: str
     entailment: Entailment | None = None
+    written: str = field(default="", compare=False)
+    """The file as `#from` names it, for messages; empty where no request asks for it."""
 
 
 @dataclass(frozen=True)

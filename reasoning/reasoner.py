@@ -161,6 +161,11 @@ class Reasoner:
         }
 
     @property
+    def stream_time(self) -> int | None:
+        """The newest time so far, of an item or given."""
+        return self._state.stream_time
+
+    @property
     def supplied(self) -> frozenset[Signature]:
         """Predicates of which the streams have supplied atoms so far."""
         return self._encoder.supplied

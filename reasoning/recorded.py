@@ -15,7 +15,7 @@ from reasoning.output import OutputStream
 from reasoning.program import KnowledgeSource, Request, Signature
 from reasoning.rdf.knowledge import Background, background
 from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.recordings import Recording, TimeForm, format_time, parse_time
+from reasoning.recordings import Recording, TimeForm, format_time, read_time
 from reasoning.results import result
 from reasoning.streams import Item
 
@@ -60,6 +60,10 @@ class Recorded:
         """What was wrong with items, so far; the caller may clear it."""
         self.warnings: list[str] = []
         """What is remarkable about items, so far; the caller may clear it."""
+        self.late: set[int] = set()
+        """Positions of the items that came too late, so far."""
+        self.reached = -1
+        """Position of the last item that has been pushed."""
         self._check()
         self._recording = Recording(self.streams, self.request, self._note)
 
@@ -101,6 +105,7 @@ class Recorded:
                 continue
             if until is not None and item.time - lateness > until:
                 break
+            self.reached = item.position
             yield from _up_to(until, reasoner.push(item))
             self._note_items(reasoner)
         yield from reasoner.finish(until) if self.request.streams else [reasoner.once()]
@@ -131,17 +136,18 @@ class Recorded:
 
         Raises `RecordedError` that names `option`.
         """
-        if given is None or isinstance(given, int):
-            return given
+        if given is None:
+            return None
         try:
-            return parse_time(given, self.request.unit)
+            return read_time(given, self.request.unit)
         except ItemError as error:
             raise RecordedError(f"{option}: {error}") from None
 
     def _noted(self, reasoner: Reasoner) -> Iterator[Evaluation]:
         for evaluation in self.run(reasoner):
             if evaluation.error is not None:
-                self.problems.append(f"at {self.time(evaluation)}: {evaluation.error}")
+                at = f"at {self.time(evaluation)}: " if self.request.streams else ""
+                self.problems.append(f"{at}{evaluation.error}")
             yield evaluation
 
     def source(self, position: int) -> str:
@@ -168,9 +174,15 @@ class Recorded:
     def _supplied(self) -> frozenset[Signature]:
         """What the recording supplies, where that decides what is shown (DESIGN A4)."""
         request = self.request
-        files = all(path.is_file() for path in self.streams)
-        if request.shows or request.shows_terms or request.inputs or not files:
+        if request.shows or request.shows_terms or request.inputs:
             return frozenset()
+        for path in self.streams:
+            if not path.is_file():
+                self.warnings.append(
+                    f"{path} can be read once only: what is printed, where nothing is shown, "
+                    "follows from what came so far; declare it, e.g. `#show p/1.`"
+                )
+                return frozenset()
         encoder = Encoder(request)
         for item in Recording(self.streams, request, lambda _error: None):
             try:
@@ -187,9 +199,11 @@ class Recorded:
             self.problems.append(f"{self.source(position)}: {problem}")
         reasoner.refused.clear()
         for item in reasoner.late:
+            self.late.add(item.position)
+            behind = f"{(reasoner.stream_time or 0) - item.time}{self.request.unit}"
             self.warnings.append(
-                f"{self.source(item.position)}: came too late and is left out; "
-                "`#lateness 5s.` would wait 5 s for such items"
+                f"{self.source(item.position)}: came {behind} too late and is left out; "
+                f"with `#lateness {behind}.` it would count"
             )
         reasoner.late.clear()
 

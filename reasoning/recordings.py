@@ -26,7 +26,6 @@ TimeForm = Literal["integer", "iso"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP = {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}
-_FURTHEST = {"s": atoms.LARGEST, "ms": 2**53}
 _KINDS = {'"atom"': {"atom"}, '"s", "p" and "o"': {"s", "p", "o"}, '"graph"': {"graph"}}
 _RESERVED = re.compile(r"(?:u|(?:[kfg]\d+)+)-")
 
@@ -150,23 +149,15 @@ class Recording:
         return str(stream)
 
     def _time(self, key: str, value: object) -> tuple[TimeForm, int]:
-        if type(value) is int:
-            form: TimeForm = "integer"
-            time = value
-        elif isinstance(value, str):
-            form, time = "iso", parse_time(value, self._unit)
+        if type(value) is int or isinstance(value, str):
+            time = read_time(value, self._unit)
         else:
             found = "missing" if value is None else orjson.dumps(value).decode()[:40]
             raise ItemError(
                 f'"{key}" is {found}; expected an integer ({self._unit}) or ISO 8601 with a zone, '
                 'e.g. "2014-08-05T00:00:00Z"'
             )
-        furthest = _FURTHEST[self._unit] if form == "iso" else atoms.LARGEST
-        if not -furthest <= time <= furthest:
-            raise ItemError(
-                f'"{key}" ({value}) is too far: times count in {self._unit} and have 32 bits'
-            )
-        return form, time
+        return ("iso" if isinstance(value, str) else "integer"), time
 
 
 class NoStreamError(ReasoningError):
@@ -174,6 +165,17 @@ class NoStreamError(ReasoningError):
 
 
 _SHOWN = {"integer": "an integer", "iso": "ISO 8601"}
+
+
+def read_time(value: int | str, unit: Unit) -> int:
+    """A time as recordings write it, in a unit; raises `ItemError`."""
+    time = parse_time(value, unit) if isinstance(value, str) else value
+    smallest, largest = atoms.SMALLEST, atoms.LARGEST
+    if unit == "ms" and isinstance(value, str):
+        smallest, largest = -(2**53), 2**53
+    if not smallest <= time <= largest:
+        raise ItemError(f"{value} is too far: times count in {unit} and have 32 bits")
+    return time
 
 
 def parse_time(text: str, unit: Unit) -> int:

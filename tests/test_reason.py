@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from backend.settings import REPOSITORY
@@ -237,3 +239,55 @@ def test_integer_times_reach_the_rules_as_they_are(folder: Folder) -> None:
     done = folder.run("reason", "ms.casp", "--stream", "far.jsonl")
     assert done.returncode == 1
     assert "far.jsonl:1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--emit-as", "http://e/x"], "give --emit too"),
+        (["--deltas", "--emit", "istream"], "--deltas is for results"),
+        (["--stream", "-", "--stream", "-"], "can be read once"),
+        (["--time-limit", "nan"], "--time-limit"),
+        (["--time-limit", "inf"], "--time-limit"),
+        (["--models", "99999999999999999999"], "--models"),
+    ],
+)
+def test_options_that_say_nothing_are_refused(
+    folder: Folder, options: list[str], words: str
+) -> None:
+    done = folder.run("reason", "count.casp", "--stream", "items.jsonl", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_a_time_beyond_32_bits_is_refused(folder: Folder) -> None:
+    done = folder.run("reason", "count.casp", "--stream", "items.jsonl", "--until", "9999999999")
+    assert done.returncode == 1
+    assert "--until: 9999999999 is too far" in done.stderr
+
+
+def test_an_atom_is_listed_once_however_it_is_shown(folder: Folder) -> None:
+    folder.write("twice.lp", "p(1..3). #show p/1. #show p(X) : p(X), X > 1.")
+    assert folder.results("twice.lp")[0]["answer_sets"] == [["p(1)", "p(2)", "p(3)"]]
+
+
+def test_late_items_are_told_with_the_lateness_that_would_have_taken_them(folder: Folder) -> None:
+    folder.write("late.jsonl", [{"t": t, "atom": f"d({t})"} for t in (0, 90, 3)])
+    done = folder.run("reason", "count.casp", "--stream", "late.jsonl")
+    assert done.returncode == 0
+    assert "late.jsonl:3: came 87s too late" in done.stderr
+    assert "`#lateness 87s.`" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc lists what is left")
+def test_nothing_is_left_behind_when_the_command_is_killed(folder: Folder) -> None:
+    folder.write("endless.lp", "n(0). n(X+1) :- n(X).")
+    command = [sys.executable, "-m", "backend.cli", "reason", "endless.lp", "--time-limit", "60"]
+    environment = {"PYTHONPATH": str(REPOSITORY), "PATH": ""}
+    with subprocess.Popen(command, cwd=folder.path, env=environment) as process:
+        parent = psutil.Process(process.pid)
+        while not (workers := parent.children(recursive=True)):
+            time.sleep(0.01)
+        process.kill()
+    _gone, left = psutil.wait_procs(workers, timeout=5)
+    assert left == []

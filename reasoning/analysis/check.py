@@ -12,7 +12,7 @@ from reasoning.analysis.predicates import Predicates
 from reasoning.errors import RequestError
 from reasoning.languages.casp import PLAIN, Reading, read_file
 from reasoning.program import Signature
-from reasoning.rdf.knowledge import background
+from reasoning.rdf.knowledge import background, missing
 
 SUFFIXES = (".casp", PLAIN)
 
@@ -37,6 +37,7 @@ def check_reading(reading: Reading, *, partitioned: bool = False) -> list[Findin
     found = [Finding.of(fault) for fault in reading.faults]
     supplied, unreadable = _knowledge(reading)
     found += unreadable
+    found += _repeated_labels(reading)
     if reading.is_whole:
         found += Predicates(reading, supplied).findings()
         dependencies = Dependencies(reading.rules)
@@ -46,6 +47,21 @@ def check_reading(reading: Reading, *, partitioned: bool = False) -> list[Findin
     return sorted(
         set(found), key=lambda f: (f.location.file, f.location.line, f.location.column, f.code)
     )
+
+
+def _repeated_labels(reading: Reading) -> Iterator[Finding]:
+    lines: dict[str, int] = {}
+    for statement in reading.statements:
+        if statement.label is None:
+            continue
+        location = reading.source.location(statement.label_start)
+        first = lines.get(statement.label)
+        lines.setdefault(statement.label, location.line)
+        if first is not None:
+            message = (
+                f"line {first} has a rule {statement.label} too; messages cannot tell them apart"
+            )
+            yield Finding(location, "warning", "repeated-label", message)
 
 
 def _knowledge(reading: Reading) -> tuple[frozenset[Signature], list[Finding]]:
@@ -64,12 +80,8 @@ def _knowledge(reading: Reading) -> tuple[frozenset[Signature], list[Finding]]:
 
 def _missing_files(reading: Reading) -> Iterator[Finding]:
     for knowledge in reading.request.knowledge:
-        if not Path(knowledge.path).is_file():
+        if message := missing(knowledge):
             statement = reading.directives.places["#from", knowledge.path]
-            message = (
-                f"there is no file `{knowledge.path}`; `#from <file>` is relative to the "
-                "folder of the program"
-            )
             location = reading.source.location(statement.start)
             yield Finding(location, "error", "knowledge", message)
 

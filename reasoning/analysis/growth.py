@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
-from clingo.ast import ASTType, ComparisonOperator, Sign
+from clingo.ast import ASTType, BinaryOperator, ComparisonOperator, Sign
 
 from reasoning.analysis.dependencies import Dependencies, literals
 from reasoning.analysis.findings import Finding
 from reasoning.languages.casp import Reading
-from reasoning.languages.rules import atom_signatures, constant_values, head_atoms
+from reasoning.languages.numbers import Constants
+from reasoning.languages.rules import atom_signatures, head_atoms
 from reasoning.languages.syntax import Node, variables
 from reasoning.program import Signature
 
@@ -24,6 +24,10 @@ LARGE = 1_000
 """Assumed number of atoms of a predicate that data supply."""
 TOO_MANY = 1_000_000
 """Ground instances above which a rule is reported."""
+_COUNTED = 10**15
+"""Estimates above are not written out."""
+_NAMED = 5
+"""Atoms that a message lists."""
 _FEW = 10
 """Assumed number of atoms that agree with a constant."""
 _CHOICES = (ASTType.Aggregate, ASTType.HeadAggregate)
@@ -54,7 +58,7 @@ class Sizes:
     """Estimated numbers of atoms for the predicates of a program."""
 
     def __init__(self, statements: Sequence[Node], facts: Mapping[Signature, int]) -> None:
-        self.constants = constant_values(statements)
+        self._constants = Constants(statements)
         self._rules: dict[Signature, list[Node]] = {}
         for statement in statements:
             for atom in head_atoms(statement):
@@ -75,13 +79,8 @@ class Sizes:
 
     def interval(self, node: Node) -> int:
         """How many numbers an interval holds, if its ends are known; else 1."""
-        left, right = self._number(node.one("left")), self._number(node.one("right"))
+        left, right = (self._constants.number(node.one(end)) for end in ("left", "right"))
         return 1 if left is None or right is None else max(0, right - left + 1)
-
-    def _number(self, node: Node) -> int | None:
-        text = str(node)
-        text = self.constants.get(text, text)
-        return int(text) if re.fullmatch(r"-?[0-9]{1,10}", text) else None
 
     def _sum(self, rules: Iterable[Node]) -> int | None:
         """Atoms that rules derive, if all they look at is known already."""
@@ -132,20 +131,22 @@ def _intervals(rule: Node, sizes: Sizes) -> Iterator[tuple[str, str]]:
     found = [n for n in rule.walk() if n.kind == ASTType.Interval]
     size = prod(max(1, sizes.interval(n)) for n in found)
     if size > TOO_MANY:
-        listed = " × ".join(f"`{n}`" for n in found if sizes.interval(n) > 1)
+        listed = _listed(" × ", (n for n in found if sizes.interval(n) > 1))
         message = (
-            f"{listed} gives {size:,} instances of this rule; narrow it, or bind the variable "
-            "by what the data hold"
+            f"{listed} gives {_about(size)} instances of this rule; narrow it, or bind the "
+            "variable by what the data hold"
         )
         yield "huge-interval", message
 
 
-@dataclass
-class _Part:
-    """Atoms of a body that share variables, directly or through equations."""
+def _about(size: int) -> str:
+    return f"{size:,}" if size <= _COUNTED else "more than 10^15"
 
-    variables: set[str]
-    atoms: list[Node]
+
+def _listed(separator: str, nodes: Iterable[Node]) -> str:
+    """The first few nodes, as text."""
+    found = [f"`{node}`" for node in nodes]
+    return separator.join([*found[:_NAMED], "…"] if len(found) > _NAMED else found)
 
 
 def _products(rule: Node, sizes: Sizes) -> Iterator[tuple[str, str]]:
@@ -155,17 +156,19 @@ def _products(rule: Node, sizes: Sizes) -> Iterator[tuple[str, str]]:
         parts = [p for p in _parts(body) if _size(p, sizes) > 1]
         total = prod(_size(p, sizes) for p in parts)
         if len(parts) > 1 and total >= TOO_MANY:
-            listed = ", ".join(f"`{p.atoms[0]}`" for p in parts)
+            listed = _listed(", ", (part[0] for part in parts))
             message = (
-                f"no variable joins {listed}: every combination is an instance of this rule "
-                f"(some {total:,} if data give {LARGE:,} atoms each); join them or split the rule"
+                f"no variable joins {listed}: every combination is an instance of this rule (some "
+                f"{_about(total)} if data give {LARGE:,} atoms each); join them or split the rule"
             )
             yield "product", message
             return
 
 
-def _parts(body: Iterable[Node]) -> list[_Part]:
-    parts: list[_Part] = []
+def _parts(body: Iterable[Node]) -> list[list[Node]]:
+    """The atoms of a body, those together that share variables, if only through others."""
+    joined = _Joined()
+    atoms: list[tuple[Node, set[str]]] = []
     for literal in body:
         if literal.kind != ASTType.Literal or literal.origin.sign != Sign.NoSign:
             continue
@@ -173,18 +176,38 @@ def _parts(body: Iterable[Node]) -> list[_Part]:
         if atom.kind not in (ASTType.SymbolicAtom, ASTType.Comparison):
             continue
         names = variables(atom) - {"_"}
-        joined = [p for p in parts if p.variables & names]
-        held = [a for p in joined for a in p.atoms]
+        joined.add(names)
         if atom.kind == ASTType.SymbolicAtom:
-            held.append(atom)
-        parts = [p for p in parts if p not in joined]
-        parts.append(_Part(names.union(*(p.variables for p in joined)), held))
-    return [p for p in parts if p.atoms]
+            atoms.append((atom, names))
+    parts: dict[str | int, list[Node]] = {}
+    for place, (atom, names) in enumerate(atoms):
+        parts.setdefault(joined.first(min(names)) if names else place, []).append(atom)
+    return list(parts.values())
 
 
-def _size(part: _Part, sizes: Sizes) -> int:
+class _Joined:
+    """Sets of variables that are joined: each is known by one of its variables."""
+
+    def __init__(self) -> None:
+        self._towards: dict[str, str] = {}
+
+    def add(self, names: Iterable[str]) -> None:
+        """Join some variables, and all that are joined with them already."""
+        firsts = [self.first(name) for name in names]
+        self._towards.update(dict.fromkeys(firsts[1:], firsts[0]) if firsts else {})
+
+    def first(self, name: str) -> str:
+        """The variable by which the set of `name` is known."""
+        way = [name]
+        while (following := self._towards.get(way[-1], way[-1])) != way[-1]:
+            way.append(following)
+        self._towards.update(dict.fromkeys(way, way[-1]))
+        return way[-1]
+
+
+def _size(part: Iterable[Node], sizes: Sizes) -> int:
     """The smallest relation of a part whose atoms are joined."""
-    return min(_matches(atom, sizes) for atom in part.atoms)
+    return min(_matches(atom, sizes) for atom in part)
 
 
 def _matches(atom: Node, sizes: Sizes) -> int:
@@ -212,7 +235,7 @@ def _unbounded(rule: Node, dependencies: Dependencies) -> Iterator[tuple[str, st
         grown = _grown(head, rule) & fed
         if grown:
             listed = ", ".join(f"`{name}`" for name in sorted(grown))
-            through = ", ".join(f"`{atom}`" for atom in recursive)
+            through = _listed(", ", recursive)
             message = (
                 f"`{head}` builds a new term from {listed} of {through}, on which it depends: "
                 "this may never end; bound it, e.g. by a comparison"
@@ -245,11 +268,28 @@ def _grown(head: Node, rule: Node) -> set[str]:
     direct = set()
     for argument in head.one("symbol").many("arguments"):
         if argument.kind in _GROWING:
-            found |= variables(argument)
-        direct |= variables(argument)
+            found |= _unlimited(argument)
+        direct |= _unlimited(argument)
     for part in rule.many("body"):
         for node in part.walk():
             if node.kind == ASTType.Comparison and variables(node) & direct:
-                operations = [n for n in node.walk() if n.kind in _GROWING]
-                found |= {v for n in operations for v in variables(n)}
+                operations = [n for n in _walk_unlimited(node) if n.kind in _GROWING]
+                found |= {v for n in operations for v in _unlimited(n)}
     return found
+
+
+def _unlimited(term: Node) -> set[str]:
+    """Variables of a term but those whose values a modulo limits."""
+    return {node.name for node in _walk_unlimited(term) if node.kind == ASTType.Variable}
+
+
+def _walk_unlimited(node: Node) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        is_modulo = (
+            node.kind == ASTType.BinaryOperation
+            and node.origin.operator_type == BinaryOperator.Modulo
+        )
+        stack.extend([node.one("right")] if is_modulo else node.children)

@@ -10,6 +10,7 @@ from functools import cached_property
 from clingo.ast import ASTType
 
 from reasoning.analysis.findings import Finding
+from reasoning.engines.program import previous
 from reasoning.languages.casp import Reading
 from reasoning.languages.rules import atom_signatures, body_atoms, head_atoms
 from reasoning.languages.syntax import Node
@@ -46,7 +47,7 @@ class Predicates:
     @cached_property
     def _given(self) -> frozenset[Signature]:
         """Predicates that come from outside because the text says so."""
-        previous = {Signature(_prefixed("prev_", s.name), s.arity) for s in self._request.feedback}
+        fed_back = {Signature(previous(s.name), s.arity) for s in self._request.feedback}
         declared = {
             Signature(str(s.origin.name), int(s.origin.arity))
             for s in self._reading.rules
@@ -58,7 +59,7 @@ class Predicates:
             if s.kind == ASTType.External
             for signature in atom_signatures(s.one("atom"))
         }
-        return frozenset({*previous, *declared, *external, *self._request.inputs, *self._supplied})
+        return frozenset({*fed_back, *declared, *external, *self._request.inputs, *self._supplied})
 
     def _is_supplied(self, signature: Signature) -> bool:
         """Whether a rule derives it, or data can supply it."""
@@ -214,7 +215,3 @@ def _is_part(one: str, other: str) -> bool:
     """Whether a name is another with words added, as `agenda` and `new_agenda`: no slip."""
     words, others = set(one.split("_")), set(other.split("_"))
     return words < others or others < words
-
-
-def _prefixed(prefix: str, name: str) -> str:
-    return f"-{prefix}{name[1:]}" if name.startswith("-") else f"{prefix}{name}"

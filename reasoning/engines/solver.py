@@ -140,10 +140,12 @@ class Solving:
                 # Where nothing to minimise is ground there is no cost, and nothing to prove.
                 if model.cost and not model.optimality_proven:
                     continue
-                atoms = sorted(map(str, model.symbols(shown=True)))
-                yield AnswerSet(tuple(atoms), self._cost(model))
+                # A term that `#show` gives may read as an atom that is shown as well.
+                atoms = sorted(set(map(str, model.symbols(shown=True))))
+                yield AnswerSet(tuple(atoms), self.cost(model))
 
-    def _cost(self, model: clingo.Model) -> tuple[int, ...]:
+    def cost(self, model: clingo.Model) -> tuple[int, ...]:
+        """A model's cost, one entry for each priority of the program (DESIGN A4)."""
         cost = dict(zip(model.priority, model.cost, strict=True))
         priorities = sorted({*self._priorities, *cost}, reverse=True)
         return tuple(cost.get(priority, 0) for priority in priorities)

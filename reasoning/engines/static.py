@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from clingo.ast import AST, ASTType, parse_string
 
 from reasoning.engines.program import Program
-from reasoning.languages.rules import head_signatures, signatures
+from reasoning.languages.rules import atom_signatures, atoms, head_atoms
+from reasoning.languages.syntax import Node, copy
 from reasoning.program import Signature
 
 _OFF, _TRIED = "citywise_off", "citywise_tried"
@@ -21,6 +22,8 @@ class _Statement:
     names: frozenset[str]
     """Predicates, without sign and arity: a classical negation is about its atom too."""
     is_rule: bool
+    is_external: bool
+    """Its atoms may hold though no rule derives them."""
     trial: str
 
 
@@ -33,7 +36,8 @@ def split(what: Program, dynamic: Collection[Signature]) -> tuple[str, Program]:
     builds the indices that the windows need over the knowledge, which else each would.
     """
     statements = list(_statements(what.rules))
-    moving = _moving(statements, {s.name.removeprefix("-") for s in dynamic})
+    names = {s.name.removeprefix("-") for s in dynamic}
+    moving = _moving(statements, names.union(*(s.head for s in statements if s.is_external)))
     static, window = f"#external {_OFF}.\n", ""
     for statement in statements:
         if statement.is_rule and not statement.names & moving:
@@ -62,10 +66,11 @@ def _statements(rules: str) -> Iterator[_Statement]:
     for node in found:
         if node.ast_type == ASTType.Program:
             continue
-        is_rule = node.ast_type == ASTType.Rule
-        head = {s.name for s in head_signatures(node.head)} if is_rule else set()
-        names = {s.name for s in signatures(node)}
-        yield _Statement(f"{node}\n", _bare(head), _bare(names), is_rule, _trial(node))
+        tree = copy(node)
+        is_rule, is_external = (tree.kind == kind for kind in (ASTType.Rule, ASTType.External))
+        head = _names([tree.one("atom")] if is_external else head_atoms(tree))
+        names = _names(atoms(tree))
+        yield _Statement(f"{node}\n", head, names, is_rule, is_external, _trial(node))
 
 
 def _trial(node: AST) -> str:
@@ -76,5 +81,5 @@ def _trial(node: AST) -> str:
     return f"{_TRIED} :- {body}; {_OFF}.\n"
 
 
-def _bare(names: set[str]) -> frozenset[str]:
-    return frozenset(name.removeprefix("-") for name in names)
+def _names(found: Iterable[Node]) -> frozenset[str]:
+    return frozenset(s.name.removeprefix("-") for atom in found for s in atom_signatures(atom))

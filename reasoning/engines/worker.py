@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import mmap
 import os
+import select
 import sys
 import time
 import traceback
@@ -95,7 +96,7 @@ class Worker:
                 solving.add("window", setup.program.rules)
                 solving.ground("base")
 
-            watched(solving, setup.limits, ground)
+            watched(solving, setup.limits, ground, self._source)
             self._ground = solving
         return []
 
@@ -109,7 +110,7 @@ class Worker:
             solving.ground("base")
             return list(solving.answer_sets(message["models"]))
 
-        return watched(solving, setup.limits, evaluate)
+        return watched(solving, setup.limits, evaluate, self._source)
 
     def _serve_in_forks(self, ground: Solving) -> None:
         """A fork for every message; the setup stays what it is."""
@@ -142,7 +143,7 @@ class Worker:
             ground.ground("facts", "window")
             return list(ground.answer_sets(message["models"]))
 
-        self._answer(lambda: watched(ground, limits, evaluate))
+        self._answer(lambda: watched(ground, limits, evaluate, self._source))
         os._exit(0)
 
     def _answer(self, work: Callable[[], list[AnswerSet]]) -> None:
@@ -163,11 +164,11 @@ class Worker:
             os._exit(0)
 
 
-def watched(solving: Solving, limits: Limits, work: Callable[[], Result]) -> Result:
+def watched(solving: Solving, limits: Limits, work: Callable[[], Result], source: int) -> Result:
     """What `work` returns; raises `LimitError` when it goes beyond a limit.
 
     It runs in a thread that is left behind in that case: clingo cannot be interrupted
-    while it grounds.
+    while it grounds. When nobody is left at the other end of `source`, the process ends.
     """
     done: list[Result] = []
     failed: list[BaseException] = []
@@ -182,8 +183,12 @@ def watched(solving: Solving, limits: Limits, work: Callable[[], Result]) -> Res
     started = time.monotonic()
     thread.start()
     process = psutil.Process()
+    guard = select.poll()
+    guard.register(source, 0)  # tells only of its end
     while thread.is_alive():
         thread.join(_POLL_S)
+        if guard.poll(0):
+            os._exit(_ENDED)
         if thread.is_alive() and (limit := _reached(solving, limits, process, started)):
             raise exceeded(solving.name, limit, solving.phase, solving.grown())
     if failed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import islice
@@ -12,6 +12,7 @@ import clingo
 from clingo import Symbol, SymbolType
 from clingo.ast import AST
 
+from reasoning.engines.program import previous
 from reasoning.explain.aggregates import evaluate
 from reasoning.explain.answer import Solver
 from reasoning.explain.conflict import conflict
@@ -60,6 +61,7 @@ class Absence:
         self._prefixes = Prefixes(rules, model, most)
         self._derived = {s for rule in rules for s in rule.derives()}
         self._used = {s for rule in rules for s in rule.uses()}
+        self._fed_back = {Signature(previous(s.name), s.arity) for s in request.feedback}
 
     @cached_property
     def _outside_atoms(self) -> Model:
@@ -84,13 +86,21 @@ class Absence:
         attempts = list(self._prefixes.attempts(atom))
         for attempt in attempts:
             yield self._attempt(atom, attempt, levels, asked)
-        signature = signature_of(atom)
-        tried = {attempt.rule.index for attempt in attempts}
-        for rule in self._rules:
-            if signature in set(rule.derives()) and rule.index not in tried:
-                heads = ", ".join(head.text for head in rule.heads)
-                text = f"{rule.text.name}  derives {heads}, which is never {atom}"
-                yield Node("rule", text, rule=rule.text)
+        yield from self._others(atom, {attempt.rule.index for attempt in attempts})
+
+    def _others(self, atom: Symbol, tried: Set[int]) -> Iterator[Node]:
+        """The rules and facts of its predicate that can never be `atom`."""
+        predicate = signature_of(atom)
+        others = [r for r in self._rules if r.index not in tried and predicate in set(r.derives())]
+        rules = [rule for rule in others if rule.body or rule.kind != "normal"]
+        facts = len(others) - len(rules)
+        if facts > _SIMILAR:
+            text = f"none of the program's {facts} facts of `{predicate}` is {atom}"
+            yield Node("rule", text, count=facts)
+        for rule in rules if facts > _SIMILAR else others:
+            heads = ", ".join(head.text for head in rule.heads)
+            text = f"{rule.text.name}  derives {heads}, which is never {atom}"
+            yield Node("rule", text, rule=rule.text)
 
     def _attempt(
         self, atom: Symbol, attempt: Attempt, levels: int, asked: frozenset[Symbol]
@@ -162,16 +172,20 @@ class Absence:
         """No rule or fact gives the predicate at all."""
         signature = signature_of(atom)
         present = set(self._model.by_predicate)
+        if signature in self._fed_back:
+            atom_before = str(atom).replace("prev_", "", 1)
+            yield Node("unknown", f"the answer before, if there is one, has no {atom_before}")
+            return
         if signature in self._derived or signature in present:
             return
-        if signature in self._used:
-            text = f"no rule derives `{signature}`, and no fact of it is in the window"
-            yield Node("unknown", f"{text} or a knowledge base")
-            return
+        text = (
+            f"no rule derives `{signature}`, and no fact of it is in the window or a knowledge base"
+        )
         known = {str(s) for s in self._derived | self._used | present}
         close = difflib.get_close_matches(str(signature), sorted(known), 3, 0.7)
-        meant = f"; did you mean {' or '.join(f'`{name}`' for name in close)}?" if close else ""
-        yield Node("unknown", f"no rule or fact mentions `{signature}`{meant}")
+        if close and signature not in self._used:
+            text += f"; did you mean {' or '.join(f'`{name}`' for name in close)}?"
+        yield Node("unknown", text)
 
     def _outsiders(self, atom: Symbol) -> Iterator[Node]:
         """Items that would have given it, but are not in the window."""
@@ -217,11 +231,13 @@ class Absence:
 def outside_text(outside: Outside) -> str:
     """Why an item is not in the window, with the times."""
     where = origin_text(outside.origin)
-    window = "" if outside.window is None else f"[{outside.window[0]}, {outside.window[1]}]"
+    window = outside.window and f"the window [{outside.window[0]}, {outside.window[1]}]"
     said = {
-        "too old": f"is before the window {window}",
-        "not yet": f"is after the window {window}",
+        "too old": f"is before {window or 'the window'}",
+        "not yet": f"is after {window}" if window else "had not arrived yet",
+        "waiting": "is in no window yet: its window was not evaluated since it came",
         "too late": "came too late: its time had been closed",
+        "before the start": "is before the start of the run",
         "pushed out": "has been pushed out of the count window by later items",
         "refused": "was refused",
         "filtered": "is not among the request's inputs",
@@ -235,10 +251,12 @@ def _loosely(symbol: Symbol) -> object:
     if symbol.type == SymbolType.Function and symbol.arguments:
         return symbol.name, symbol.positive, tuple(_loosely(part) for part in symbol.arguments)
     text = symbol.string if symbol.type == SymbolType.String else str(symbol)
+    plain = text.lstrip("'").casefold()
     try:
-        return Decimal(text.lstrip("'"))
+        number = Decimal(plain)
     except InvalidOperation:
-        return text.lstrip("'").casefold()
+        return plain
+    return number if number.is_finite() else plain
 
 
 def _alike(one: Symbol, other: Symbol) -> bool:

@@ -70,14 +70,15 @@ def satisfied(aggregate: AST, found: Symbol, values: Mapping[str, Symbol]) -> bo
     return right is None or _COMPARE[right.comparison](found, evaluate(right.term, values))
 
 
-def guards(literal: AST, values: Mapping[str, Symbol]) -> str:
-    """What a literal demands of its aggregate: `2 < #count`, with values filled in."""
+def guards(literal: AST, values: Mapping[str, Symbol], *, signed: bool = True) -> str:
+    """What a literal demands of its aggregate: `2 < #count`, with values filled in; without
+    its `not` if not `signed`."""
     aggregate = literal.atom
     left, right = aggregate.left_guard, aggregate.right_guard
     before = "" if left is None else f"{filled(left.term, values)} {_SIGNS[left.comparison]} "
     after = "" if right is None else f" {_SIGNS[right.comparison]} {filled(right.term, values)}"
     negation = {Sign.Negation: "not ", Sign.DoubleNegation: "not not "}.get(literal.sign, "")
-    return f"{negation}{before}{name(aggregate)}{after}"
+    return f"{negation if signed else ''}{before}{name(aggregate)}{after}"
 
 
 def is_assignment(literal: AST) -> bool:

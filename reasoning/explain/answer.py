@@ -44,7 +44,7 @@ class Solver:
         solving = Solving(what)
         solving.add("base", what.rules, "".join(f"{fact}.\n" for fact in facts))
         solving.ground("base")
-        self._control = solving.control
+        self._solving, self._control = solving, solving.control
         cast("clingo.Configuration", self._control.configuration.solve).models = "0"
 
     def answer(self, shown: AnswerSet | None = None) -> Answer | None:
@@ -104,10 +104,8 @@ class Solver:
         return None
 
     def _whole(self, model: clingo.Model) -> Answer:
-        costs = dict.fromkeys(self._request.priorities, 0)
-        costs |= zip(model.priority, model.cost, strict=True)
-        cost = tuple(costs[priority] for priority in sorted(costs, reverse=True))
-        return Answer(self._atoms(model), tuple(model.symbols(terms=True)), cost)
+        terms = tuple(model.symbols(terms=True))
+        return Answer(self._atoms(model), terms, self._solving.cost(model))
 
     def _atoms(self, model: clingo.Model) -> Model:
         atoms = self._control.symbolic_atoms

@@ -134,7 +134,7 @@ def _conflict(guarded: Guarded, members: frozenset[str]) -> Conflict:
     nodes += [_constraint(guarded.constraints[key], instances[key]) for key in keys]
     violated = tuple(Violated(guarded.constraints[key].rule, tuple(instances[key])) for key in keys)
     if not nodes:
-        return Conflict((), (), _inconsistent())
+        return Conflict((), (), _inconsistent(guarded))
     text = "these cannot hold together" if len(nodes) > 1 else "this cannot be met"
     return Conflict(names, violated, Node("conflict", text, children=tuple(nodes)))
 
@@ -172,9 +172,13 @@ def _constraint(constraint: Constraint, instances: list[str]) -> Node:
     )  # fmt: skip
 
 
-def _inconsistent() -> Node:
+def _inconsistent(guarded: Guarded) -> Node:
     text = (
         "the rules have no answer set even without constraints: "
         "some atom would have to follow from its own absence"
     )
-    return Node("inconsistent", text)
+    children = tuple(
+        Node("rule", f"{rule.name}: {rule.text}  without it there would be one", rule=rule)
+        for rule in guarded.culprits()
+    )
+    return Node("inconsistent", text, children=children)

@@ -99,8 +99,7 @@ class Explainer:
         if question == "conflict":
             text = f"there is no answer set{at}: {tree.text}"
         else:
-            first, space, more = tree.text.partition("  ")
-            text = f"{first}{at}{space}{more}"
+            text = f"{symbol}{at}{tree.text.removeprefix(str(symbol))}"
         tree = replace(tree, text=text)
         cost = self.answer.cost if self.answer else ()
         return Explanation(question, str(symbol), tree, self._time, cost)

@@ -57,12 +57,18 @@ def _told(step: Step, tried: list[dict[str, Symbol]], model: Model) -> list[str]
     if part.kind == "aggregate":
         found = elements(part, tried, model)
         return [
-            f"{counted_text(part, values, unique(counted))[0]}, not {guards(part.source, values)}"
+            f"{counted_text(part, values, unique(counted))[0]}, {_unmet(part, values)}"
             for values, counted in zip(tried, found, strict=True)
         ]
     if part.kind == "conditional":
         return [_cases(part, values, e) for values, e in _exceptions(part, tried, model)]
     return [_simply(part, values) for values in tried]
+
+
+def _unmet(part: Part, values: Values) -> str:
+    """What an aggregate's value is not, or is behind `not`."""
+    demanded = guards(part.source, values, signed=False)
+    return f"{'so' if part.source.sign == Sign.Negation else 'not'} {demanded}"
 
 
 def _simply(part: Part, values: Values) -> str:

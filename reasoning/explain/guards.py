@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import clingo
 from clingo import Symbol, ast
@@ -17,6 +18,7 @@ from clingo.ast import AST, ASTType, Sign, Transformer
 from reasoning.explain.aggregates import filled
 from reasoning.explain.rules import part_of
 from reasoning.explain.syntax import (
+    AGGREGATES,
     call,
     global_variables,
     is_atom,
@@ -29,6 +31,7 @@ from reasoning.program import Signature
 
 _SHOWS = (ASTType.ShowSignature, ASTType.ShowTerm, ASTType.Minimize, ASTType.ProjectAtom)
 
+_MOST_LEFT_OUT = 50
 _CHOICES = (ASTType.Aggregate, ASTType.HeadAggregate)
 
 
@@ -56,10 +59,19 @@ class Constraint:
 
 
 class Guarded:
-    """A program over its facts, ground, with switches for constraints and wishes."""
+    """A program over its facts, ground, with switches for constraints and wishes.
+
+    `without` is the number of a rule to leave out.
+    """
 
     def __init__(
-        self, program: str, facts: Iterable[str], wishes: Mapping[str, str], source: str = ""
+        self,
+        program: str,
+        facts: Iterable[str],
+        wishes: Mapping[str, str],
+        source: str = "",
+        *,
+        without: int | None = None,
     ) -> None:
         facts = list(facts)
         everything = "\n".join([program, *facts, *wishes.values()])
@@ -73,7 +85,9 @@ class Guarded:
             ["--warn=none", "--opt-mode=ignore"], logger=lambda _code, _message: None
         )
         self._control.enable_cleanup = False  # it would forget switches that can only be off
-        lines = list(self._program(program, source))
+        self._given = program, facts, source
+        self._negating: dict[int, RuleText] = {}
+        lines = list(self._program(program, source, without))
         lines += [line for name, text in wishes.items() for line in self._wish(name, text)]
         lines += [f"{self._classical.fact(fact)}." for fact in facts]
         lines += self._contradictions()
@@ -107,18 +121,29 @@ class Guarded:
         self._instances[key] = {k: tuple(symbol.arguments) for k, symbol in keys.items()}
         return self._instances[key]
 
+    def culprits(self) -> Iterator[RuleText]:
+        """Rules without any one of which there is an answer set, all constraints being
+        off; some of those with `not` or an aggregate in their bodies, if there are many."""
+        program, facts, source = self._given
+        for number, rule in islice(self._negating.items(), _MOST_LEFT_OUT):
+            if Guarded(program, facts, {}, source, without=number).solve([]) is None:
+                yield rule
+
     # -- the program with its switches ---------------------------------------------------
 
-    def _program(self, program: str, source: str) -> Iterator[str]:
+    def _program(self, program: str, source: str, without: int | None) -> Iterator[str]:
         lines = (source or program).encode().split(b"\n")
-        for statement in statements_of(program):
-            if statement.ast_type in _SHOWS:
+        for number, statement in enumerate(statements_of(program)):
+            if statement.ast_type in _SHOWS or number == without:
                 continue
             if statement.ast_type != ASTType.Rule:
                 yield str(self._classical.visit(statement))
                 continue
+            text = text_of(statement, lines)
+            if any(_negates(node) for node in statement.body):
+                self._negating[number] = text
             for single in statement.unpool():
-                yield from self._rule(self._classical.visit(single), text_of(statement, lines))
+                yield from self._rule(self._classical.visit(single), text)
 
     def _rule(self, rule: AST, text: RuleText) -> Iterator[str]:
         head, body = rule.head, tuple(rule.body)
@@ -213,6 +238,13 @@ class _Classical(Transformer):
         arguments = list(getattr(symbol, "arguments", ()))
         renamed = ast.Function(symbol.location, self.name(found.name[1:]), arguments, 0)
         return ast.SymbolicAtom(renamed)
+
+
+def _negates(node: AST) -> bool:
+    """Whether more atoms can make a body literal false."""
+    return node.ast_type != ASTType.Literal or (
+        node.sign != Sign.NoSign or node.atom.ast_type in AGGREGATES
+    )
 
 
 def _opposite(literal: AST) -> AST:

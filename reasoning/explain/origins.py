@@ -40,7 +40,7 @@ class ItemOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FedBack:
-    """The fact is an atom of the previous evaluation, that of `time` if known."""
+    """The fact is an atom of the previous answer, that of `time` if known."""
 
     time: Time | None = None
 
@@ -49,7 +49,10 @@ Origin = ItemOrigin | KnowledgeOrigin | FedBack
 Facts = Mapping[str, tuple[Origin, ...]]
 """A window's facts as ASP text, each with everything that gave it."""
 
-Reason = Literal["too old", "not yet", "too late", "pushed out", "refused", "filtered"]
+Reason = Literal[
+    "too old", "not yet", "waiting", "too late", "before the start", "pushed out", "refused",
+    "filtered",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,11 @@ class Outside:
     """An item that was there but not in the window of the evaluation, and why.
 
     `too old` and `not yet` are about `window`, the closed interval [from, to] of the
-    window at that evaluation; `too late` items came after their time had been closed,
-    `pushed out` ones left a count window, `refused` ones have no value in ASP (`detail`
-    says what was wrong), `filtered` ones are not among the request's `#input`.
+    window at that evaluation, if it is one of time; `waiting` items came since their
+    window was last evaluated, `too late` ones after their time had been closed, those
+    `before the start` before the run's first time; `pushed out` ones left a count window,
+    `refused` ones have no value in ASP (`detail` says what was wrong), `filtered` ones are
+    not among the request's `#input`.
     """
 
     origin: ItemOrigin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from reasoning.encoding import Encoder
@@ -12,7 +12,8 @@ from reasoning.engines.program import previous
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason
-from reasoning.program import Signature
+from reasoning.program import CountWindow, Signature
+from reasoning.rdf.mapping import Literal, Triple
 from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.recorded import Recorded, RecordedError
 from reasoning.recordings import Recording
@@ -22,8 +23,51 @@ MOST_OUTSIDE = 50_000
 """Items outside the window that are looked at for `why not`."""
 
 
+@dataclass(frozen=True)
+class Seen:
+    """An evaluation of a run, and what its reasoner knew then."""
+
+    evaluation: Evaluation
+    facts: Mapping[str, tuple[Origin, ...]]
+    spans: Mapping[str, tuple[int, int]]
+    """First and last time of the time windows, by stream."""
+    refused: Mapping[int, str]
+    """Items of the windows that have no value in ASP, by position, and why."""
+    supplied: frozenset[Signature]
+    base: int
+    """What is subtracted from times in its atoms."""
+
+
+@dataclass
+class Sought:
+    """The evaluation asked for, while a run goes by."""
+
+    time: int | None
+    number: int | None
+    found: Seen | None = None
+    count: int = 0
+    """How many evaluations there were at its time."""
+    near: list[int] = field(default_factory=list)
+    _at: int | None = None
+
+    def passes(self, evaluation: Evaluation) -> bool:
+        """Whether the run is past the time asked for."""
+        if self.time is not None and evaluation.time != self.time:
+            self.near = [*self.near[-1:], evaluation.time]
+        return self.time is not None and self.time < evaluation.time
+
+    def wants(self, evaluation: Evaluation) -> bool:
+        """Whether it may be the one: so far it is the last at its time, or the Nth."""
+        if self.time not in (None, evaluation.time):
+            return False
+        if self._at != evaluation.time:
+            self._at, self.count, self.found = evaluation.time, 0, None
+        self.count += 1
+        return self.number in (None, self.count)
+
+
 class RecordedExplainer:
-    """Explains the evaluation of a run at one time.
+    """Explains an evaluation of a run.
 
     Parameters
     ----------
@@ -31,87 +75,122 @@ class RecordedExplainer:
         The program and its recording; nothing of it has been evaluated yet.
     at:
         The evaluation's time, as the recording writes times; None for a program without
-        streams. Where several fall on one time it is the last.
+        streams.
     number:
         Which of the evaluation's answer sets, from 1.
+    evaluation:
+        Which of the evaluations at that time, from 1; default: the last. There are several
+        where items at one time complete a count window more than once.
 
     Raises `RecordedError` if there is no such evaluation or answer set.
     """
 
-    def __init__(self, run: Recorded, at: int | str | None, number: int = 1) -> None:
+    def __init__(
+        self,
+        run: Recorded,
+        at: int | str | None,
+        number: int = 1,
+        evaluation: int | None = None,
+    ) -> None:
         self._run = run
         self._knowledge = run.background()
-        self._time = run.parse_time("--at", at)
-        self._spans: Mapping[str, tuple[int, int]] = {}
-        self._supplied: frozenset[Signature] = frozenset()
-        self._base = 0
-        self.evaluation, self._facts = self._evaluate()
+        if at is not None and not run.request.streams:
+            raise RecordedError(f"--at {at}: {run.program} reads no stream, so it has no times")
+        self._start = run.parse_time("--from", run.start)
+        sought = Sought(run.parse_time("--at", at), evaluation)
+        self._seek(sought)
+        self._seen = self._found(sought)
+        self.evaluation = self._seen.evaluation
+        self.evaluations = sought.count
+        """How many evaluations there are at its time."""
         answers = self.evaluation.answer_sets
         if number > max(1, len(answers)):
-            raise RecordedError(f"--answer {number}: there are {len(answers)} answer sets")
+            raise RecordedError(f"--answer {number}: {_there(len(answers), 'answer set')}")
         self.explainer = Explainer(
             run.request,
-            self._facts,
+            self._seen.facts,
             time=run.time(self.evaluation),
             answer=answers[number - 1] if answers else None,
             outside=dict(self._outside()),
-            supplied=self._supplied,
+            supplied=self._seen.supplied,
             source=run.program.read_text(encoding="utf-8"),
         )
 
-    def _evaluate(self) -> tuple[Evaluation, dict[str, tuple[Origin, ...]]]:
-        """The evaluation, and its facts with where they come from."""
+    def _seek(self, sought: Sought) -> None:
+        """Run until the time asked for is past."""
         run = self._run
-        found: tuple[Evaluation, dict[str, tuple[Origin, ...]]] | None = None
-        near: list[int] = []
+        answered: int | None = None
         with run.reasoner(self._knowledge) as reasoner:
             for evaluation in run.run(reasoner):
-                if self._time is None or evaluation.time == self._time:
-                    found = evaluation, self._origins(reasoner, evaluation)
-                    self._spans = reasoner.windows()
-                    self._supplied = reasoner.supplied
-                    self._base = reasoner.base(evaluation.time) if run.request.streams else 0
-                    continue
-                near = [*near[-1:], evaluation.time]
-                if self._time < evaluation.time:
-                    break
-        if found is None:
-            times = " and ".join(str(run.format_time(time)) for time in near)
-            near_by = f"; near by are those at {times}" if near else ""
-            raise RecordedError(f"--at: there is no evaluation at that time{near_by}")
-        if found[0].error is not None:
-            raise RecordedError(found[0].error)
-        return found
+                if sought.passes(evaluation):
+                    return
+                if sought.wants(evaluation):
+                    sought.found = self._see(reasoner, evaluation, answered)
+                if evaluation.answer_sets:
+                    answered = evaluation.time
 
-    def _origins(self, reasoner: Reasoner, evaluation: Evaluation) -> dict[str, tuple[Origin, ...]]:
+    def _found(self, sought: Sought) -> Seen:
+        if not sought.count:
+            times = " and ".join(str(self._run.format_time(time)) for time in sought.near)
+            near_by = f"; near by are those at {times}" if times else ""
+            raise RecordedError(f"--at: there is no evaluation at that time{near_by}")
+        if sought.found is None:
+            found = _there(sought.count, "evaluation")
+            raise RecordedError(f"--evaluation {sought.number}: {found} at that time")
+        if sought.found.evaluation.error is not None:
+            raise RecordedError(sought.found.evaluation.error)
+        return sought.found
+
+    def _see(self, reasoner: Reasoner, evaluation: Evaluation, answered: int | None) -> Seen:
+        """What there is to know of an evaluation, just after it; `answered` is the time of
+        the answer before."""
+        facts = self._origins(reasoner, evaluation, answered)
+        inside = {item.position for item in evaluation.items}
+        refused = {p: why for p, (_item, why) in reasoner.refused.items() if p in inside}
+        base = reasoner.base(evaluation.time) if self._run.request.streams else 0
+        return Seen(evaluation, facts, reasoner.windows(), refused, reasoner.supplied, base)
+
+    def _origins(
+        self, reasoner: Reasoner, evaluation: Evaluation, answered: int | None
+    ) -> dict[str, tuple[Origin, ...]]:
         run = self._run
         found: dict[str, list[Origin]] = defaultdict(list)
         for item in evaluation.items:
             for fact in reasoner.facts(item, evaluation.time):
                 found[fact].append(self._origin(item, run.source(item.position)))
+        before = None if answered is None else run.format_time(answered)
         for atom in evaluation.fed_back:
-            found[previous(atom)].append(FedBack())
+            found[previous(atom)].append(FedBack(before))
         for fact, origins in self._knowledge.origins.items():
             found[fact] += origins
         return {fact: tuple(origins) for fact, origins in found.items()}
 
+    # -- what the window does not hold ------------------------------------------------------
+
     def _outside(self) -> Iterator[tuple[str, tuple[Outside, ...]]]:
         """Facts that the window does not hold, though an item has them, and why it does not."""
         found: dict[str, list[Outside]] = defaultdict(list)
-        request = self._run.request
+        request, seen = self._run.request, self._seen
         encoder = Encoder(replace(request, inputs=frozenset()))
-        inside = {item.position for item in self.evaluation.items}
         if not all(path.is_file() for path in self._run.streams):
             return iter(())
         recording = Recording(self._run.streams, request, lambda _error: None)
-        others = (i for i in recording if request.inputs or i.position not in inside)
+        places = _Places(self._run, seen, self._start)
+        others = (item for item in recording if places.reason(item) is not None)
         for item in islice(others, MOST_OUTSIDE):
-            reason: Reason = "filtered" if item.position in inside else self._reason(item)
-            origin = self._origin(item, recording.source(item.position))
-            for fact in _facts(encoder, item, self._base):
-                if fact not in self._facts:
-                    found[fact].append(Outside(origin, reason, self._window(item)))
+            outside = self._as_outside(item, recording.source(item.position), places)
+            for fact in _facts(encoder, item, seen.base):
+                if fact not in seen.facts:
+                    found[fact].append(outside)
         return ((fact, tuple(items)) for fact, items in found.items())
+
+    def _as_outside(self, item: Item, source: str, places: _Places) -> Outside:
+        reason = places.reason(item)
+        assert reason is not None
+        detail = self._seen.refused.get(item.position, "") if reason == "refused" else ""
+        if reason == "before the start" and self._start is not None:
+            detail = f"it begins at {self._run.format_time(self._start)}"
+        return Outside(self._origin(item, source), reason, self._window(item), detail)
 
     def _origin(self, item: Item, source: str) -> ItemOrigin:
         end = None if item.until is None else self._run.format_time(item.until)
@@ -119,20 +198,85 @@ class RecordedExplainer:
 
     def _window(self, item: Item) -> tuple[int | str, int | str] | None:
         """The span of the item's window, to be read."""
-        span = self._spans.get(item.stream)
+        span = self._seen.spans.get(item.stream)
         return span and (self._run.format_time(span[0]), self._run.format_time(span[1]))
 
-    def _reason(self, item: Item) -> Reason:
-        window = self._spans.get(item.stream)
-        if item.time > (window[1] if window else self.evaluation.time):
+
+class _Places:
+    """Where items stand at an evaluation that do not count for it."""
+
+    def __init__(self, run: Recorded, seen: Seen, start: int | None) -> None:
+        self._run, self._seen, self._start = run, seen, start
+        self._time = seen.evaluation.time
+        items = seen.evaluation.items
+        self._inside = {item.position for item in items}
+        self._newest = max((_place(item) for item in items), default=(self._time, -1))
+        self._has_ticked = any(end == self._time for _begin, end in seen.spans.values())
+        counted = (s.iri for s in run.request.streams if isinstance(s.window, CountWindow))
+        contents = {iri: [_place(i) for i in items if i.stream == iri] for iri in counted}
+        self._oldest = {iri: min(places) for iri, places in contents.items() if places}
+
+    def reason(self, item: Item) -> Reason | None:
+        """Why an item does not count; None if it does."""
+        if item.position in self._inside:
+            if item.position in self._seen.refused:
+                return "refused"
+            return "filtered" if self._run.request.inputs else None
+        if self._start is not None and item.time < self._start:
+            return "before the start"
+        span = self._seen.spans.get(item.stream)
+        if span is not None and item.time > span[1]:
             return "not yet"
-        if window is None:
-            return "pushed out"
-        return "too old" if item.end < window[0] else "too late"
+        if span is not None and item.end < span[0]:
+            return "too old"
+        if span is not None or self._is_late(item):
+            return "too late"
+        if not self._has_arrived(item):
+            return "not yet"
+        oldest = self._oldest.get(item.stream)
+        return "pushed out" if oldest is not None and _place(item) < oldest else "waiting"
+
+    def _is_late(self, item: Item) -> bool:
+        """Items after those the run has read are late if their time was over by then."""
+        if item.position <= self._run.reached:
+            return item.position in self._run.late
+        return self._has_arrived(item)
+
+    def _has_arrived(self, item: Item) -> bool:
+        """Whether the evaluation came after the item's turn: count windows are evaluated
+        item by item, time windows after all items of their time (DESIGN A6)."""
+        if item.time != self._time:
+            return item.time < self._time
+        return self._has_ticked or _place(item) <= self._newest
+
+
+def _there(count: int, what: str) -> str:
+    return f"there is 1 {what}" if count == 1 else f"there are {count} {what}s"
+
+
+def _place(item: Item) -> tuple[int, int]:
+    """Items take their turn by time, then by arrival."""
+    return item.time, item.position
 
 
 def _facts(encoder: Encoder, item: Item, base: int) -> tuple[str, ...]:
+    """Its facts; literals that have no value in ASP are there as they are written."""
     try:
         return encoder.facts(item, base)
+    except ItemError:
+        if isinstance(item.content, str):
+            return ()
+    if len(item.content) == 1:
+        return _written(encoder, item, item.content[0], base)
+    triples = (replace(item, content=(triple,)) for triple in item.content)
+    return tuple(fact for triple in triples for fact in _facts(encoder, triple, base))
+
+
+def _written(encoder: Encoder, item: Item, triple: Triple, base: int) -> tuple[str, ...]:
+    if not isinstance(triple.object, Literal):
+        return ()
+    plain = triple._replace(object=Literal(triple.object.lexical))
+    try:
+        return encoder.facts(replace(item, content=(plain,)), base)
     except ItemError:
         return ()

@@ -23,9 +23,11 @@ from clingo.ast import (
 
 from reasoning.explain.model import signature_of
 from reasoning.explain.tree import RuleText
+from reasoning.languages.syntax import copy
 from reasoning.program import Signature
 
 AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate)
+_BLANKS = re.compile(rb'("(?:[^"\\\\]|\\\\.)*")|\s+')
 _LABEL = re.compile(rb"\(\s*(\w+)\s*\)\s*\Z")
 
 
@@ -45,7 +47,8 @@ def text_of(statement: AST, lines: Sequence[bytes]) -> RuleText:
         span[-1] = span[-1][: end.column - 1]
         before, span[0] = span[0][: begin.column - 1], span[0][begin.column - 1 :]
         label = _LABEL.search(before)
-    written = " ".join(b" ".join(span).decode("utf-8", "replace").split())
+    plain = _BLANKS.sub(lambda found: found[1] or b" ", b" ".join(span))
+    written = plain.decode("utf-8", "replace").strip()
     if not written or "%" in written:
         written = str(statement)
     if not written.endswith("."):
@@ -85,11 +88,7 @@ def signatures(node: AST) -> Iterator[Signature]:
 
 def walk(node: AST) -> Iterator[AST]:
     """The node and everything below it."""
-    yield node
-    for key in node.child_keys:
-        child = getattr(node, key)
-        for part in [child] if isinstance(child, AST) else child or ():
-            yield from walk(part)
+    return (part.origin for part in copy(node).walk())
 
 
 def variables(nodes: Iterable[AST]) -> tuple[str, ...]:

@@ -173,7 +173,7 @@ def origin_text(origin: Origin) -> str:
     if isinstance(origin, KnowledgeOrigin):
         detail = origin_json(origin)["detail"]
         return f"knowledge {origin.source}" + (f": {detail}" if detail else "")
-    return "from the previous evaluation" + ("" if origin.time is None else f", at {origin.time}")
+    return "from the previous answer" + ("" if origin.time is None else f", at {origin.time}")
 
 
 def literal_node(part: Part, values: Mapping[str, Symbol]) -> Node:

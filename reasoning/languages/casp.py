@@ -8,20 +8,22 @@ messages carry the positions of the source.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from clingo import ast as clingo_ast
 from clingo.ast import ASTType
 
+from reasoning.engines.program import previous
 from reasoning.errors import Location, RequestError
 from reasoning.languages import directives
+from reasoning.languages.comparisons import compared
 from reasoning.languages.complaints import Complaints
 from reasoning.languages.directives import Directives
-from reasoning.languages.numbers import check_numbers
+from reasoning.languages.numbers import check_numbers, check_results
 from reasoning.languages.plain_facts import FactCount, separate
-from reasoning.languages.rules import RuleFacts, inspect
+from reasoning.languages.rules import inspect
 from reasoning.languages.statements import (
     MAX_CHARACTERS,
     Source,
@@ -126,7 +128,7 @@ def read(
     found, rules = _directives(source, bare, statements, folder, plain)
     remaining, facts = separate(rules, statements)
     nodes = _rules(source, Complaints(source, bare, statements), rules, remaining)
-    request = _request(source, found, name, rules, inspect(nodes, facts))
+    request = _request(source, found, name, rules, nodes, facts)
     faults = tuple(error for _index, error in sorted(source.faults, key=lambda f: f[0]))
     return Reading(source, statements, found, nodes, facts, request, faults)
 
@@ -183,6 +185,7 @@ def _rules(source: Source, complaints: Complaints, rules: str, remaining: str) -
     calls = "@" in remaining
     for node in nodes:
         _refuse_foreign(source, node, calls)
+    check_results(source, nodes)
     if len(source.faults) == before:
         complaints.check_safety(rules)
     return tuple(nodes)
@@ -239,10 +242,20 @@ def _refuse_foreign(source: Source, statement: Node, calls: bool) -> None:
         _fault(source, statement.origin, "pools", f"{message}; write `p(X)` and facts for `X`")
 
 
-def _request(source: Source, found: Directives, name: str, rules: str, facts: RuleFacts) -> Request:
+def _request(
+    source: Source,
+    found: Directives,
+    name: str,
+    rules: str,
+    nodes: Sequence[Node],
+    plain: Iterable[Signature],
+) -> Request:
     unit: Unit = "ms" if found.milliseconds else "s"
     per_unit = 1 if found.milliseconds else 1000
     directives.check_feedback(source, found)
+    directives.check_reach(source, found)
+    facts = inspect(nodes, plain)
+    fed_back = [(Signature(previous(s.name), s.arity), s) for s in found.feedback]
     return Request(
         name=name,
         rules=rules,
@@ -259,7 +272,7 @@ def _request(source: Source, found: Directives, name: str, rules: str, facts: Ru
         unit=unit,
         derived=facts.derived,
         used=facts.used,
-        compared=facts.compared,
+        compared=compared(nodes, fed_back),
         priorities=facts.priorities,
     )
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import cast, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from reasoning.errors import RequestError
 from reasoning.languages.statements import Source, Statement
 from reasoning.program import CountWindow, Entailment, KnowledgeSource, Signature
 
+LARGEST = 999_999_999
+"""Of the numbers in directives."""
+LONGEST = 24 * 86_400_000
+"""Milliseconds that a window may reach back where times are in milliseconds: 32 bits hold
+no more (DESIGN A5)."""
 _MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
-_COUNT = r"([0-9]{1,9})"
+_COUNT = r"([0-9]+)"
 _DURATION = _COUNT + r"\s*(d|h|ms|m|s)"
 _PREFIX = re.compile(r"#prefix\s+([A-Za-z][A-Za-z0-9_-]*)?\s*:\s*<([^<>\s\"]+)>\s*$")
 _STREAM = re.compile(r"#from\s+stream\s+<([^<>\s\"]+)>\s*(\[.*\])?\s*$", re.DOTALL)
@@ -23,6 +30,7 @@ _COUNT_WINDOW = re.compile(rf"\[\s*count\s+{_COUNT}\s+step\s+{_COUNT}\s*\]$")
 _SIGNATURE = re.compile(r"#\w+\s+(-?_*[a-z][A-Za-z0-9_']*)\s*/\s*([0-9]{1,3})\s*$")
 _LATENESS = re.compile(rf"#lateness\s+{_DURATION}\s*$")
 _SCALE = re.compile(rf"#scale\s+(_*[a-z][A-Za-z0-9_']*)\s+{_COUNT}\s*$")
+_DECIMAL = re.compile(r"([0-9]+)\.([0-9]+)(?:\s*(d|h|ms|m|s)\b)?")
 _TIMEZONE = re.compile(r'#timezone\s+"([^"\n]{1,100})"\s*$')
 _FORBIDDEN = {
     "#script": "scripts are not allowed in a request",
@@ -155,7 +163,8 @@ def _knowledge(
         )
     if not file.isprintable():
         raise source.error(statement.start, "from", "a file's name has no control characters")
-    return KnowledgeSource(str(folder / file), cast("Entailment | None", entailment))
+    regime = cast("Entailment | None", entailment)
+    return KnowledgeSource(str(folder / file), regime, written=file)
 
 
 def _window(
@@ -165,20 +174,47 @@ def _window(
     if match := _TIME_WINDOW.match(text):
         width, width_unit, slide, slide_unit = match.groups()
         found.milliseconds |= "ms" in (width_unit, slide_unit)
-        widths = int(width) * _MILLISECONDS[width_unit], int(slide) * _MILLISECONDS[slide_unit]
+        widths = (
+            _whole(source, at, "window", width) * _MILLISECONDS[width_unit],
+            _whole(source, at, "window", slide) * _MILLISECONDS[slide_unit],
+        )
         if widths[1] == 0:
             raise source.error(at, "window", "a step must be longer than 0")
         return widths
     if match := _COUNT_WINDOW.match(text):
-        count, step = int(match.group(1)), int(match.group(2))
+        count, step = (_whole(source, at, "window", digits) for digits in match.groups())
         if count == 0 or step == 0:
             raise source.error(at, "window", "count and step must be at least 1")
         return CountWindow(count, step)
-    raise source.error(
-        at,
-        "window",
+    otherwise = (
         f"`{_short(text)}` is no window; write `[time 1h step 30m]` (units d, h, m, s, ms) or "
-        "`[count 10 step 1]`",
+        "`[count 10 step 1]`"
+    )
+    raise source.error(at, "window", _decimal(text) or otherwise)
+
+
+def _whole(source: Source, at: int, code: str, digits: str) -> int:
+    if len(digits) > len(str(LARGEST)):
+        message = f"`{_short(digits)}` is too large; at most {LARGEST:,} can stand here"
+        raise source.error(at, code, message)
+    return int(digits)
+
+
+def _decimal(text: str) -> str | None:
+    """What to say of the decimal in a directive, if there is one."""
+    match = _DECIMAL.search(text)
+    if match is None:
+        return None
+    message = f"`{_short(match.group())}`: directives take whole numbers only"
+    unit = _MILLISECONDS.get(match.group(3))
+    if unit is None or len(match.group()) > len(str(LARGEST)):
+        return message
+    duration = Fraction(f"{match.group(1)}.{match.group(2)}") * unit
+    fitting = [name for name, size in _MILLISECONDS.items() if duration % size == 0]
+    return (
+        f"{message}; write `{duration / _MILLISECONDS[fitting[0]]}{fitting[0]}`"
+        if fitting
+        else message
     )
 
 
@@ -221,17 +257,27 @@ def _feedback(source: Source, statement: Statement, found: Directives, _folder: 
 def _lateness(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
     match = _LATENESS.match(statement.text)
     if not match:
-        raise source.error(statement.start, "lateness", "expected e.g. `#lateness 5s`")
-    found.lateness = int(match.group(1)) * _MILLISECONDS[match.group(2)], statement
+        message = _decimal(statement.text) or "expected e.g. `#lateness 5s`"
+        raise source.error(statement.start, "lateness", message)
+    if found.lateness is not None:
+        raise _again(source, statement, "lateness", found.lateness[1])
+    count = _whole(source, statement.start, "lateness", match.group(1))
+    found.lateness = count * _MILLISECONDS[match.group(2)], statement
     return True
 
 
 def _scale(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
     match = _SCALE.match(statement.text)
-    if not match or int(match.group(2)) == 0:
-        raise source.error(statement.start, "scale", "expected e.g. `#scale tl_price 100`")
-    found.scales[match.group(1)] = int(match.group(2))
-    found.noted(statement, match.group(1))
+    expected = "expected e.g. `#scale tl_price 100`"
+    if not match:
+        message = _decimal(statement.text) or expected
+        raise source.error(statement.start, "scale", message)
+    name, scale = match.group(1), _whole(source, statement.start, "scale", match.group(2))
+    if scale == 0:
+        raise source.error(statement.start, "scale", expected)
+    if found.scales.setdefault(name, scale) != scale:
+        raise _again(source, statement, "scale", found.places["#scale", name])
+    found.noted(statement, name)
     return True
 
 
@@ -241,6 +287,9 @@ def _timezone(source: Source, statement: Statement, found: Directives, _folder: 
         raise source.error(
             statement.start, "timezone", 'expected e.g. `#timezone "Europe/Copenhagen"`'
         )
+    if found.timezone is not None:
+        raise _again(source, statement, "timezone", found.places["#timezone", ""])
+    found.noted(statement, "")
     try:
         found.timezone = ZoneInfo(match.group(1))
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -248,6 +297,12 @@ def _timezone(source: Source, statement: Statement, found: Directives, _folder: 
             statement.start, "timezone", f"no time zone is called `{match.group(1)}`"
         ) from error
     return True
+
+
+def _again(source: Source, statement: Statement, what: str, first: Statement) -> RequestError:
+    line = source.location(first.start).line
+    message = f"`{' '.join(first.text.split())}` stands in line {line} already; keep one of the two"
+    return source.error(statement.start, what, message)
 
 
 _READERS = {
@@ -272,6 +327,27 @@ def check_feedback(source: Source, found: Directives) -> None:
                 statement.start,
                 "feedback",
                 f"`{signature}` is fed back but not shown; add `#show {signature}.`",
+            )
+
+
+def check_reach(source: Source, found: Directives) -> None:
+    """Note each window that reaches further back than times in milliseconds can.
+
+    Beside others a window holds what it held at its own last tick, up to a step ago.
+    """
+    if not found.milliseconds:
+        return
+    for iri, window, statement in found.streams:
+        if isinstance(window, CountWindow):
+            continue
+        reach = window[0] + (window[1] if len(found.streams) > 1 else 0)
+        if reach > LONGEST:
+            source.fault(
+                statement.start,
+                "window",
+                f"the window of <{iri}> reaches back more than 24 days (beside other streams its "
+                "step counts too), too far for times in milliseconds; make it shorter, or give "
+                "no window of the request in `ms`",
             )
 
 

@@ -42,6 +42,7 @@ _TOKEN = re.compile(
       | (?P<odd>.)""",
     re.VERBOSE,
 )
+_MEASURES = re.compile(r"#(?:from|lateness|scale)\b")
 _LABEL = re.compile(r"\(\s*([\w']+)\s*\)\s*(?=[A-Za-z_:{#\-\d&])")
 _PAIR = {")": "(", "]": "[", "}": "{"}
 _TAILED = (":~", "#external", "#heuristic", "#const")
@@ -313,11 +314,16 @@ class Splitter:
         """Whether the `.` at `index` ends the statement, or is the point of a decimal."""
         if index == self._start:
             self._fault(index, "syntax", "there is no statement before this `.`; remove it")
-        if not self._brackets:
+        measures = _MEASURES.match(self._bare, self._start)
+        if not self._brackets and not measures:
             return True
         if decimal := decimal_at(self._bare, index):
+            if measures:  # the directive's reader knows what should stand there
+                return False
             self._fault(decimal[1], "decimal", not_a_number(decimal[0]))
             return False
+        if not self._brackets:
+            return True
         found, where = self._brackets[-1]
         self._fault(where, "bracket", f"`{found}` is not closed in its statement")
         return True

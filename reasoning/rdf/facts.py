@@ -18,7 +18,7 @@ MOST_FACTS = 1_000_000
 """Facts that the intervals and pools of one statement may stand for."""
 
 _SKIPPED = r'%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"'
-_COMMENT_OR_STRING = re.compile(_SKIPPED, re.DOTALL)
+_COMMENT_OR_STRING = re.compile(rf"%\*.*?\*%|%[^\n]*|{atoms.STRING.pattern}", re.DOTALL)
 _STATEMENT = re.compile(
     rf"\s*(?:%\*.*?\*%|%[^\n]*|(?:{_SKIPPED}|\.\.|[^.\"%])+\.(?!\.)|.+|\Z)", re.DOTALL
 )
@@ -59,6 +59,8 @@ def _facts_of(statement: str) -> Iterator[str]:
         return
     bare = _COMMENT_OR_STRING.sub(_blank, statement)
     atoms.refuse_characters(statement)
+    atoms.refuse_broken_strings(bare)
+    atoms.refuse_foreign_letters(bare)
     atoms.refuse_large_numbers(bare)
     atoms.refuse_deep_nesting(bare)
     if match := _DIRECTIVE.search(bare):  # before clingo reads it: it would open an `#include`

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
@@ -74,12 +75,12 @@ def read(source: KnowledgeSource, scope: str = "k0") -> KnowledgeBase:
         return KnowledgeBase(source, parsing.triples(data, syntax, scope, base))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _error(source.path, line, "encoding", "this is not UTF-8 text") from None
+        raise _error(source, line, "encoding", "this is not UTF-8 text") from None
     except ItemError as error:
         unknown = extension != "lp" and extension not in parsing.FORMATS
         hint = f" (`.{extension}` is unknown and was read as Turtle)" if unknown else ""
         line = getattr(error, "line", None) or 1
-        raise _error(source.path, line, "knowledge", f"{error}{hint}") from None
+        raise _error(source, line, "knowledge", f"{error}{hint}") from None
 
 
 def background(request: Request, extra: Sequence[KnowledgeSource] = ()) -> Background:
@@ -94,7 +95,7 @@ def background(request: Request, extra: Sequence[KnowledgeSource] = ()) -> Backg
     collector = _Collector(request)
     for base in bases:
         for triple in base.triples:
-            collector.triple(base.source.path, triple)
+            collector.triple(base.source, triple)
         for fact, line in base.facts:
             collector.line(base.source.path, fact, line)
     for regime in get_args(Entailment):
@@ -111,14 +112,14 @@ def _infer(bases: Sequence[KnowledgeBase], regime: Entailment, collector: _Colle
     if found.inconsistencies:
         more = len(found.inconsistencies) - 1
         raise _error(
-            bases[0].source.path,
+            bases[0].source,
             1,
             "inconsistent",
             f"under {regime} {found.inconsistencies[0]}{f', and {more} more' if more else ''}; "
             f"mend {files}, or leave out `[{regime}]`",
         )
     for triple in found.inferred:
-        collector.triple(f"{files} [{regime}]", triple)
+        collector.triple(KnowledgeSource(f"{files} [{regime}]"), triple)
 
 
 class _Collector:
@@ -132,7 +133,7 @@ class _Collector:
         self._supplied: set[Signature] = set()
         self._irrelevant = 0
 
-    def triple(self, source: str, triple: Triple) -> None:
+    def triple(self, source: KnowledgeSource, triple: Triple) -> None:
         """Take in what the rules see of a triple."""
         try:
             atom = self._mapper.atom(triple)
@@ -143,7 +144,8 @@ class _Collector:
             self._unseen(triple)
             return
         name, *arguments = atom
-        self._fact("{}({},{})".format(*atom), name, arguments, KnowledgeOrigin(source, triple))
+        origin = KnowledgeOrigin(source.path, triple)
+        self._fact("{}({},{})".format(*atom), name, arguments, origin)
 
     def _unseen(self, triple: Triple) -> None:
         """No rule uses the triple, but one may derive its predicate (DESIGN A4)."""
@@ -176,14 +178,26 @@ class _Collector:
 
 
 def _bytes(source: KnowledgeSource, path: Path) -> bytes:
+    if message := missing(source):
+        raise _error(source, 1, "file", message)
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if path.name.lower().endswith(".gz") else data
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _error(source.path, 1, "file", f"cannot be read: {reason}") from None
+        raise _error(source, 1, "file", f"cannot be read: {reason}") from None
 
 
-def _error(source: str, line: int, code: str, message: str) -> RequestError:
-    asked = f"asked for by `#from <{Path(source).name}>`"
-    return RequestError(Location(source, line, 1), code, f"{message} ({asked})")
+def missing(source: KnowledgeSource) -> str | None:
+    """What to say where there is no file of a source's name; folders, devices and pipes,
+    which may never end, are none."""
+    with suppress(OSError):  # as of a name that is too long
+        if Path(source.path).is_file():
+            return None
+    hint = "`#from <file>` is relative to the folder of the program"
+    return f"there is no file `{source.path}`{f'; {hint}' if source.written else ''}"
+
+
+def _error(source: KnowledgeSource, line: int, code: str, message: str) -> RequestError:
+    asked = f" (asked for by `#from <{source.written}>`)" if source.written else ""
+    return RequestError(Location(source.path, line, 1), code, f"{message}{asked}")

@@ -39,7 +39,11 @@ _DOUBLE = re.compile(rf"{_DECIMAL.pattern}(?:[eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _PREDICATE = re.compile(r"_*[a-z][A-Za-z0-9_']*\Z")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+"""Characters that no IRI may hold (W3C RDF 1.1 N-Triples, IRIREF), though some data do."""
 _ESCAPE = "'"
+_ODD = "'<"
+"""Before the text of a resource whose name no IRI is, which else would read as a literal."""
 _WHITE = " \t\r\n"
 _MOST_DIGITS = 1000
 
@@ -185,8 +189,11 @@ class Mapper:
     def name(self, iri: str) -> str:
         """The string that stands for an IRI: shortened by the longest prefix that fits.
 
-        An IRI whose short name would read as another's keeps its full text.
+        An IRI whose short name would read as another's keeps its full text. What holds
+        characters that no IRI may hold is kept apart from literals by a mark, `'<`.
         """
+        if NOT_IN_IRI.search(iri):
+            return _ODD + iri
         for prefix, namespace in self._prefixes:
             if iri.startswith(namespace):
                 name = f"{prefix}_{iri[len(namespace) :]}"
@@ -195,6 +202,10 @@ class Mapper:
 
     def iri(self, name: str) -> str | None:
         """The IRI behind a string, or None if the string stands for a literal."""
+        if name.startswith(_ODD):
+            return name[len(_ODD) :]
+        if NOT_IN_IRI.search(name):
+            return None
         if name.startswith((_ESCAPE, "_:")):
             return None
         for prefix, namespace in self._names:

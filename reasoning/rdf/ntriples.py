@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from reasoning.errors import ItemError
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
+from reasoning.rdf.mapping import NOT_IN_IRI, XSD, Blank, Iri, Literal, Term, Triple
 
 _UCHAR = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _IRI = rf"<((?:[^\x00-\x20<>\"{{}}|^`\\]|{_UCHAR})*)>"
@@ -32,7 +32,6 @@ _CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {character: f"\\{name}" for name, character in _CHARACTERS.items()}
 _WRITTEN |= {'"': '\\"', "\\": "\\\\"}
 _TO_WRITE = re.compile(r'[\x00-\x1f"\\\x7f]')
-_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHORT = 200
 
@@ -52,7 +51,7 @@ def write(term: Term) -> str:
     such an IRI back.
     """
     if isinstance(term, Iri):
-        return f"<{_NOT_IN_IRI.sub(_numeric, term.value)}>"
+        return f"<{NOT_IN_IRI.sub(_numeric, term.value)}>"
     if isinstance(term, Blank):
         return f"_:{term.label}"
     text = f'"{_TO_WRITE.sub(_escape, term.lexical)}"'
@@ -122,7 +121,7 @@ def _iri(written: str) -> str:
     if "\\" not in written:
         return absolute(written)
     iri = _unescape(written)
-    if found := _NOT_IN_IRI.search(iri):
+    if found := NOT_IN_IRI.search(iri):
         raise ItemError(f"<{written[:120]}>: {found.group()!r} is no character of an IRI")
     return absolute(iri)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import clingo
 import pytest
 
 from reasoning.errors import RequestError
 from reasoning.languages.casp import parse, read
+from reasoning.languages.numbers import Constants
 from reasoning.program import CountWindow, Signature, TimeWindow
 from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.streams import Item
@@ -90,6 +92,16 @@ def test_count_windows_and_units() -> None:
         ("#from stream <s> [time 1s step 1s]. #lateness 5ms.", 1, 37, "lateness", "whole seconds"),
         ("#from stream <s> [count 1 step 1].\n#from stream <s> [count 1 step 1].", 2, 1, "stream",
          "named twice"),
+        ("#from stream <s> [time 25d step 1ms].", 1, 1, "window", "more than 24 days"),
+        ("#from stream <s> [time 1ms step 1d]. #from stream <t> [time 24d step 1d].", 1, 38,
+         "window", "more than 24 days"),
+        ("#lateness 1s. #lateness 2s.", 1, 15, "lateness", "`#lateness 1s` stands in line 1"),
+        ('#timezone "UTC". #timezone "UTC".', 1, 18, "timezone", "keep one of the two"),
+        ("#scale p 1. #scale p 2.", 1, 13, "scale", "`#scale p 1` stands in line 1 already"),
+        ("#lateness 1.5s.", 1, 1, "lateness", "whole numbers only; write `1500ms`"),
+        ("#lateness 9999999999s.", 1, 1, "lateness", "too large; at most 999,999,999"),
+        ("#scale p 1.5.", 1, 1, "scale", "`1.5`: directives take whole numbers only"),
+        ("#scale p 10000000000.", 1, 1, "scale", "too large; at most 999,999,999"),
     ],
 )  # fmt: skip
 def test_a_wrong_text_is_refused_where_the_fault_is(
@@ -154,9 +166,47 @@ def test_without_anything_to_minimise_the_cost_is_0() -> None:
     assert answers(text, "b", "d(3)") == [(("a",), (0, 3))]
 
 
-def test_a_priority_may_be_a_constant() -> None:
-    text = "#const p = 7. 1 { pick(X) : b(X) } 1. :~ pick(X). [X@p] #show pick/1."
+@pytest.mark.parametrize(
+    ("constants", "priority"),
+    [
+        ("#const p = 7.", "p"),
+        ("", "1+1"),
+        ("#const p = 1+1.", "p"),
+        ("#const p = q*2. #const q = 3.", "p-1"),
+        ("#const p = 2**3.", "-p"),
+    ],
+)
+def test_a_priority_may_be_a_constant_term(constants: str, priority: str) -> None:
+    """It has its cost also where nothing is left to pay (DESIGN A4)."""
+    text = f"{constants} 1 {{ pick(X) : b(X) }} 1. :~ pick(X). [X@{priority}] #show pick/1."
     assert answers(text, "b(1)", "b(2)") == [(("pick(1)",), (1,))]
+    assert answers(f"{constants} a. :~ c(X). [X@{priority}] #show a/0.", "d") == [(("a",), (0,))]
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        *("7/2", "-7/2", "7/-2", "-7\\2", "7\\-2", "2**-1", "0**-1", "1/0", "0**0", "(-2)**3"),
+        *("5&3", "5?2", "5^1", "~5", "|-5|", "2**30+(2**30-1)", "-2147483648", "n*n-1", "n/m"),
+    ],
+)
+def test_a_constant_term_comes_to_what_clingo_says(term: str) -> None:
+    constants = "#const n = 7+m. #const m = 2. [override] #const m = 5."
+    *definitions, rule = read(f"{constants} p({term}) :- q.").rules
+    (argument,) = rule.one("head").one("atom").one("symbol").many("arguments")
+    number = Constants(definitions).number(argument)
+    control = clingo.Control(logger=lambda _code, _message: None)
+    control.add("base", [], f"{constants} p({term}).")
+    control.ground([("base", [])])
+    assert [a.symbol.arguments[0].number for a in control.symbolic_atoms] == [number] * (
+        number is not None
+    )
+
+
+def test_windows_of_24_days_fit_times_in_milliseconds() -> None:
+    """Alone in its request a window holds nothing older than its width."""
+    assert parse("#from stream <s> [time 24d step 1ms].").unit == "ms"
+    assert parse("#from stream <s> [time 90d step 1s].").unit == "s"
 
 
 def test_feedback_is_of_the_declared_arity_only() -> None:

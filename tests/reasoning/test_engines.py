@@ -65,6 +65,9 @@ CASES = {
         1{pick(X) : d(X)}1. #maximize{Y@2,X : pick(X), k(X,Y)}. #minimize{X@1 : pick(X)}.
         #show pick/1.
     """,
+    "an external atom that holds": """
+        #external p. [true] q :- p. #external e(X) : k(X,_). [true] r(X) :- e(X), not d(X).
+    """,
     "a constant": "#const n = 2. big(X) :- d(X), X >= n. n(n) :- k(1,_).",
 }
 

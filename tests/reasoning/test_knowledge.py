@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import socket
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import rdflib
 
+from reasoning.analysis.check import check
 from reasoning.errors import RequestError
 from reasoning.languages.casp import parse, parse_file
 from reasoning.program import Entailment, KnowledgeSource, Request, Signature
@@ -27,7 +29,7 @@ def source(folder: Path, name: str, text: str | bytes) -> KnowledgeSource:
     path = folder / name
     data = text.encode() if isinstance(text, str) else text
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return KnowledgeSource(str(path))
+    return KnowledgeSource(str(path), written=name)
 
 
 def refused(folder: Path, name: str, text: str | bytes) -> str:
@@ -140,8 +142,10 @@ def test_facts_of_asp_are_read_with_their_lines(tmp_path: Path) -> None:
         ("p(99999999999).", "32-bit"),
         ("p(" * 101 + "1" + ")" * 101 + ".", "brackets"),
         ('p("a\0").', "NUL"),
+        ("p(é).", "`é` stands outside strings"),
+        ('p("\\é").', "holds an escape other than"),
         ("p(1)", "facts end with `.`"),
-        ('p("a', "no fact"),
+        ('p("a', "a string is not closed"),
         ("p(1) q(2).", "no fact"),
     ],
 )
@@ -187,11 +191,33 @@ def test_a_file_that_is_not_what_its_name_says_is_refused_with_the_line(
 def test_a_missing_or_broken_file_is_an_error_that_says_who_asked_for_it(tmp_path: Path) -> None:
     program = tmp_path / "r.casp"
     program.write_text("#from <nowhere.ttl>.\na.\n")
-    with pytest.raises(RequestError, match=r"nowhere\.ttl.*No such file.*#from <nowhere\.ttl>"):
+    with pytest.raises(
+        RequestError, match=r"there is no file `.*nowhere\.ttl`.*#from <nowhere\.ttl>"
+    ):
         background(parse_file(program))
     (tmp_path / "k.ttl.gz").write_bytes(b"not gzip")
     with pytest.raises(RequestError, match="cannot be read"):
         read(KnowledgeSource(str(tmp_path / "k.ttl.gz")))
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", ".", "x" * 300])
+def test_what_is_no_file_is_refused_unread_in_the_words_of_check(tmp_path: Path, name: str) -> None:
+    """Reading a device or a pipe might never end."""
+    os.mkfifo(tmp_path / "pipe")
+    program = tmp_path / "r.casp"
+    program.write_text(f"#from <{name}>.\na.\n")
+    request = parse_file(program)
+    with pytest.raises(RequestError) as caught:
+        background(request)
+    (finding,) = check(program)
+    assert caught.value.message == f"{finding.message} (asked for by `#from <{name}>`)"
+    assert finding.message.startswith(f"there is no file `{request.knowledge[0].path}`; ")
+
+
+def test_a_file_that_no_request_names_is_not_said_to_be_asked_for_by_one(tmp_path: Path) -> None:
+    with pytest.raises(RequestError) as caught:
+        background(request("a."), [KnowledgeSource(str(tmp_path / "k.ttl"))])
+    assert caught.value.message == f"there is no file `{tmp_path / 'k.ttl'}`"
 
 
 def test_nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

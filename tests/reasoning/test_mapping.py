@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import clingo
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from reasoning.errors import ItemError
 from reasoning.languages.casp import parse
-from reasoning.program import Request
+from reasoning.program import Request, Signature
 from reasoning.rdf.inverse import Inverse
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Mapper, Term, Triple
 
@@ -45,6 +46,9 @@ def value(term: Term, directives: str = "", rules: str = "a(X) :- tl_p(Y,X). ") 
         (Literal("tl_hotelA"), '"\'tl_hotelA"'),
         (Literal("_:b0"), '"\'_:b0"'),
         (Literal("urn:other"), '"\'urn:other"'),
+        (Literal("Warning: jam"), '"Warning: jam"'),
+        (Literal("'<urn:x"), "\"''<urn:x\""),
+        (Iri("http://t.org/a b"), '"\'<http://t.org/a b"'),
         (Literal("2.5", XSD + "decimal"), '"2.5"'),
         (Literal("hej", None, "da"), '"hej"'),
     ],
@@ -83,11 +87,73 @@ def test_a_decimal_that_meets_a_comparison_without_a_scale_is_refused_and_the_ru
         "a(N) :- N = #sum { X,Y : tl_p(Y,X) }. ",
         ":~ tl_p(Y,X). [X@1] ",
         "b(Y,X) :- tl_p(Y,X).\n#minimize { X,Y : b(Y,X) }. ",
+        "#minimize { 1@X,Y : tl_p(Y,X) }. ",
+        "a(Y) :- tl_p(Y,_), tl_p(Y,X,T), X > 3. ",
+        "a(Y) :- tl_p(Y,X), not X <= 3. ",
+        "a(Y) :- tl_p(Y,X), 1 < Y = X < 5. ",
+        "a(Y) :- tl_p(Y,X), Z = X, Z > 3. ",
+        "a(Y) :- tl_p(Y,X), X = Z, Z > 3. ",
+        "a(Y) :- tl_p(Y,X), not Z != X, b(Z), Z > 3. ",
+        "a(Y) :- tl_p(Y,X), (Z,_) = (X,1), Z > 3. ",
+        "a(Y) :- tl_p(Y,X), (Z,W) = (1,(X,2)), W = (V,_), V > 3. ",
+        "a(Y) :- tl_p(Y,X), (X,1) > (3,0). ",
+        "a(Z) :- tl_p(Y,X), Z = 1..X. ",
+        "b(f(Y,X)) :- tl_p(Y,X).\na(Y) :- b(f(Y,X)), X > 3. ",
+        "b(Y,(X,1)) :- tl_p(Y,X).\na(Y) :- b(Y,(X,_)), X > 3. ",
+        "b(Y,f(g(h(X)))) :- tl_p(Y,X).\na(Y) :- b(Y,f(g(h(X)))), X > 3. ",
+        "b(f(Y,X)) :- tl_p(Y,X).\na :- b(Z), c(W), Z < W. ",
+        "b(Y,X) :- tl_p(Y,X).\nc(Z) :- b(Y,X), Z = f(X).\na(X) :- c(f(X)), X > 3. ",
+        "b(Y,(X;1)) :- tl_p(Y,X).\na(Y) :- b(Y,X), X > 3. ",
+        "b(Y,X;Y,X) :- tl_p(Y,X).\na(Y) :- b(Y,X), X > 3. ",
+        "-b(Y,X) :- tl_p(Y,X).\na(Y) :- -b(Y,X), X > 3. ",
+        "{ b(Y,X) : tl_p(Y,X) }.\na(Y) :- b(Y,X), X > 3. ",
+        "b(X) | c(X) :- tl_p(Y,X).\na :- c(X), X > 3. ",
+        "a(Y) :- tl_p(Y,X), #sum { 1,Z : b(Z) } < X. ",
+        "a(Y) :- tl_p(Y,X), X = #sum { 1,Z : b(Z) }. ",
+        "a(Y) :- tl_p(Y,X), Z = X, Z = #count { W : b(W) }. ",
+        "a(Y) :- tl_p(Y,X), 1 { b(_) } X. ",
+        "1 { c(Z) : b(Z) } X :- tl_p(Y,X). ",
+        "a :- N = #max { X : tl_p(_,X) }. ",
+        "a :- 3 < #min { X,1 : tl_p(_,X) }. ",
+        "#feedback b/2. #show b/2. b(Y,X) :- tl_p(Y,X).\na(Y) :- prev_b(Y,X), X > 3. ",
+        "#external b(X) : tl_p(Y,X).\na :- b(X), X > 3. ",
+        "#show X+1 : tl_p(Y,X). ",
+        "b(Y,X) :- tl_p(Y,X).\nb(Y,X) :- b(X,Y).\na :- b(X,Y), X > 3. ",
+        "b(f(X)) :- tl_p(Y,X).\nb(X) :- b(f(X)).\na :- b(X), X > 3. ",
     ],
 )
 def test_a_decimal_is_refused_also_where_it_is_computed_with_later(rules: str) -> None:
     with pytest.raises(ItemError, match="#scale tl_p 100"):
         value(Literal("2.5", XSD + "decimal"), rules=rules)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "a(X) :- tl_p(Y,X), X != 3. ",
+        "a(N) :- N = #count { X : tl_p(_,X) }. ",
+        "a(N,S) :- N = #count { X : tl_p(_,X) }, S = #sum { X,Y : tl_q(Y,X) }. ",
+        "a(X) :- tl_p(Y,X), tl_q(Y,Z), Z > 3. ",
+        "a(X) :- tl_p(Y,X), tl_q(Y,Z), X != Z, Z > 3. ",
+        "b(f(Y,X,Z)) :- tl_p(Y,X), tl_q(Y,Z).\na(X) :- b(f(_,X,Z)), Z > 3. ",
+        "b(f(X)) :- tl_p(Y,X).\nb(g(X)) :- tl_q(Y,X).\na :- b(g(X)), X > 3. ",
+        "-b(X) :- tl_p(Y,X).\nb(X) :- tl_q(Y,X).\na :- b(X), X > 3. ",
+        "a(X) :- tl_p(_,X), tl_q(_,Z), _ = Z, Z > 3. ",
+    ],
+)
+def test_a_decimal_that_nothing_computes_with_is_text(rules: str) -> None:
+    decimal = Triple(Blank("s"), P, Literal("2.5", XSD + "decimal"))
+    assert list(mapper(rules).facts(decimal)) == ['tl_p("_:s","2.5")']
+
+
+def test_many_rules_are_followed_soon() -> None:
+    """Long chains, in the worst order, and terms that could be nested without end."""
+    chain = "".join(f"p{n + 1}(X,Y) :- p{n}(X,Y).\n" for n in reversed(range(1_000)))
+    nests = "".join(f"p0(X,Y) :- p0(X,f{n}(Y)).\n" for n in range(1_500))
+    started = time.process_time()
+    request = parse(f"p0(X,Y) :- tl_p(X,Y).\n{chain}{nests}a :- p1000(X,g(Y)), Y > 3.\n")
+    assert Signature("tl_p", 2) in request.compared
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -151,7 +217,7 @@ text = st.one_of(
     st.text(characters, max_size=8),
     st.lists(
         st.sampled_from(
-            ["e", "x", "_", ":", "'", "_:", "http://e/", "urn:", '"', "\\", "\n", "b0"]
+            ["e", "x", "_", ":", "'", "'<", "_:", "http://e/", "urn:", '"', "\\", "\n", "b0", " "]
         ),
         max_size=5,
     ).map("".join),
@@ -231,6 +297,13 @@ def test_what_asp_does_not_keep_comes_back_as_what_it_became(
         ('tl_p("tl_s","tl_o",3)', None),
         ('-tl_p("tl_s","tl_o")', None),
         ('tl_p("a literal","tl_o")', None),
+        ('tl_p("tl_s","Warning: jam")', Triple(Iri("http://t.org/s"), P, Literal("Warning: jam"))),
+        ('tl_p("tl_s","tl_x y")', Triple(Iri("http://t.org/s"), P, Literal("tl_x y"))),
+        ('tl_p("tl_s","urn:{x}")', Triple(Iri("http://t.org/s"), P, Literal("urn:{x}"))),
+        (
+            'tl_p("tl_s","\'<http://t.org/a b")',
+            Triple(Iri("http://t.org/s"), P, Iri("http://t.org/a b")),
+        ),
         ('tl_p("tl_s",red)', None),
         ('tl_p("tl_s",f(1))', None),
         ('tl_p(3,"tl_o")', None),

@@ -189,6 +189,7 @@ BAD: list[tuple[object, str]] = [
     ({"t": 1, "atom": "p(1). q(2)"}, "no ground atom"),
     ({"t": 1, "atom": "not(1)"}, "word of the language"),
     ({"t": 1, "atom": "p(1..3)"}, "computes"),
+    ({"t": 1, "atom": "p(é)"}, "`é` stands outside strings"),
     ({"t": 1, "atom": "p(2147483647+1)"}, "computes"),
     ({"t": 1, "atom": "p(@f())"}, "no ground atom"),
     ({"t": 1, "atom": "p(99999999999)"}, "32-bit"),
