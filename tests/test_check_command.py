@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from backend.settings import REPOSITORY
+from tests.command import Done, Folder
 
 FINDING = re.compile(r"\S+:\d+:\d+: (?:error|warning) [a-z0-9-]+: \S.*")
 CLEAN = "#from stream <s> [time 2s step 1s].\nin(X) :- d(X).\n#show in/1.\n"
@@ -18,14 +17,8 @@ MISSPELT = CLEAN.replace("in", "inside") + "#show insde/1.\n"
 LOOPED = CLEAN + "p :- not q. q :- not p. #show p/0.\n"
 
 
-def check(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "backend.cli", "check", *arguments],
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def check(*arguments: str | Path) -> Done:
+    return Folder(REPOSITORY).run("check", *map(str, arguments))
 
 
 @pytest.mark.parametrize(

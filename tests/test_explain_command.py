@@ -18,7 +18,7 @@ from backend.limited import limited
 from backend.settings import REPOSITORY
 from reasoning.engines.limits import LimitError, Limits
 from reasoning.errors import ItemError, SolvingError
-from tests.test_reason import Folder
+from tests.command import Folder
 
 COUNT = """#from stream <s> [time 2s step 1s].
 (in) in(X) :- d(X), not out(X).

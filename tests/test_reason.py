@@ -6,14 +6,13 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from backend.settings import REPOSITORY
+from tests.command import Folder
 
 COUNT = """
 #from stream <s> [time 2s step 1s].
@@ -28,34 +27,6 @@ bookedHotel(Hotel) :- tl_booked(User,Hotel,Time);
 noH(N) :- N = #count{Hotel:bookedHotel(Hotel)};
 #show noH/1;
 """
-
-
-class Folder:
-    """A folder with programs and recordings, and the command run in it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def write(self, name: str, content: str | Sequence[dict[str, Any]]) -> None:
-        if not isinstance(content, str):
-            content = "".join(json.dumps(line) + "\n" for line in content)
-        (self.path / name).write_text(content, encoding="utf-8")
-
-    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "backend.cli", *arguments],
-            cwd=self.path,
-            input=given,
-            env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def results(self, *arguments: str) -> list[dict[str, Any]]:
-        done = self.run("reason", *arguments)
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture
