@@ -7,7 +7,11 @@ PREPARE = $(if $(PYTHON),$(PYTHON) scripts/prepare.py,\
 	echo "needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; :)
 UV ?= uv
 BIN := .venv/bin
-PYTEST = mkdir -p .cache/tests && TMPDIR=$(CURDIR)/.cache/tests exec $(BIN)/python -m pytest
+PYTEST = mkdir -p .cache/tests && TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
+# Fast tests run side by side; those that start Spark or measure time one after the other.
+FAST = -m "not slow and not long" -n 2 --dist loadfile
+# Options that leave one of the two without tests are fine (exit code 5).
+SOME = || [ $$? -eq 5 ]
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -16,13 +20,14 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 	@exec $(BIN)/citywise demo $(ARGS)
 
 test: prepare-tests ## run all tests but those that take minutes each
-	@$(PYTEST) -m "not long" $(ARGS)
+	@$(PYTEST) $(FAST) $(ARGS) $(SOME)
+	@$(PYTEST) -m "slow and not long" $(ARGS) $(SOME)
 
 check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@$(PYTEST) -q -m "not slow and not long" $(ARGS)
+	@$(PYTEST) -q $(FAST) $(ARGS)
 
 test-long: prepare-tests ## run the tests that take minutes each
 	@$(PYTEST) -m long --timeout 3600 $(ARGS)
