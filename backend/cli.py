@@ -222,6 +222,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base."),
             click.option("--from", "start", type=StreamTime(), help="Drop what is before."),
             click.option("--until", type=StreamTime(), help="End here [the last item's time]."),
+            click.option("--models", type=_COUNT, help="So many answer sets at most [all]."),
             click.option(
                 "--time-limit",
                 type=Seconds(),
@@ -259,7 +260,6 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 @cli.command()
 @recorded
 @click.option("--engine", type=click.Choice(["auto", "solver"]), default="auto", help="Engine.")
-@click.option("--models", type=_COUNT, help="So many answer sets at most [all].")
 @click.option("--deltas", is_flag=True, help="Add what came and went since the result before.")
 @click.option(
     "--emit",
@@ -269,9 +269,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
     help="Print results, or the answers as a stream that --stream of another program reads.",
 )
 @click.option("--emit-as", default="", metavar="IRI", help="IRI of the stream --emit prints.")
-def reason(
-    engine: str, models: int | None, deltas: bool, emit: str, emit_as: str, **given: Any
-) -> None:
+def reason(engine: str, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
     """Evaluate PROGRAM (.casp, .lp) over recorded streams; print JSON Lines."""
     from backend.reason import emitted, report, results
 
@@ -282,7 +280,7 @@ def reason(
     if sum(str(path) == "-" for path in given["streams"]) > 1:
         raise click.UsageError("--stream -: standard input can be read once")
     del engine  # so far there is one, which either choice means
-    run = _recorded(models=models or 0, **given)
+    run = _recorded(**given)
     if emit == "results":
         fine = report(run, results(run, deltas=deltas), _say)
     else:
@@ -374,7 +372,7 @@ def _recorded(
     knowledge: tuple[Path, ...],
     start: int | str | None,
     until: int | str | None,
-    models: int = 0,
+    models: int | None,
     **limits: float,
 ) -> Recorded:
     from reasoning.recorded import Recorded
@@ -386,7 +384,7 @@ def _recorded(
         int(limits["model_limit"]),
     )
     opened = [Path("/dev/stdin") if str(path) == "-" else path for path in streams]
-    return Recorded(program, opened, knowledge, start, until, models, bounds)
+    return Recorded(program, opened, knowledge, start, until, models or 0, bounds)
 
 
 def _say(text: str) -> None:

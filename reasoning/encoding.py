@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import clingo
 
+from reasoning import atoms
 from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
 from reasoning.rdf.mapping import Mapper
@@ -31,10 +32,13 @@ class Encoder:
         """
         if isinstance(item.content, str):
             return self._atom(item.content)
+        time = item.time - base
+        if not atoms.SMALLEST <= time <= atoms.LARGEST:
+            raise ItemError("its time is too far from the window's to fit the 32 bits of ASP")
         found: list[str] = []
         for triple in item.content:
             self._supply(self._signatures(triple.predicate.value))
-            found += self.mapper.facts(triple, item.time - base)
+            found += self.mapper.facts(triple, time)
         return tuple(found)
 
     def _signatures(self, iri: str) -> frozenset[Signature]:

@@ -98,3 +98,9 @@ class Request:
     def arities(self, name: str) -> frozenset[int]:
         """Numbers of arguments with which the rules' bodies mention predicate `name`."""
         return frozenset(s.arity for s in self.used if s.name == name)
+
+
+def previous(atom: str) -> str:
+    """What an atom, or a predicate, is called in the evaluation after: `p(1)` as `prev_p(1)`,
+    `-p(1)` as `-prev_p(1)`."""
+    return f"-prev_{atom[1:]}" if atom.startswith("-") else f"prev_{atom}"

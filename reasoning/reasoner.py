@@ -16,10 +16,10 @@ from typing import Any
 from reasoning.encoding import Encoder, signature
 from reasoning.engines.guard import GROUND_ONCE, GuardedEngine
 from reasoning.engines.limits import UNLIMITED, Limits
-from reasoning.engines.program import Knowledge, WindowFacts, previous
+from reasoning.engines.program import Knowledge, WindowFacts
 from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
 from reasoning.errors import ItemError, SolvingError
-from reasoning.program import Request, Signature, TimeWindow
+from reasoning.program import Request, Signature, TimeWindow, previous
 from reasoning.rdf.mapping import Mapper
 from reasoning.streams import Item
 from reasoning.windows import Held, WindowBuffer

@@ -218,3 +218,10 @@ def test_limited_work_ends_with_the_process_that_waits_for_it(tmp_path: Path) ->
         waiting.kill()
     psutil.wait_procs([worker], timeout=10)
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+
+
+def test_one_of_very_many_answers_can_be_explained(folder: Folder) -> None:
+    folder.write("many.lp", "{a(1..30)}. b :- not a(1).")
+    done = folder.run("explain", "many.lp", "--atom", "b", "--models", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("b  by rule line 1")

@@ -10,11 +10,10 @@ from functools import cached_property
 from clingo.ast import ASTType
 
 from reasoning.analysis.findings import Finding
-from reasoning.engines.program import previous
 from reasoning.languages.casp import Reading
 from reasoning.languages.rules import atom_signatures, body_atoms, head_atoms
 from reasoning.languages.syntax import Node
-from reasoning.program import Signature
+from reasoning.program import Signature, previous
 
 _TRIPLE = (2, 3)
 _QUOTED_NAME = re.compile(r'"([a-z][A-Za-z0-9]*)_[A-Za-z][\w-]*"\Z')
@@ -98,7 +97,8 @@ class Predicates:
 
     @property
     def _says_where_data_come_from(self) -> bool:
-        return bool(self._request.inputs or self._request.prefixes)
+        request = self._request
+        return bool(request.inputs or request.prefixes or not request.streams)
 
     def _why_unknown(self, signature: Signature, hint: str | None) -> str:
         said = f"nothing derives `{signature}`"

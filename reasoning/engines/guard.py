@@ -17,12 +17,12 @@ from typing import Any, BinaryIO, cast
 
 from reasoning.engines import frames
 from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.program import Knowledge, Program, WindowFacts, previous, program
+from reasoning.engines.program import Knowledge, Program, WindowFacts, program
 from reasoning.engines.solver import AnswerSet
 from reasoning.engines.static import split
 from reasoning.engines.worker import Setup
 from reasoning.errors import SolvingError
-from reasoning.program import Request, Signature
+from reasoning.program import Request, Signature, previous
 
 GROUND_ONCE = 1000
 """Facts of knowledge from which on they are grounded once and not with every window;

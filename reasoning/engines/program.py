@@ -49,9 +49,3 @@ def program(request: Request, supplied: frozenset[Signature]) -> Program:
         derived = sorted(request.derived - request.inputs - supplied | request.feedback)
         rules += "#show.\n" + "".join(f"#show {signature}.\n" for signature in derived)
     return Program(request.name, rules, request.priorities)
-
-
-def previous(atom: str) -> str:
-    """What an atom, or a predicate, is called in the evaluation after: `p(1)` as `prev_p(1)`,
-    `-p(1)` as `-prev_p(1)`."""
-    return f"-prev_{atom[1:]}" if atom.startswith("-") else f"prev_{atom}"

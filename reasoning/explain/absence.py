@@ -12,7 +12,6 @@ import clingo
 from clingo import Symbol, SymbolType
 from clingo.ast import AST
 
-from reasoning.engines.program import previous
 from reasoning.explain.aggregates import evaluate
 from reasoning.explain.answer import Solver
 from reasoning.explain.conflict import conflict
@@ -24,7 +23,7 @@ from reasoning.explain.rules import Rule
 from reasoning.explain.syntax import signature
 from reasoning.explain.tree import Node
 from reasoning.explain.why import listed, origin_text
-from reasoning.program import Request, Signature
+from reasoning.program import Request, Signature, previous
 
 _SIMILAR = 3
 _LEVELS = 3

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from reasoning.encoding import Encoder
-from reasoning.engines.program import previous
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason
-from reasoning.program import CountWindow, Signature
+from reasoning.program import CountWindow, Signature, previous
 from reasoning.rdf.mapping import Literal, Triple
 from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.recorded import Recorded, RecordedError

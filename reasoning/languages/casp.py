@@ -15,7 +15,6 @@ from pathlib import Path
 from clingo import ast as clingo_ast
 from clingo.ast import ASTType
 
-from reasoning.engines.program import previous
 from reasoning.errors import Location, RequestError
 from reasoning.languages import directives
 from reasoning.languages.comparisons import compared
@@ -41,6 +40,7 @@ from reasoning.program import (
     TimeWindow,
     Unit,
     Window,
+    previous,
 )
 
 MAX_RULE_CHARACTERS = 250_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ _PREDICATE = re.compile(r"_*[a-z][A-Za-z0-9_']*\Z")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 """Characters that no IRI may hold (W3C RDF 1.1 N-Triples, IRIREF), though some data do."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ESCAPE = "'"
 _ODD = "'<"
 """Before the text of a resource whose name no IRI is, which else would read as a literal."""
@@ -272,7 +273,7 @@ class Mapper:
                     '`#timezone "Europe/Copenhagen".`'
                 )
             time = time.replace(tzinfo=self._request.timezone)
-        seconds = int(time.astimezone(UTC).timestamp() // 1)
+        seconds = (time - _EPOCH) // timedelta(seconds=1)
         if not atoms.SMALLEST <= seconds <= atoms.LARGEST:
             raise ItemError(f"{_show(literal)} does not fit the 32-bit integers of ASP")
         return seconds

@@ -182,6 +182,12 @@ def test_a_time_without_a_zone_takes_the_declared_one() -> None:
     assert value(literal, zone) == "1407196800"
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00"])
+def test_a_time_at_the_edge_of_the_calendar_is_refused(text: str) -> None:
+    with pytest.raises(ItemError, match="does not fit the 32-bit integers"):
+        value(Literal(text, XSD + "dateTime"), '#timezone "Europe/Copenhagen". ')
+
+
 def test_a_stream_triple_gives_the_arities_the_rules_mention() -> None:
     triple = Triple(Iri("http://t.org/s"), P, Literal("1", XSD + "integer"))
     both = mapper("a(X) :- tl_p(X,Y), tl_p(X,Y,T). ")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reasoning.languages.casp import parse
 from reasoning.program import TimeWindow
+from reasoning.rdf.mapping import Iri, Triple
 from reasoning.reasoner import Evaluation, Reasoner, State
 from reasoning.streams import Item
 from tests.reasoning import reference
@@ -252,3 +253,18 @@ def test_what_is_before_the_start_is_dropped_also_when_it_is_restored() -> None:
     found += run(second, stream[3:])
     assert [(e.time, content(e)) for e in found] == [(e.time, content(e)) for e in expected]
     assert not any("d(early)" in content(e) for e in found)
+
+
+def test_an_item_whose_time_does_not_fit_asp_is_refused_and_the_others_count() -> None:
+    """A count window in a request in milliseconds may hold what is more than 24 days old."""
+    text = """
+        #prefix e : <http://e/>.
+        #from stream <s> [count 2 step 1]. #from stream <other> [time 1ms step 1s].
+        at(X) :- e_p(X,_,T). #show at/1."""
+    day = 86_400_000
+    reasoner = Reasoner(parse(text))
+    triples = [Triple(Iri(f"http://e/{n}"), Iri("http://e/p"), Iri("http://e/o")) for n in "ab"]
+    old, new = (Item(day * d, (t,), d, stream="s") for d, t in zip((1, 60), triples, strict=True))
+    *_, last = [*reasoner.push([old, new]), *reasoner.finish()]
+    assert [a.atoms for a in last.answer_sets] == [('at("e_b")',)]
+    assert "32 bits" in reasoner.refused[1][1]
