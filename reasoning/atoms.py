@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import clingo
 
 from reasoning.errors import ItemError
+from reasoning.program import Signature
 
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
 """The integers of ASP; clingo wraps others silently."""
@@ -149,3 +150,21 @@ def _encodes(text: str) -> bool:
 def _short(text: str) -> str:
     shown = text[:120].encode("utf-8", "backslashreplace").decode()
     return shown.replace("\0", "\\0") + ("…" if len(text) > 120 else "")
+
+
+def signature(text: str) -> Signature:
+    """The predicate of a ground atom; raises `ItemError` for a text that is none."""
+    try:
+        found = signature_of(clingo.parse_term(text))
+    except RuntimeError:
+        found = None
+    if found is None:
+        raise ItemError(f"`{_short(text)}` is no ground atom")
+    return found
+
+
+def signature_of(symbol: clingo.Symbol) -> Signature | None:
+    """Predicate of a ground atom, `-p/1` if classically negated; None for other terms."""
+    if symbol.type != clingo.SymbolType.Function or not symbol.name:
+        return None
+    return Signature(("" if symbol.positive else "-") + symbol.name, len(symbol.arguments))

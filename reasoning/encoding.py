@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import clingo
-
 from reasoning import atoms
 from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
@@ -53,7 +51,7 @@ class Encoder:
         return self._triples[iri]
 
     def _atom(self, atom: str) -> tuple[str, ...]:
-        found = signature(atom)
+        found = atoms.signature(atom)
         if self._request.inputs and found not in self._request.inputs:
             return ()
         if found.name.removeprefix("-") not in self._names:
@@ -64,16 +62,3 @@ class Encoder:
     def _supply(self, found: frozenset[Signature]) -> None:
         if not found <= self.supplied:
             self.supplied |= found
-
-
-def signature(atom: str) -> Signature:
-    """The predicate of a ground atom, `-p/1` for one that is classically negated.
-
-    Raises `ItemError` for a text that is none.
-    """
-    try:
-        symbol = clingo.parse_term(atom)
-    except RuntimeError:
-        raise ItemError(f"`{atom[:80]}` is no ground atom") from None
-    sign = "" if symbol.positive else "-"
-    return Signature(sign + symbol.name, len(symbol.arguments))

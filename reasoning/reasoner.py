@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reasoning.encoding import Encoder, signature
+from reasoning.atoms import signature
+from reasoning.encoding import Encoder
 from reasoning.engines.guard import GROUND_ONCE, GuardedEngine
 from reasoning.engines.limits import UNLIMITED, Limits
 from reasoning.engines.program import Knowledge, WindowFacts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from clingo import SymbolType
@@ -12,6 +13,7 @@ from reasoning.program import Request, Signature
 _Places = tuple[int, ...]
 """The arguments of an atom that are constants; the others may take any value."""
 
+_NAME = re.compile(r"_*[a-z][\w']*")
 _SHOWS = (ASTType.ShowSignature, ASTType.ProjectSignature)
 
 
@@ -32,7 +34,7 @@ class Relevance:
         self._constants_at: dict[Signature, dict[_Places, set[tuple[str, ...]]]] = {}
         self._redefined: set[str] = set()
         statements: list[AST] = []
-        parse_string(request.rules, statements.append)
+        parse_string(request.rules, statements.append, logger=lambda _code, _words: None)
         for statement in statements:
             if statement.ast_type == ASTType.Definition:
                 self._redefined.add(statement.name)
@@ -44,11 +46,20 @@ class Relevance:
     def keeps(self, signature: Signature, arguments: Sequence[str]) -> bool:
         """Whether a fact can matter; `arguments` as text in clingo's spelling."""
         signature = _unsigned(signature)
-        if self._shows_all or signature in self._kept:
+        if self._shows_all or signature in self._kept or self._means_another(arguments):
             return True
         return any(
             tuple(arguments[place] for place in places) in constants
             for places, constants in self._constants_at.get(signature, {}).items()
+        )
+
+    def _means_another(self, arguments: Sequence[str]) -> bool:
+        """Whether `#const` has an argument stand for something else, in facts too."""
+        return bool(self._redefined) and any(
+            name in self._redefined
+            for argument in arguments
+            if not argument.startswith('"')
+            for name in _NAME.findall(argument)
         )
 
     def _read(self, statement: AST) -> None:

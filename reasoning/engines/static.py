@@ -62,7 +62,7 @@ def _moving(statements: list[_Statement], names: set[str]) -> set[str]:
 
 def _statements(rules: str) -> Iterator[_Statement]:
     found: list[AST] = []
-    parse_string(rules, found.append)
+    parse_string(rules, found.append, logger=lambda _code, _words: None)
     for node in found:
         if node.ast_type == ASTType.Program:
             continue

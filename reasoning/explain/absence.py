@@ -12,11 +12,12 @@ import clingo
 from clingo import Symbol, SymbolType
 from clingo.ast import AST
 
+from reasoning.atoms import signature_of
 from reasoning.explain.aggregates import evaluate
 from reasoning.explain.answer import Solver
 from reasoning.explain.conflict import conflict
 from reasoning.explain.failures import failure, filled_values
-from reasoning.explain.model import Model, model_of, signature_of
+from reasoning.explain.model import Model, model_of
 from reasoning.explain.origins import Facts, Outside, Outsiders, spelled
 from reasoning.explain.prefixes import Attempt, Prefixes, matches
 from reasoning.explain.rules import Rule

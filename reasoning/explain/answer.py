@@ -9,10 +9,10 @@ from typing import cast
 import clingo
 from clingo import Symbol
 
-from reasoning.encoding import signature
+from reasoning.atoms import signature, signature_of
 from reasoning.engines.program import program
 from reasoning.engines.solver import AnswerSet, Solving
-from reasoning.explain.model import Model, signature_of
+from reasoning.explain.model import Model
 from reasoning.program import Request, Signature
 
 

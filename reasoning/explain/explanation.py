@@ -9,14 +9,14 @@ from functools import cached_property
 import clingo
 from clingo import Symbol
 
-from reasoning.atoms import ground
+from reasoning.atoms import ground, signature_of
 from reasoning.engines.solver import AnswerSet
 from reasoning.explain.absence import Absence
 from reasoning.explain.answer import Answer, Solver
 from reasoning.explain.conflict import conflict
 from reasoning.explain.derivation import Derivations
 from reasoning.explain.instances import Recording, record
-from reasoning.explain.model import Model, signature_of
+from reasoning.explain.model import Model
 from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled
 from reasoning.explain.prefixes import Attempt
 from reasoning.explain.rules import Rule, read

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from clingo import Symbol, SymbolType
+from clingo import Symbol
 
+from reasoning.atoms import signature_of
 from reasoning.program import Signature
 
 
@@ -48,13 +49,6 @@ class Model:
         for predicate, atoms in self.by_predicate.items():
             if predicate.name == name:
                 yield from atoms
-
-
-def signature_of(symbol: Symbol) -> Signature | None:
-    """Predicate of a ground atom, `-p/1` if classically negated; None for other terms."""
-    if symbol.type != SymbolType.Function or not symbol.name:
-        return None
-    return Signature(("" if symbol.positive else "-") + symbol.name, len(symbol.arguments))
 
 
 def model_of(atoms: Iterable[Symbol]) -> Model:

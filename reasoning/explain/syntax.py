@@ -21,7 +21,7 @@ from clingo.ast import (
     parse_string,
 )
 
-from reasoning.explain.model import signature_of
+from reasoning.atoms import signature_of
 from reasoning.explain.tree import RuleText
 from reasoning.languages.syntax import copy
 from reasoning.program import Signature

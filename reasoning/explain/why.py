@@ -8,10 +8,10 @@ from dataclasses import replace
 from clingo import Symbol
 from clingo.ast import Sign
 
+from reasoning.atoms import signature_of
 from reasoning.explain import aggregates
 from reasoning.explain.derivation import Derivations
 from reasoning.explain.instances import Counted, Instance, Recording
-from reasoning.explain.model import signature_of
 from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin
 from reasoning.explain.rules import Part, RuleKind, part_of
 from reasoning.explain.syntax import walk

@@ -32,6 +32,8 @@ def keeps(rules: str, fact: str) -> bool:
         ("a(X) :- t(X,f(Y)). ", "t(1,7)", True),
         ("#const k = 7. a(X) :- t(X,k). ", "t(1,7)", True),
         ("a(X) :- t(X,k). ", "t(1,7)", False),
+        ("#const k = 7. a(X) :- t(X,7). ", "t(1,k)", True),
+        ("#const k = 7. a(X) :- t(X,7). ", 't(1,"k")', False),
         ("a(X) :- t(X,1;X,2). ", "t(1,2)", True),
         ("a(X) :- t(X,1;X,2). ", "t(1,3)", False),
         ("a(N) :- N = #count { X : t(X,1) }. ", "t(1,1)", True),
