@@ -403,7 +403,7 @@ def bench(name: str | None, as_json: bool) -> None:
         return
     if name not in known:
         raise click.UsageError(f"no benchmark `{name}`; there are {', '.join(known)}")
-    sys.path.insert(0, str(folder))
+    sys.path[:0] = [str(folder), str(configuration.REPOSITORY)]
     module = importlib.import_module(name)
     results = module.run()
     click.echo(json.dumps(results, indent=2) if as_json else module.report(results))

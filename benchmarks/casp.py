@@ -95,7 +95,11 @@ SELECT ?sensor ?level {
 
 def run(parts: Sequence[str] = ("sizes", "knowledge", "once", "citybench")) -> dict[str, Any]:
     """Measure the parts; each is a list of rows."""
-    return {part: _PARTS[part]() for part in parts}
+    results = {}
+    for part in parts:
+        print(f"measuring {part} …", file=sys.stderr)
+        results[part] = _PARTS[part]()
+    return results
 
 
 # --- Data --------------------------------------------------------------------------------
