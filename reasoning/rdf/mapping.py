@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from reasoning import atoms
@@ -41,6 +42,7 @@ _PREDICATE = re.compile(r"_*[a-z][A-Za-z0-9_']*\Z")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 """Characters that no IRI may hold (W3C RDF 1.1 N-Triples, IRIREF), though some data do."""
+_SHORT, _REMEMBERED = 64, 20_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ESCAPE = "'"
 _ODD = "'<"
@@ -101,6 +103,9 @@ class Mapper:
         self._predicates: dict[str, str | None] = {}
         self._owner: dict[str, str] = {}
         self._arities: dict[str, tuple[bool, bool]] = {}
+        # Subjects and readings repeat: an observation's IRI in each of its triples.
+        self._resource = lru_cache(maxsize=_REMEMBERED)(lambda iri: quote(self.name(iri)))
+        self._remembered = lru_cache(maxsize=_REMEMBERED)(self._literal)
 
     def facts(self, triple: Triple, time: int | None = None) -> Iterator[str]:
         """Atoms of one triple as text; `time` in the request's unit, None for knowledge.
@@ -182,10 +187,12 @@ class Mapper:
     def term(self, term: Term, predicate: str) -> str:
         """A term as ASP text; `predicate` decides the scale of decimals."""
         if isinstance(term, Iri):
-            return quote(self.name(term.value))
+            return self._resource(term.value)
         if isinstance(term, Blank):
             return quote(f"_:{term.label}")
-        return self._literal(term, predicate)
+        if len(term.lexical) > _SHORT:
+            return self._literal(term, predicate)
+        return self._remembered(term, predicate)
 
     def name(self, iri: str) -> str:
         """The string that stands for an IRI: shortened by the longest prefix that fits.
@@ -292,6 +299,9 @@ def _value(literal: Literal, predicate: str) -> int | Fraction:
         raise ItemError(f"`{predicate}`: {_show(literal)} has too many digits")
     if form is _INTEGER:
         return int(digits)
+    if not exponent and len(digits) <= _SHORT:  # most are: Fraction's own reading is slow
+        whole, _, part = digits.partition(".")
+        return Fraction(int(whole + part), 10 ** len(part))
     return Fraction(digits) * Fraction(10) ** int(exponent or 0)
 
 
