@@ -15,7 +15,7 @@ from typing import Any
 
 from reasoning.atoms import signature
 from reasoning.encoding import Encoder
-from reasoning.engines.guard import GROUND_ONCE, GuardedEngine
+from reasoning.engines.guard import GuardedEngine, is_large
 from reasoning.engines.limits import UNLIMITED, Limits
 from reasoning.engines.program import Knowledge, WindowFacts
 from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
@@ -429,7 +429,6 @@ class Reasoner:
 
 
 def _engine(request: Request, background: Knowledge | None, limits: Limits | None) -> Engine:
-    large = background is not None and background.text.count("\n") >= GROUND_ONCE
-    if limits is None and not large:
+    if limits is None and not is_large(background):
         return SolverEngine(request, background)
     return GuardedEngine(request, background, limits or UNLIMITED)

@@ -11,6 +11,8 @@ import orjson
 
 _HEADER = 8
 _CHUNK = 1 << 20
+_LONGEST_S = 3600.0
+"""One wait: `poll` counts milliseconds in 32 bits, which is less than no limit at all."""
 
 
 class EndedError(Exception):
@@ -46,7 +48,9 @@ def _read(descriptor: int, length: int, deadline: float | None) -> bytes:
     while length:
         if deadline is not None:
             left = max(0.0, deadline - time.monotonic())
-            if not ready.poll(left * 1000):
+            if not ready.poll(min(left, _LONGEST_S) * 1000):
+                if left > _LONGEST_S:
+                    continue
                 raise OverdueError
         chunk = os.read(descriptor, min(length, _CHUNK))
         if not chunk:

@@ -31,6 +31,11 @@ _START_S = 60.0
 _GRACE_S = 0.9
 
 
+def is_large(knowledge: Knowledge | None) -> bool:
+    """Whether knowledge is worth being grounded once, in a process that keeps it."""
+    return knowledge is not None and knowledge.text.count("\n") >= GROUND_ONCE
+
+
 class GuardedEngine:
     """Evaluates in a worker process; starts it when it is needed.
 
@@ -52,8 +57,7 @@ class GuardedEngine:
         self._text = knowledge.text if knowledge else ""
         self._supplied = knowledge.supplied if knowledge else frozenset()
         self._limits = limits or Limits()
-        large = self._text.count("\n") >= GROUND_ONCE
-        self.grounds_once = hasattr(os, "fork") and (large if once is None else once)
+        self.grounds_once = hasattr(os, "fork") and (is_large(knowledge) if once is None else once)
         """Whether knowledge is grounded once and shared by all windows."""
         self._process: _Process | None = None
         self._program: Program | None = None

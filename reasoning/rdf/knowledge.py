@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
@@ -51,7 +52,7 @@ class Background:
     irrelevant: int = 0
     """Triples and facts that no rule can see."""
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The facts as a program."""
         return "".join(f"{fact}.\n" for fact in self.facts)

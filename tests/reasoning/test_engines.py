@@ -284,3 +284,13 @@ def test_descriptors_beyond_what_select_can_watch_are_waited_for() -> None:
         for descriptor in held:
             os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_large_knowledge_needs_no_limits_to_be_grounded_once() -> None:
+    many = knowledge(*(f"k({i},1)" for i in range(guard.GROUND_ONCE)))
+    with Reasoner(request("in(X) :- d(X), k(X,_). #show in/1."), background=many) as reasoner:
+        items = [Item(t, f"d({t})", t, stream="s") for t in range(3)]
+        found = [*reasoner.push(items), *reasoner.finish()]
+    assert [(e.error, e.answer_sets[0].atoms) for e in found] == [
+        (None, ("in(0)", "in(1)", "in(2)"))
+    ]
