@@ -89,6 +89,9 @@ class Request:
     after some rules, and the line of the one that computes."""
     priorities: tuple[int, ...] = ()
     """Priorities of weak constraints and optimisation statements, highest first."""
+    labels: Mapping[tuple[int, int], str] = field(default_factory=dict, compare=False)
+    """Labels of statements of `rules`, by the line and column (from 1, in bytes) at which
+    clingo's syntax tree says they begin."""
 
     @property
     def ticks_per_second(self) -> int:

@@ -8,8 +8,8 @@ messages carry the positions of the source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clingo import ast as clingo_ast
@@ -129,6 +129,7 @@ def read(
     remaining, facts = separate(rules, statements)
     nodes = _rules(source, Complaints(source, bare, statements), rules, remaining)
     request = _request(source, found, name, rules, nodes, facts)
+    request = replace(request, labels=dict(_labels(source, rules, statements)))
     faults = tuple(error for _index, error in sorted(source.faults, key=lambda f: f[0]))
     return Reading(source, statements, found, nodes, facts, request, faults)
 
@@ -275,6 +276,27 @@ def _request(
         compared=compared(nodes, fed_back),
         priorities=facts.priorities,
     )
+
+
+_UP_TO_ELEMENT = re.compile(r"#(?:min|max)imi[sz]e\s*\{\s*")
+
+
+def _labels(
+    source: Source, rules: str, statements: Iterable[Statement]
+) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where clingo says that labelled statements begin, and their labels."""
+    line, column, before = 0, 1, 0
+    for statement in statements:
+        if statement.label is None:
+            continue
+        preference = _UP_TO_ELEMENT.match(rules, statement.start)
+        index = preference.end() if preference else statement.start
+        place = source.location(index)
+        if place.line != line:
+            line, column, before = place.line, 1, index - place.column + 1
+        column += len(rules[before:index].encode(errors="replace"))
+        before = index
+        yield (line, column), statement.label
 
 
 def _in_unit(window: tuple[int, int] | CountWindow, per_unit: int) -> Window:

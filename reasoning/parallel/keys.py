@@ -1,0 +1,283 @@
+"""Keys: arguments by which the facts of a partition can be split over any number of buckets.
+
+A predicate is split by one argument (keyed), given to all buckets (whole), follows another,
+or lies anywhere (spread); the conditions under which no bucket misses an atom that one of
+its rules reads are those of keys.lp, which clingo solves. Their proof is in docs/parallel.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from itertools import combinations
+
+import clingo
+from clingo.ast import ASTType
+
+from reasoning.languages.rules import atom_signatures, atoms
+from reasoning.languages.syntax import Node
+from reasoning.parallel.plan import Follow, Key, Partition
+from reasoning.parallel.preferences import may_count_together, tuple_of
+from reasoning.parallel.rules import Statements, derived
+from reasoning.program import Signature
+
+_CONDITIONS = files(__package__).joinpath("keys.lp")
+_UNSTABLE = (ASTType.Interval, ASTType.Pool)
+_CONFLICTS = 20_000
+"""Bound on the search for the best key; the best so far is taken."""
+_EXPLAINED = 12
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is known beyond the partition: see `reasoning.parallel.sound.plan`."""
+
+    present: frozenset[Signature]
+    feedback: Mapping[Signature, Signature]
+    weights: Mapping[Signature, int]
+    shows: frozenset[Signature]
+    guessed: frozenset[Signature]
+
+
+def find_key(
+    partition: Partition, question: Question, statements: Statements
+) -> tuple[Key | None, list[str]]:
+    """The key that gives least to all buckets, or None; and why it is so."""
+    encoding = _Encoding(partition, question, statements)
+    if not encoding.could_be_split:
+        return None, ["it reads nothing that could be split"]
+    found = encoding.solve()
+    if found is None:
+        return None, encoding.refusals()
+    return found, list(_described(found))
+
+
+def _described(key: Key) -> Iterator[str]:
+    split = ", ".join(f"{s} by argument {i}" for s, i in sorted(key.positions.items()))
+    yield f"its facts can be split: {split}"
+    for signature, follow in sorted(key.following.items()):
+        yield (
+            f"{signature} goes where {follow.of} goes: they join on argument {follow.argument} "
+            f"and {follow.there}"
+        )
+    if key.whole:
+        yield f"all buckets get all of {', '.join(map(str, sorted(key.whole)))}"
+    if key.spread:
+        yield f"{', '.join(map(str, sorted(key.spread)))} may be derived in any bucket"
+
+
+@dataclass(frozen=True)
+class _Occurrence:
+    number: int
+    rule: int
+    side: str
+    """`head` or `body`."""
+    plain: bool
+    signature: Signature
+    terms: tuple[str | None, ...]
+    """Its arguments as text; None for one that does not say the same wherever it stands."""
+
+
+class _Encoding:
+    """A partition as facts for keys.lp, and clingo's answers as keys."""
+
+    def __init__(self, partition: Partition, question: Question, statements: Statements) -> None:
+        self._partition = partition
+        self._question = question
+        self._statements = statements
+        self._rules = partition.rules
+        self._occurrences = list(self._all_occurrences())
+        self._predicates = sorted(
+            {o.signature for o in self._occurrences} | partition.inputs | partition.shows
+        )
+        self._derived = frozenset[Signature]().union(*(rule.head for rule in self._rules))
+        self._data = {
+            s for s in self._predicates if s not in self._derived or s in question.present
+        }
+
+    @property
+    def could_be_split(self) -> bool:
+        """Whether rules read facts that have arguments."""
+        read = {o.signature for o in self._occurrences if o.side == "body"}
+        return any(signature.arity and signature in self._data for signature in read)
+
+    def solve(self) -> Key | None:
+        """The best key; None if there is none."""
+        control = self._control(["--opt-mode=opt", "--solve-limit", f"{_CONFLICTS},100000"])
+        best: list[clingo.Symbol] = []
+        with control.solve(self._all_active(), yield_=True) as handle:
+            for model in handle:
+                best = list(model.symbols(shown=True))
+        return self._key(best) if best else None
+
+    def refusals(self) -> list[str]:
+        """For each argument by which facts could be split: rules that together forbid it."""
+        control = self._control(["--opt-mode=ignore"])
+        found = []
+        for place, signature in enumerate(self._predicates):
+            for argument in range(1, signature.arity + 1) if signature in self._data else ():
+                names = ", ".join(self._forbidding(control, place, argument))
+                if names:
+                    found.append(f"{signature} cannot be split by argument {argument}: {names}")
+        more = len(found) - _EXPLAINED
+        rest = [f"… and {more} more"] if more > 0 else []
+        return ["its facts are not split", *found[:_EXPLAINED], *rest]
+
+    def _forbidding(self, control: clingo.Control, place: int, argument: int) -> Iterator[str]:
+        """Names of rules that do not go together with a key; none of them is superfluous."""
+        wanted = clingo.parse_term(f"class({place},key({argument}))")
+        kept = list(range(len(self._rules)))
+        if control.solve([(wanted, True), *_active(kept)]).satisfiable:
+            return
+        for rule in tuple(kept):
+            fewer = [other for other in kept if other != rule]
+            if control.solve([(wanted, True), *_active(fewer)]).unsatisfiable:
+                kept = fewer
+        for rule in kept:
+            name = self._rules[rule].name
+            yield name if not name[:1].isdigit() else f"line {name}"
+
+    # -- facts ----------------------------------------------------------------------
+
+    def _control(self, options: Sequence[str]) -> clingo.Control:
+        control = clingo.Control([*options, "--warn=none"])
+        control.add("base", [], _CONDITIONS.read_text(encoding="utf-8"))
+        control.add("base", [], "".join(f"{fact}.\n" for fact in self._facts()))
+        control.ground([("base", [])])
+        return control
+
+    def _all_active(self) -> list[tuple[clingo.Symbol, bool]]:
+        return _active(range(len(self._rules)))
+
+    @cached_property
+    def _place(self) -> Mapping[Signature, int]:
+        return {signature: place for place, signature in enumerate(self._predicates)}
+
+    def _facts(self) -> Iterator[str]:
+        yield from self._predicate_facts()
+        for number, rule in enumerate(self._rules):
+            kind = "guess" if rule.kind in ("choice", "disjunction") else rule.kind
+            yield f"rule({number},{kind})"
+        for o in self._occurrences:
+            yield f"{o.side}({o.rule},{o.number})"
+            yield f"of({o.number},{self._place[o.signature]})"
+            if o.plain:
+                yield f"plain({o.rule},{o.number})"
+            for argument, term in enumerate(o.terms, 1):
+                if term is not None:
+                    yield f"term({o.number},{argument},{_quoted(term)})"
+        yield from self._preference_facts()
+
+    def _predicate_facts(self) -> Iterator[str]:
+        question = self._question
+        for signature, place in self._place.items():
+            yield f"pred({place})"
+            yield f"weight({place},{max(1, question.weights.get(signature, 1))})"
+            if signature.arity:
+                yield f"arg({place},1..{signature.arity})"
+            marks = {
+                "derived": self._derived,
+                "data": self._data,
+                "guessed": question.guessed,
+                "shown": question.shows,
+            }
+            yield from (f"{mark}({place})" for mark, those in marks.items() if signature in those)
+            source = question.feedback.get(signature)
+            if source is not None and source in self._place:
+                yield f"feeds({self._place[source]},{place})"
+
+    def _preference_facts(self) -> Iterator[str]:
+        wishes = [(n, r) for n, r in enumerate(self._rules) if r.kind == "preference"]
+        for number, rule in wishes:
+            for index, term in enumerate(tuple_of(rule)):
+                if (text := _stable(term)) is not None:
+                    yield f"tuple({number},{index},{_quoted(text)})"
+        for (one, left), (other, right) in combinations(wishes, 2):
+            if may_count_together(left, right, self._statements.constants):
+                yield f"rivals({one},{other})"
+                yield f"rivals({other},{one})"
+
+    def _all_occurrences(self) -> Iterator[_Occurrence]:
+        number = 0
+        for place, rule in enumerate(self._rules):
+            plain = {id(atom) for atom in _plain(rule.tree)}
+            heads = list(derived(rule.tree))
+            known = {id(atom) for atom in heads}
+            others = [a for a in atoms(rule.tree) if id(a) not in known]
+            for side, found in (("head", heads), ("body", others)):
+                for atom in found:
+                    for signature, terms in _arguments(atom, number, id(atom) in plain):
+                        is_plain = id(atom) in plain
+                        yield _Occurrence(number, place, side, is_plain, signature, terms)
+                        number += 1
+
+    # -- answers --------------------------------------------------------------------
+
+    def _key(self, model: Iterable[clingo.Symbol]) -> Key:
+        positions: dict[Signature, int] = {}
+        following: dict[Signature, Follow] = {}
+        spread: set[Signature] = set()
+        whole: set[Signature] = set()
+        once: set[str] = set()
+        for symbol in model:
+            number, what = symbol.arguments
+            if symbol.name == "place":
+                if what.name == "once":
+                    once.add(self._rules[number.number].name)
+                continue
+            signature = self._predicates[number.number]
+            if what.name == "key":
+                positions[signature] = what.arguments[0].number
+            elif what.name == "follow":
+                argument, leader, there = (a.number for a in what.arguments)
+                following[signature] = Follow(argument, self._predicates[leader], there)
+            else:
+                (spread if what.name == "spread" else whole).add(signature)
+        return Key(positions, following, frozenset(spread), frozenset(whole), frozenset(once))
+
+
+def _active(rules: Iterable[int]) -> list[tuple[clingo.Symbol, bool]]:
+    return [(clingo.Function("active", [clingo.Number(rule)]), True) for rule in rules]
+
+
+def _plain(tree: Node) -> Iterator[Node]:
+    """The atoms of a body that are neither negated nor part of anything larger."""
+    for part in tree.many("body"):
+        if part.kind == ASTType.Literal and not part.origin.sign:
+            atom = part.one("atom")
+            if atom.kind == ASTType.SymbolicAtom:
+                yield atom
+
+
+def _arguments(
+    atom: Node, number: int, plain: bool
+) -> Iterator[tuple[Signature, tuple[str | None, ...]]]:
+    """Predicate and arguments of an atom, for each alternative of a pool."""
+    symbol = atom.one("symbol")
+    while symbol.kind == ASTType.UnaryOperation:
+        symbol = symbol.one("argument")
+    alternatives = list(atom_signatures(atom))
+    if symbol.kind != ASTType.Function:
+        for signature in alternatives:
+            yield signature, (None,) * signature.arity
+        return
+    terms = []
+    for place, argument in enumerate(symbol.many("arguments")):
+        anonymous = argument.kind == ASTType.Variable and argument.name == "_"
+        fresh = f"_ {number} {place}" if plain else None
+        terms.append(fresh if anonymous else _stable(argument))
+    yield alternatives[0], tuple(terms)
+
+
+def _stable(term: Node) -> str | None:
+    """A term as text, if it has one value under a substitution of its variables."""
+    for node in term.walk():
+        if node.kind in _UNSTABLE or (node.kind == ASTType.Variable and node.name == "_"):
+            return None
+    return str(term)
+
+
+def _quoted(text: str) -> str:
+    return str(clingo.String(text))
