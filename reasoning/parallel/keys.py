@@ -27,6 +27,7 @@ _CONDITIONS = files(__package__).joinpath("keys.lp")
 _UNSTABLE = (ASTType.Interval, ASTType.Pool)
 _CONFLICTS = 20_000
 """Bound on the search for the best key; the best so far is taken."""
+_MOST = 3
 _EXPLAINED = 12
 
 
@@ -41,17 +42,17 @@ class Question:
     guessed: frozenset[Signature]
 
 
-def find_key(
+def find_keys(
     partition: Partition, question: Question, statements: Statements
-) -> tuple[Key | None, list[str]]:
-    """The key that gives least to all buckets, or None; and why it is so."""
+) -> tuple[tuple[Key, ...], list[str]]:
+    """Keys, first the one that gives least to all buckets; and why it is so."""
     encoding = _Encoding(partition, question, statements)
     if not encoding.could_be_split:
-        return None, ["it reads nothing that could be split"]
-    found = encoding.solve()
-    if found is None:
-        return None, encoding.refusals()
-    return found, list(_described(found))
+        return (), ["it reads nothing that could be split"]
+    found = tuple(encoding.solve())
+    if not found:
+        return (), encoding.refusals()
+    return found, [*_described(found[0]), *_alternatives(found[1:])]
 
 
 def _described(key: Key) -> Iterator[str]:
@@ -66,6 +67,12 @@ def _described(key: Key) -> Iterator[str]:
         yield f"all buckets get all of {', '.join(map(str, sorted(key.whole)))}"
     if key.spread:
         yield f"{', '.join(map(str, sorted(key.spread)))} may be derived in any bucket"
+
+
+def _alternatives(keys: Iterable[Key]) -> Iterator[str]:
+    for key in keys:
+        split = ", ".join(f"{s} by argument {i}" for s, i in sorted(key.positions.items()))
+        yield f"they can also be split: {split}"
 
 
 @dataclass(frozen=True)
@@ -103,14 +110,26 @@ class _Encoding:
         read = {o.signature for o in self._occurrences if o.side == "body"}
         return any(signature.arity and signature in self._data for signature in read)
 
-    def solve(self) -> Key | None:
-        """The best key; None if there is none."""
+    def solve(self) -> Iterator[Key]:
+        """Keys, best first, that differ in how they split facts."""
         control = self._control(["--opt-mode=opt", "--solve-limit", f"{_CONFLICTS},100000"])
-        best: list[clingo.Symbol] = []
-        with control.solve(self._all_active(), yield_=True) as handle:
-            for model in handle:
-                best = list(model.symbols(shown=True))
-        return self._key(best) if best else None
+        for number in range(_MOST):
+            best: list[clingo.Symbol] = []
+            with control.solve(self._all_active(), yield_=True) as handle:
+                for model in handle:
+                    best = list(model.symbols(shown=True))
+            if not best:
+                return
+            key = self._key(best)
+            yield key
+            self._exclude(control, key, number)
+
+    def _exclude(self, control: clingo.Control, key: Key, number: int) -> None:
+        """Look for keys that split something in a way that this one does not."""
+        old = (f"old({number},{self._place[s]},{i})." for s, i in key.positions.items())
+        part = f"old_{number}"
+        control.add(part, [], " ".join(old))
+        control.ground([(part, []), ("further", [clingo.Number(number)])])
 
     def refusals(self) -> list[str]:
         """For each argument by which facts could be split: rules that together forbid it."""

@@ -56,6 +56,8 @@ class Partition:
     priorities: tuple[int, ...] = ()
     """Priorities of the program, if the partition has preferences."""
     key: Key | None = None
+    others: tuple[Key, ...] = ()
+    """Keys that are right as well, and may be faster: only measuring tells."""
     name: str = ""
     """Of the request."""
 

@@ -19,7 +19,7 @@ from reasoning.analysis.dependencies import Dependencies
 from reasoning.engines.program import Program
 from reasoning.languages.numbers import Constants
 from reasoning.languages.rules import atoms
-from reasoning.parallel.keys import Question, find_key
+from reasoning.parallel.keys import Question, find_keys
 from reasoning.parallel.plan import Partition, Plan
 from reasoning.parallel.preferences import may_count_together
 from reasoning.parallel.rules import Labels, Rule, Statements, read
@@ -116,8 +116,9 @@ def _keyed(
 ) -> tuple[tuple[Partition, ...], list[str]]:
     found, reasons = [], []
     for number, partition in enumerate(partitions, 1):
-        key, said = find_key(partition, question, statements)
-        found.append(replace(partition, key=key))
+        possible, said = find_keys(partition, question, statements)
+        key = possible[0] if possible else None
+        found.append(replace(partition, key=key, others=possible[1:]))
         reasons += [f"partition {number}: {sentence}" for sentence in said]
     return tuple(found), reasons
 

@@ -44,7 +44,7 @@ SPLIT: dict[str, tuple[str, dict[str, int]]] = {
         "{a(K)} :- b(K). :~ a(K). [1@1,K]",
         {"a/1": 1, "b/1": 1},
     ),
-    "a computed key": ("a(X) :- b(X+1), c(X+1,X). #show a/1.", {"b/1": 1, "c/2": 1}),
+    "a computed key": ("a(X) :- b(X+1), c(X+1), d(X). #show a/1.", {"b/1": 1, "c/1": 1}),
     "a constant key": (
         'a(X) :- b("k",X), c(X,"k"), d(X). #show a/1.',
         {"b/2": 2, "c/2": 1, "d/1": 1},
@@ -150,3 +150,16 @@ def test_rules_over_what_all_have_run_once() -> None:
     assert partition.key.once == {"5"}
     assert "letter(X,Z) :-" in partition.program(0).rules
     assert "letter(X,Z) :-" not in partition.program(1).rules
+
+
+def test_other_keys_split_something_else() -> None:
+    text = "a(X,Y) :- b(X,Z), c(Z,Y). d(X) :- a(X,Y), e(Y). #show d/1."
+    (partition,) = planned(text).partitions
+    assert partition.key is not None
+    keys = [partition.key, *partition.others]
+    split = [
+        {(str(s), i) for s, i in key.positions.items() if str(s) in "b/2 c/2 e/1"} for key in keys
+    ]
+    for number, one in enumerate(split):
+        assert not any(one <= other for other in split[:number])
+    assert {("b/2", 1)} in split
