@@ -15,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Callable
 from datetime import datetime
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,7 @@ from reasoning.engines.limits import Limits
 from reasoning.errors import ReasoningError
 
 if TYPE_CHECKING:
+    from reasoning.parallel.plan import Name
     from reasoning.recorded import Operator, Recorded
 
 
@@ -260,6 +262,13 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 @cli.command()
 @recorded
 @click.option("--engine", type=click.Choice(["auto", "solver"]), default="auto", help="Engine.")
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 1024),
+    default=1,
+    metavar="N",
+    help="Evaluate in N processes where the plan allows it and it is faster (docs/plan.md).",
+)
 @click.option("--deltas", is_flag=True, help="Add what came and went since the result before.")
 @click.option(
     "--emit",
@@ -269,7 +278,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
     help="Print results, or the answers as a stream that --stream of another program reads.",
 )
 @click.option("--emit-as", default="", metavar="IRI", help="IRI of the stream --emit prints.")
-def reason(engine: str, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
+def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
     """Evaluate PROGRAM (.casp, .lp) over recorded streams; print JSON Lines."""
     from backend.reason import emitted, report, results
 
@@ -281,12 +290,45 @@ def reason(engine: str, deltas: bool, emit: str, emit_as: str, **given: Any) -> 
         raise click.UsageError("--stream -: standard input can be read once")
     del engine  # so far there is one, which either choice means
     run = _recorded(**given)
+    run.parallel = parallel
     if emit == "results":
         fine = report(run, results(run, deltas=deltas), _say)
     else:
         fine = report(run, emitted(run, cast("Operator", emit), emit_as), _say)
     if not fine:
         sys.exit(1)
+
+
+@cli.command()
+@click.argument("program", type=_FILE)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "dot"]),
+    default="text",
+    show_default=True,
+    help="Text to read, JSON, or graphs for Graphviz (docs/plan.md).",
+)
+@click.option(
+    "--plan",
+    "name",
+    type=click.Choice(["sound", "greedy", "whole"]),
+    default="sound",
+    show_default=True,
+    help="Ours, the thesis' (which may be wrong), or the one that cuts nothing.",
+)
+def plan(program: Path, form: str, name: Name) -> None:
+    """Show how PROGRAM is cut into parts that run side by side, and why."""
+    from reasoning.parallel.description import describe
+    from reasoning.parallel.dot import to_dot
+    from reasoning.parallel.render import to_json, to_text
+    from reasoning.recorded import read
+
+    found = describe(read(program), program, name)
+    if form == "json":
+        click.echo(json.dumps(to_json(found), indent=2))
+    else:
+        click.echo(to_dot(found) if form == "dot" else to_text(found), nl=False)
 
 
 @cli.command()
@@ -393,9 +435,13 @@ def _say(text: str) -> None:
 
 @cli.command()
 @click.argument("name", required=False)
+@click.argument("arguments", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def bench(name: str | None, as_json: bool) -> None:
-    """Measure NAME, each figure beside a baseline of the same run (see benchmarks/)."""
+def bench(name: str | None, arguments: tuple[str, ...], as_json: bool) -> None:
+    """Measure NAME, each figure beside a baseline of the same run (see benchmarks/).
+
+    Some take ARGUMENTS, such as `stability REQUEST`. Without NAME, all names are listed.
+    """
     folder = configuration.REPOSITORY / "benchmarks"
     known = sorted(path.stem for path in folder.glob("*.py"))
     if name is None:
@@ -405,7 +451,10 @@ def bench(name: str | None, as_json: bool) -> None:
         raise click.UsageError(f"no benchmark `{name}`; there are {', '.join(known)}")
     sys.path[:0] = [str(folder), str(configuration.REPOSITORY)]
     module = importlib.import_module(name)
-    results = module.run()
+    texts = [p for p in signature(module.run).parameters.values() if p.annotation == "str"]
+    if len(arguments) > len(texts):
+        raise click.UsageError(f"`bench {name}` takes {len(texts) or 'no'} arguments")
+    results = module.run(*arguments)
     click.echo(json.dumps(results, indent=2) if as_json else module.report(results))
 
 

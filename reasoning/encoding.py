@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reasoning import atoms
 from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
-from reasoning.rdf.mapping import Mapper
+from reasoning.rdf.mapping import Mapper, Triple
 from reasoning.streams import Item
 
 
@@ -33,13 +35,15 @@ class Encoder:
         time = item.time - base
         if not atoms.SMALLEST <= time <= atoms.LARGEST:
             raise ItemError("its time is too far from the window's to fit the 32 bits of ASP")
-        found: list[str] = []
-        for triple in item.content:
-            self._supply(self._signatures(triple.predicate.value))
-            found += self.mapper.facts(triple, time)
-        return tuple(found)
+        self.supply(item.content)
+        return tuple([fact for triple in item.content for fact in self.mapper.facts(triple, time)])
 
-    def _signatures(self, iri: str) -> frozenset[Signature]:
+    def supply(self, triples: Iterable[Triple]) -> None:
+        """Note which predicates triples of a stream supply."""
+        for triple in triples:
+            self._supply(self.signatures(triple.predicate.value))
+
+    def signatures(self, iri: str) -> frozenset[Signature]:
         """The predicates of which triples with a predicate give atoms, if anything reads or
         derives those."""
         if iri not in self._triples:

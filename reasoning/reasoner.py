@@ -110,6 +110,8 @@ class Reasoner:
         Evaluate with this engine instead; the caller closes it.
     supplied:
         Predicates known to come from the streams (DESIGN A4), before their first item.
+    encoder:
+        Turn items into facts with this one, which is not shared with another reasoner.
 
     Close it, or use it in a `with` statement, to end its processes at once.
     """
@@ -126,6 +128,7 @@ class Reasoner:
         limits: Limits | None = None,
         engine: Engine | None = None,
         supplied: Collection[Signature] = (),
+        encoder: Encoder | None = None,
     ) -> None:
         self.request = request
         self.late: list[Item] = []
@@ -135,7 +138,7 @@ class Reasoner:
         integers of their own, which they get as they are."""
         self.refused: dict[int, tuple[Item, str]] = {}
         """Items without a value in ASP, by position, and why; the caller may clear it."""
-        self._encoder = Encoder(request)
+        self._encoder = encoder or Encoder(request)
         self._encoder.supplied = frozenset(supplied)
         self._engine = engine or _engine(request, background, limits)
         self._owns_engine = engine is None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from reasoning.encoding import Encoder
-from reasoning.engines.limits import Limits
+from reasoning.engines.limits import UNLIMITED, Limits
+from reasoning.engines.solver import Engine
 from reasoning.errors import ItemError, ReasoningError
 from reasoning.languages import casp
 from reasoning.output import OutputStream
+from reasoning.parallel.engine import ParallelEngine
+from reasoning.parallel.processes import Processes
 from reasoning.program import KnowledgeSource, Request, Signature
 from reasoning.rdf.knowledge import Background, background
 from reasoning.reasoner import Evaluation, Reasoner
@@ -44,6 +48,8 @@ class Recorded:
         At most so many answer sets; 0: all.
     limits:
         On one evaluation; None evaluates in this process, without limits on its time.
+    parallel:
+        Evaluate in so many processes at the same time, where that is faster; 0: in one.
     """
 
     program: Path
@@ -53,6 +59,7 @@ class Recorded:
     until: int | str | None = None
     models: int = 0
     limits: Limits | None = field(default_factory=Limits)
+    parallel: int = 0
 
     def __post_init__(self) -> None:
         self.request = read(self.program)
@@ -64,6 +71,7 @@ class Recorded:
         """Positions of the items that came too late, so far."""
         self.reached = -1
         """Position of the last item that has been pushed."""
+        self._parallel: ParallelEngine | None = None
         self._check()
         self._recording = Recording(self.streams, self.request, self._note)
 
@@ -77,21 +85,38 @@ class Recorded:
         """The facts of the knowledge bases that the rules can see."""
         return background(self.request, [KnowledgeSource(str(path)) for path in self.knowledge])
 
-    def reasoner(self, knowledge: Background) -> Reasoner:
-        """A reasoner of its own for this run."""
+    def reasoner(self, knowledge: Background, engine: Engine | None = None) -> Reasoner:
+        """A reasoner of its own for this run; an `engine` that is given is the caller's."""
         return Reasoner(
             self.request,
             background=knowledge,
             start=self.parse_time("--from", self.start),
             models=self.models,
             limits=self.limits,
+            engine=engine,
             supplied=self._supplied(),
         )
 
     def evaluations(self) -> Iterator[Evaluation]:
         """Every evaluation of the run, in order; why one failed is noted too."""
-        with self.reasoner(self.background()) as reasoner:
+        with self._reasoning() as reasoner:
             yield from self._noted(reasoner)
+
+    @contextmanager
+    def _reasoning(self) -> Iterator[Reasoner]:
+        """A reasoner whose processes end with the run."""
+        knowledge = self.background()
+        with ExitStack() as stack:
+            if self.parallel > 1:
+                self._parallel = ParallelEngine(
+                    self.request,
+                    knowledge,
+                    self.limits or UNLIMITED,
+                    executor=Processes(self.parallel),
+                    partitions=self.parallel,
+                )
+                stack.enter_context(closing(self._parallel))
+            yield stack.enter_context(self.reasoner(knowledge, self._parallel))
 
     def run(self, reasoner: Reasoner) -> Iterator[Evaluation]:
         """Push the recording through a reasoner; what is wrong with items is noted."""
@@ -118,7 +143,7 @@ class Recorded:
 
     def items(self, operator: Operator, stream: str = "") -> Iterator[Item]:
         """The answers as the items of a stream (thesis, Definition 4.7)."""
-        with self.reasoner(self.background()) as reasoner:
+        with self._reasoning() as reasoner:
             output = OutputStream(self.request, stream, reasoner.mapper)
             operators = {"rstream": output.rstream, "istream": output.istream}
             yield from operators.get(operator, output.dstream)(self._noted(reasoner))
@@ -145,6 +170,7 @@ class Recorded:
 
     def _noted(self, reasoner: Reasoner) -> Iterator[Evaluation]:
         for evaluation in self.run(reasoner):
+            self._note_plan()
             if evaluation.error is not None:
                 at = f"at {self.time(evaluation)}: " if self.request.streams else ""
                 self.problems.append(f"{at}{evaluation.error}")
@@ -193,6 +219,15 @@ class Recorded:
 
     def _note(self, error: ItemError) -> None:
         self.problems.append(str(error))
+
+    def _note_plan(self) -> None:
+        """Say once if what was to be evaluated in parallel cannot be."""
+        if self._parallel and (why := self._parallel.refusal):
+            self.warnings.append(
+                f"{self.program} is evaluated in one process, for it cannot be cut: {why}; "
+                f"`citywise plan {self.program}` says more"
+            )
+        self._parallel = None
 
     def _note_items(self, reasoner: Reasoner) -> None:
         for position, (_item, problem) in reasoner.refused.items():

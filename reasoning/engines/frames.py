@@ -26,10 +26,12 @@ class OverdueError(Exception):
 def send(descriptor: int, message: Any) -> None:
     """Write one message; raises `EndedError` if nobody reads."""
     body = orjson.dumps(message)
-    data = memoryview(len(body).to_bytes(_HEADER, "big") + body)
+    header = len(body).to_bytes(_HEADER, "big")
     try:
-        while data:
-            data = data[os.write(descriptor, data) :]
+        for part in (header + body[:_CHUNK], memoryview(body)[_CHUNK:]):
+            data = memoryview(part)
+            while data:
+                data = data[os.write(descriptor, data) :]
     except OSError as error:
         raise EndedError from error
 
@@ -41,20 +43,20 @@ def receive(descriptor: int, seconds: float | None = None) -> Any:
     return orjson.loads(_read(descriptor, length, deadline))
 
 
-def _read(descriptor: int, length: int, deadline: float | None) -> bytes:
-    chunks: list[bytes] = []
+def _read(descriptor: int, length: int, deadline: float | None) -> bytearray:
+    data = bytearray(length)
+    left_over = memoryview(data)
     ready = select.poll()
     ready.register(descriptor, select.POLLIN)
-    while length:
+    while left_over:
         if deadline is not None:
             left = max(0.0, deadline - time.monotonic())
             if not ready.poll(min(left, _LONGEST_S) * 1000):
                 if left > _LONGEST_S:
                     continue
                 raise OverdueError
-        chunk = os.read(descriptor, min(length, _CHUNK))
-        if not chunk:
+        count = os.readv(descriptor, (left_over[:_CHUNK],))
+        if not count:
             raise EndedError
-        chunks.append(chunk)
-        length -= len(chunk)
-    return b"".join(chunks)
+        left_over = left_over[count:]
+    return data

@@ -42,3 +42,9 @@ def exceeded(name: str, limit: str, phase: str, grown: Mapping[str, int]) -> Lim
     most = ", ".join(f"{predicate} ({count:,} atoms)" for predicate, count in grown.items())
     grew = f"; what grew: {most}" if most else ""
     return LimitError(f"request `{name}` was stopped in {phase}: {limit}{grew}")
+
+
+def too_many(name: str, most: int) -> LimitError:
+    """The error for request `name`, which has more than `most` answer sets."""
+    limit = f"it has more than {most:,} answer sets; add constraints or ask for fewer"
+    return exceeded(name, limit, "solving", {})

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol, cast
 
 import clingo
 
 from reasoning.engines.limits import Limits, exceeded
 from reasoning.engines.program import Knowledge, Program, WindowFacts, program
+from reasoning.engines.readback import sorted_texts
 from reasoning.errors import SolvingError
 from reasoning.program import Request, Signature
 
@@ -103,11 +105,14 @@ class Solving:
         configuration = cast("clingo.Configuration", self.control.configuration.solve)
         configuration.models = str(models or (most + 1 if most else 0))
         with self._in_its_words():
-            found = set(self._models())
+            candidates = self._models()
+            found = list(islice(candidates, 2))
+            if len(found) > 1:
+                found = sorted({*found, *candidates})  # one alone needs no hash
         if most and not models and len(found) > most:
             limit = f"it has more than {most:,} answer sets; add constraints or ask for fewer"
             raise exceeded(self.name, limit, self.phase, {})
-        return tuple(sorted(found))
+        return tuple(found)
 
     def atoms(self) -> int:
         """The number of ground atoms so far."""
@@ -140,9 +145,7 @@ class Solving:
                 # Where nothing to minimise is ground there is no cost, and nothing to prove.
                 if model.cost and not model.optimality_proven:
                     continue
-                # A term that `#show` gives may read as an atom that is shown as well.
-                atoms = sorted(set(map(str, model.symbols(shown=True))))
-                yield AnswerSet(tuple(atoms), self.cost(model))
+                yield AnswerSet(sorted_texts(model.symbols(shown=True)), self.cost(model))
 
     def cost(self, model: clingo.Model) -> tuple[int, ...]:
         """A model's cost, one entry for each priority of the program (DESIGN A4)."""

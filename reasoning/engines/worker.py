@@ -5,6 +5,8 @@
 Where knowledge is grounded once, each window is evaluated in a fork that adds the
 window's facts to the ground knowledge and ends after its answer: nothing of a window is
 left for the next. The fork for the next window is made before the window is there.
+Large windows, and those after a large answer, have a fork of their own as well: clingo
+keeps every term it ever saw until its process ends.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from threading import Thread
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
-from reasoning.engines import frames
+from reasoning.engines import frames, replies
 from reasoning.engines.limits import LimitError, Limits, exceeded
 from reasoning.engines.program import Program
+from reasoning.engines.readback import LARGE
 from reasoning.engines.solver import AnswerSet, Solving
 from reasoning.errors import SolvingError
 
@@ -34,6 +37,8 @@ STOPPED = 3
 """Exit code of a process that was stopped at a limit."""
 _ENDED = 4
 _POLL_S = 0.02
+_LARGE_TEXT = 1_000_000
+"""Characters of facts from which on a fork, of 3 ms, costs less than 1 % of the window."""
 Result = TypeVar("Result")
 
 
@@ -70,6 +75,10 @@ class Worker:
         self._sink = sink
         self._setup: Setup | None = None
         self._ground: Solving | None = None
+        self._busy = mmap.mmap(-1, 1)
+        """Not 0 while a fork has a message and no answer yet."""
+        self._large = mmap.mmap(-1, 1)
+        """Not 0 where the last answer was large."""
 
     def serve(self) -> None:
         """Work until the guard closes its end."""
@@ -79,7 +88,7 @@ class Worker:
             except frames.EndedError:
                 return
             if "setup" not in message:
-                self._answer(partial(self._fresh, message))
+                self._evaluate(message)
                 continue
             self._answer(partial(self._prepare, message["setup"]))
             if self._ground is not None:
@@ -100,6 +109,15 @@ class Worker:
             self._ground = solving
         return []
 
+    def _evaluate(self, message: dict[str, Any]) -> None:
+        """Answer a message with a control of its own; in a fork, if that may be large."""
+        work = partial(self._fresh, message)
+        large = bool(self._large[0]) or len(message["facts"]) >= _LARGE_TEXT
+        if large and hasattr(os, "fork"):
+            self._in_fork(lambda: self._answer(work))
+        else:
+            self._answer(work)
+
     def _fresh(self, message: dict[str, Any]) -> list[AnswerSet]:
         assert self._setup is not None
         setup = self._setup
@@ -115,28 +133,34 @@ class Worker:
     def _serve_in_forks(self, ground: Solving) -> None:
         """A fork for every message; the setup stays what it is."""
         gc.freeze()  # the forks share what is there now
-        busy = mmap.mmap(-1, 1)
-        while True:
-            busy[0] = 0
-            child = os.fork()
-            if child == 0:
-                self._serve_once(ground, busy)
-            _pid, status = os.waitpid(child, 0)
-            code = os.waitstatus_to_exitcode(status)
-            if code == _ENDED:
-                return
-            if busy[0] and code not in (0, STOPPED):
-                self._send({"error": f"request `{ground.name}`: the solver ended unexpectedly"})
+        while self._in_fork(lambda: self._serve_once(ground)) != _ENDED:
+            pass
 
-    def _serve_once(self, ground: Solving, busy: mmap.mmap) -> NoReturn:
-        """Answer one message with what is ground, and end."""
+    def _in_fork(self, serve: Callable[[], None]) -> int:
+        """Serve in a process of its own, which ends; its exit code."""
+        self._busy[0] = 0
+        child = os.fork()
+        if child == 0:
+            serve()
+            os._exit(0)
+        _pid, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if self._busy[0] and code not in (0, STOPPED, _ENDED):
+            self._send({"error": f"request `{self._name}`: the solver ended unexpectedly"})
+        return code
+
+    @property
+    def _name(self) -> str:
+        return self._setup.program.name if self._setup else ""
+
+    def _serve_once(self, ground: Solving) -> None:
+        """Answer one message with what is ground."""
         assert self._setup is not None
         limits = self._setup.limits
         try:
             message = frames.receive(self._source)
         except frames.EndedError:
             os._exit(_ENDED)
-        busy[0] = 1
 
         def evaluate() -> list[AnswerSet]:
             ground.add("facts", message["facts"])
@@ -144,11 +168,14 @@ class Worker:
             return list(ground.answer_sets(message["models"]))
 
         self._answer(lambda: watched(ground, limits, evaluate, self._source))
-        os._exit(0)
 
     def _answer(self, work: Callable[[], list[AnswerSet]]) -> None:
+        self._busy[0] = 1
         try:
-            self._send({"answers": [[a.atoms, a.cost] for a in work()]})
+            answers = work()
+            self._large[0] = sum(len(answer.atoms) for answer in answers) >= LARGE
+            for message in replies.messages(answers):
+                self._send(message)
         except LimitError as error:
             self._send({"limit": str(error)})
             os._exit(STOPPED)  # the thread that would not end ends with its process
@@ -157,7 +184,7 @@ class Worker:
         except Exception:  # noqa: BLE001 - the guard reports it
             self._send({"fault": traceback.format_exc()})
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: Any) -> None:
         try:
             frames.send(self._sink, message)
         except frames.EndedError:

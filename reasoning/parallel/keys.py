@@ -18,7 +18,7 @@ from clingo.ast import ASTType
 
 from reasoning.languages.rules import atom_signatures, atoms
 from reasoning.languages.syntax import Node
-from reasoning.parallel.plan import Follow, Key, Partition
+from reasoning.parallel.plan import Follow, Key, Partition, Share
 from reasoning.parallel.preferences import may_count_together, tuple_of
 from reasoning.parallel.rules import Statements, derived
 from reasoning.program import Signature
@@ -46,6 +46,9 @@ def find_keys(
     partition: Partition, question: Question, statements: Statements
 ) -> tuple[tuple[Key, ...], list[str]]:
     """Keys, first the one that gives least to all buckets; and why it is so."""
+    for rule in partition.rules:
+        if rule.kind == "preference" and not statements.has_fixed_priority(rule):
+            return (), [f"{rule.cited} has a priority that is known only when it is ground"]
     encoding = _Encoding(partition, question, statements)
     if not encoding.could_be_split:
         return (), ["it reads nothing that could be split"]
@@ -65,6 +68,10 @@ def _described(key: Key) -> Iterator[str]:
         )
     if key.whole:
         yield f"all buckets get all of {', '.join(map(str, sorted(key.whole)))}"
+    for rule, share in sorted(key.shares.items()):
+        yield (
+            f"rule {rule} reads in each bucket a share of {share.of}: by argument {share.argument}"
+        )
     if key.spread:
         yield f"{', '.join(map(str, sorted(key.spread)))} may be derived in any bucket"
 
@@ -85,6 +92,8 @@ class _Occurrence:
     signature: Signature
     terms: tuple[str | None, ...]
     """Its arguments as text; None for one that does not say the same wherever it stands."""
+    literal: int
+    """The place in the body of one that is plain."""
 
 
 class _Encoding:
@@ -155,8 +164,7 @@ class _Encoding:
             if control.solve([(wanted, True), *_active(fewer)]).unsatisfiable:
                 kept = fewer
         for rule in kept:
-            name = self._rules[rule].name
-            yield name if not name[:1].isdigit() else f"line {name}"
+            yield self._rules[rule].cited
 
     # -- facts ----------------------------------------------------------------------
 
@@ -199,6 +207,7 @@ class _Encoding:
             marks = {
                 "derived": self._derived,
                 "data": self._data,
+                "copied": {s for s in self._data - self._derived if not s.name.startswith("-")},
                 "guessed": question.guessed,
                 "shown": question.shows,
             }
@@ -221,15 +230,17 @@ class _Encoding:
     def _all_occurrences(self) -> Iterator[_Occurrence]:
         number = 0
         for place, rule in enumerate(self._rules):
-            plain = {id(atom) for atom in _plain(rule.tree)}
+            plain = {id(atom): literal for literal, atom in _plain(rule.tree)}
             heads = list(derived(rule.tree))
             known = {id(atom) for atom in heads}
             others = [a for a in atoms(rule.tree) if id(a) not in known]
             for side, found in (("head", heads), ("body", others)):
                 for atom in found:
-                    for signature, terms in _arguments(atom, number, id(atom) in plain):
-                        is_plain = id(atom) in plain
-                        yield _Occurrence(number, place, side, is_plain, signature, terms)
+                    literal = plain.get(id(atom), -1)
+                    for signature, terms in _arguments(atom, number, literal >= 0):
+                        yield _Occurrence(
+                            number, place, side, literal >= 0, signature, terms, literal
+                        )
                         number += 1
 
     # -- answers --------------------------------------------------------------------
@@ -240,7 +251,14 @@ class _Encoding:
         spread: set[Signature] = set()
         whole: set[Signature] = set()
         once: set[str] = set()
+        shares: dict[str, Share] = {}
         for symbol in model:
+            if symbol.name == "share":
+                rule, which, argument = (a.number for a in symbol.arguments)
+                read = self._occurrences[which]
+                share = Share(read.literal, read.signature, argument)
+                shares[self._rules[rule].name] = share
+                continue
             number, what = symbol.arguments
             if symbol.name == "place":
                 if what.name == "once":
@@ -254,20 +272,22 @@ class _Encoding:
                 following[signature] = Follow(argument, self._predicates[leader], there)
             else:
                 (spread if what.name == "spread" else whole).add(signature)
-        return Key(positions, following, frozenset(spread), frozenset(whole), frozenset(once))
+        return Key(
+            positions, following, frozenset(spread), frozenset(whole), frozenset(once), shares
+        )
 
 
 def _active(rules: Iterable[int]) -> list[tuple[clingo.Symbol, bool]]:
     return [(clingo.Function("active", [clingo.Number(rule)]), True) for rule in rules]
 
 
-def _plain(tree: Node) -> Iterator[Node]:
-    """The atoms of a body that are neither negated nor part of anything larger."""
-    for part in tree.many("body"):
+def _plain(tree: Node) -> Iterator[tuple[int, Node]]:
+    """The atoms of a body that are neither negated nor part of anything larger, and where."""
+    for literal, part in enumerate(tree.many("body")):
         if part.kind == ASTType.Literal and not part.origin.sign:
             atom = part.one("atom")
             if atom.kind == ASTType.SymbolicAtom:
-                yield atom
+                yield literal, atom
 
 
 def _arguments(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,6 +28,28 @@ class Follow:
 
 
 @dataclass(frozen=True)
+class Share:
+    """A body literal that reads, of facts given to all buckets, those whose argument belongs
+    to its bucket: they are there once more, under another name."""
+
+    literal: int
+    """Its place in the body, from 0."""
+    of: Signature
+    argument: int
+
+    @property
+    def name(self) -> str:
+        """The other name of the predicate."""
+        return f"citywise_by_{self.argument}_{self.of.name}"
+
+    def text(self, rule: Rule) -> str:
+        """The rule, reading its bucket's share."""
+        tree = deepcopy(rule.tree.origin)
+        tree.body[self.literal].atom.symbol.name = self.name
+        return f"{tree}\n"
+
+
+@dataclass(frozen=True)
 class Key:
     """How the facts of a partition are split over any number of buckets.
 
@@ -41,6 +64,13 @@ class Key:
     whole: frozenset[Signature] = frozenset()
     once: frozenset[str] = frozenset()
     """Names of rules that run in the first bucket only: they read what is whole."""
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    """By name of a rule: what of it reads a share."""
+
+    def text(self, rule: Rule) -> str:
+        """A rule as it runs in the buckets."""
+        share = self.shares.get(rule.name)
+        return rule.text if share is None else share.text(rule)
 
 
 @dataclass(frozen=True)
@@ -63,8 +93,9 @@ class Partition:
 
     def program(self, bucket: int = 0) -> Program:
         """What is evaluated in a bucket; without a key there is one, number 0."""
-        once, whole = (self.key.once, self.key.whole) if self.key and bucket else ((), ())
-        rules = "".join(rule.text for rule in self.rules if rule.name not in once)
+        key = self.key or Key({})
+        once, whole = (key.once, key.whole) if bucket else ((), ())
+        rules = "".join(key.text(rule) for rule in self.rules if rule.name not in once)
         shows = "".join(f"#show {s}.\n" for s in sorted(self.shows) if s not in whole)
         return Program(self.name, f"{self.common}{rules}#show.\n{shows}", self.priorities)
 

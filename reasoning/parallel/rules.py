@@ -10,6 +10,7 @@ from clingo.ast import AST, ASTType, Sign, parse_string
 
 from reasoning.atoms import ground
 from reasoning.errors import ItemError
+from reasoning.languages.numbers import Constants
 from reasoning.languages.rules import atom_signatures, atoms, body_atoms, head_atoms
 from reasoning.languages.syntax import Node, copy
 from reasoning.program import Signature
@@ -43,6 +44,11 @@ class Rule:
     tree: Node
 
     @property
+    def cited(self) -> str:
+        """How messages call it."""
+        return f"line {self.name}" if self.name[:1].isdigit() else f"({self.name})"
+
+    @property
     def text(self) -> str:
         """The statement in clingo's language, on a line of its own."""
         return f"{self.tree}\n"
@@ -57,12 +63,22 @@ class Statements:
     """What every part of the program needs: constants and what may stay undefined."""
     shows: frozenset[Signature] | None
     """Predicates that are shown; None: all of them."""
-    constants: tuple[str, ...]
-    """Names that `#const` gives a value."""
+    definitions: tuple[Node, ...]
+    """The `#const` statements."""
     facts: str = ""
     """Plain facts among the rules, one `atom.` a line: they are dealt out as data are."""
     known: frozenset[Signature] = frozenset()
     """Predicates of those facts."""
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """Names that `#const` gives a value."""
+        return frozenset(node.name for node in self.definitions)
+
+    def has_fixed_priority(self, preference: Rule) -> bool:
+        """Whether a preference's priority is a number before anything is ground."""
+        constants = Constants([*self.definitions, preference.tree])
+        return constants.number(preference.tree.one("priority")) is not None
 
     @property
     def predicates(self) -> frozenset[Signature]:
@@ -84,7 +100,7 @@ def read(program: str, labels: Labels | None = None) -> Statements:
         tuple(_rule(node, names) for node in rules),
         "".join(f"{n}\n" for n in common),
         _shown(nodes),
-        tuple(n.name for n in nodes if n.kind == ASTType.Definition),
+        tuple(n for n in nodes if n.kind == ASTType.Definition),
         "".join(f"{fact}.\n" for fact in facts),
         frozenset(_signatures(atom for n in facts.values() for atom in head_atoms(n))),
     )
@@ -122,8 +138,11 @@ class _Names:
         name = self._labels.get((node.line, node.column)) or str(node.line)
         if name in self._given:
             name = f"{node.line}:{node.column}"
-        self._given.add(name)
-        return name
+        unique, number = name, 2
+        while unique in self._given:  # the elements of a `#minimize` begin at one place
+            unique, number = f"{name}.{number}", number + 1
+        self._given.add(unique)
+        return unique
 
 
 def _rule(node: Node, names: _Names) -> Rule:

@@ -17,7 +17,6 @@ from clingo.ast import ASTType
 
 from reasoning.analysis.dependencies import Dependencies
 from reasoning.engines.program import Program
-from reasoning.languages.numbers import Constants
 from reasoning.languages.rules import atoms
 from reasoning.parallel.keys import Question, find_keys
 from reasoning.parallel.plan import Partition, Plan
@@ -70,7 +69,7 @@ def plan(
             partitions, said = _keyed(partitions, question, statements)
             reasons += said
     partitions = tuple(_finished(p, what, statements) for p in partitions)
-    constants = statements.common if statements.constants else ""
+    constants = "".join(f"{node}\n" for node in statements.definitions)
     return Plan("sound", partitions, tuple(reasons), statements.facts, constants)
 
 
@@ -213,7 +212,7 @@ class Units:
             for signature in sorted(self.needs(rule)):
                 for other in self._deriving[signature]:
                     if other not in views:
-                        self._unite(rule, other, f"{_cited(rule)} needs all of {signature}")
+                        self._unite(rule, other, f"{rule.cited} needs all of {signature}")
             for signature in sorted((rule.head | rule.body) & self.guessed):
                 other = guesses.setdefault(signature, rule)
                 self._unite(rule, other, f"which atoms of {signature} hold is guessed")
@@ -221,10 +220,9 @@ class Units:
 
     def _join_preferences(self, statements: Statements) -> None:
         wishes = [rule for rule in self._rules if rule.kind == "preference"]
-        constants = Constants([rule.tree for rule in self._rules])
-        levels = [constants.number(wish.tree.one("priority")) for wish in wishes]
+        fixed = all(map(statements.has_fixed_priority, wishes))
         for one, other in combinations(wishes, 2):
-            if None in levels:
+            if not fixed:
                 self._unite(one, other, "a priority is known only when it is ground")
             elif may_count_together(one, other, statements.constants):
                 self._unite(one, other, "both may count the same tuple, which counts once")
@@ -280,7 +278,7 @@ class Units:
             copies = [n for n, unit in enumerate(units, 1) if view in unit.rules]
             if len(copies) > 1:
                 places = " and ".join(map(str, copies))
-                self.reasons.append(f"{_cited(view)} runs in partitions {places}: it only copies")
+                self.reasons.append(f"{view.cited} runs in partitions {places}: it only copies")
 
     def _say_cuts(self, units: Sequence[_Unit]) -> None:
         for number, unit in enumerate(units[1:], 2):
@@ -310,9 +308,5 @@ def guessed(rules: Sequence[Rule]) -> frozenset[Signature]:
     return frozenset(found)
 
 
-def _cited(rule: Rule) -> str:
-    return f"({rule.name})" if not rule.name[:1].isdigit() else f"line {rule.name}"
-
-
 def _names(rules: Sequence[Rule]) -> str:
-    return " and ".join(dict.fromkeys(map(_cited, rules)))
+    return " and ".join(dict.fromkeys(rule.cited for rule in rules))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -84,10 +84,15 @@ def read(source: KnowledgeSource, scope: str = "k0") -> KnowledgeBase:
         raise _error(source, line, "knowledge", f"{error}{hint}") from None
 
 
-def background(request: Request, extra: Sequence[KnowledgeSource] = ()) -> Background:
+def background(
+    request: Request,
+    extra: Sequence[KnowledgeSource] = (),
+    read: Callable[[KnowledgeSource, str], KnowledgeBase] = read,
+) -> Background:
     """The facts of a request's knowledge bases, and of `extra` ones, that its rules can see.
 
-    Sources that ask for the same entailment are closed together under it. Raises
+    Sources that ask for the same entailment are closed together under it; each is read by
+    `read`, which may know it from another request. Raises
     `RequestError` for a file that cannot be read, for triples that contradict each other
     under their entailment, and for a triple without a value in ASP.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -103,6 +103,7 @@ class Mapper:
         self._predicates: dict[str, str | None] = {}
         self._owner: dict[str, str] = {}
         self._arities: dict[str, tuple[bool, bool]] = {}
+        self._wanted: dict[str, tuple[bool, bool]] = {}
         # Subjects and readings repeat: an observation's IRI in each of its triples.
         self._resource = lru_cache(maxsize=_REMEMBERED)(lambda iri: quote(self.name(iri)))
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._literal)
@@ -168,6 +169,21 @@ class Mapper:
                 return namespace + name[len(prefix) + 1 :]
         return None
 
+    def view(self, iris: Iterable[str]) -> Hashable:
+        """What decides the facts of stream triples with these predicates: mappers with
+        equal views give the same."""
+        request = self._request
+        names = [self.predicate(iri) for iri in sorted(iris)]
+        seen = tuple(
+            (name, self._streamed(name), request.scales.get(name), self._computed(name))
+            for name in names
+            if name is not None
+        )
+        return tuple(self._prefixes), str(request.timezone), seen
+
+    def _computed(self, name: str) -> bool:
+        return any(Signature(name, arity) in self._request.compared for arity in (2, 3))
+
     def _mentioned(self, name: str) -> tuple[bool, bool]:
         """Whether the request uses or shows the predicate with two and three arguments."""
         if name not in self._arities:
@@ -179,10 +195,11 @@ class Mapper:
 
     def _streamed(self, name: str) -> tuple[bool, bool]:
         """What of a stream's predicate is wanted: with `#input`, only what is listed there."""
-        inputs = self._request.inputs
-        if inputs and not any(s.name == name for s in inputs):
-            return False, False
-        return self._mentioned(name)
+        if name not in self._wanted:
+            inputs = self._request.inputs
+            hidden = inputs and not any(s.name == name for s in inputs)
+            self._wanted[name] = (False, False) if hidden else self._mentioned(name)
+        return self._wanted[name]
 
     def term(self, term: Term, predicate: str) -> str:
         """A term as ASP text; `predicate` decides the scale of decimals."""

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, ClassVar
 
 from hypothesis import currently_in_test_context, note, reject
 
 from reasoning.engines import frames
-from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.guard import Guard, GuardedEngine
 from reasoning.engines.solver import Engine, SolverEngine
 from reasoning.engines.worker import Worker
 from reasoning.languages.casp import parse
+from reasoning.parallel.engine import ParallelEngine
+from reasoning.parallel.executors import Inline
 from reasoning.program import Request as ParsedRequest
 from reasoning.program import Signature
 from reasoning.rdf.knowledge import Background
@@ -31,40 +33,44 @@ ENGINES: dict[str, Callable[[ParsedRequest, Background], Engine]] = {
     "ground once": lambda request, background: forked(
         GuardedEngine(request, background, once=True)
     ),
+    "parallel": lambda request, background: ParallelEngine(
+        request, background, executor=Inline(), partitions=3, adaptive=False
+    ),
 }
 
 
 def forked(engine: GuardedEngine) -> GuardedEngine:
-    """The engine with a worker that is a fork of this process: it starts in no time."""
-    engine._process = cast("Any", ForkedWorker())
+    """The engine with workers that are forks of this process: they start in no time."""
+    engine.guard = Guard(ForkedWorker)
     return engine
 
 
 class ForkedWorker:
-    """The worker process of a `GuardedEngine`."""
+    """The worker process of a `Guard`."""
+
+    _open: ClassVar[set[int]] = set()
+    """This process' ends of all pipes; a fork that kept them would keep other workers."""
 
     def __init__(self) -> None:
-        source, self._sink = os.pipe()
-        self._source, sink = os.pipe()
-        self._child = os.fork()
-        if self._child == 0:
-            os.close(self._sink)
-            os.close(self._source)
+        source, self.sink = os.pipe()
+        self.source, sink = os.pipe()
+        self._open.update((self.source, self.sink))
+        self.pid = os.fork()
+        if self.pid == 0:
+            for end in self._open:
+                os.close(end)
+            frames.send(sink, {"ready": True})
             Worker(source, sink).serve()
             os._exit(0)
         os.close(source)
         os.close(sink)
 
-    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send, and wait so long for the reply."""
-        frames.send(self._sink, message)
-        return cast("dict[str, Any]", frames.receive(self._source, seconds))
-
     def end(self) -> None:
         """The worker ends when nobody is left to ask it."""
-        os.close(self._sink)
-        os.close(self._source)
-        os.waitpid(self._child, 0)
+        self._open.difference_update((self.source, self.sink))
+        os.close(self.sink)
+        os.close(self.source)
+        os.waitpid(self.pid, 0)
 
 
 def expected(

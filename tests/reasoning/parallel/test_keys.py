@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoning.engines.program import Program
-from reasoning.parallel.plan import Follow, Key, Plan
+from reasoning.parallel.plan import Follow, Key, Plan, Share
 from reasoning.parallel.sound import plan
 from reasoning.program import Signature
 
@@ -60,9 +60,22 @@ def test_what_is_split(case: str) -> None:
     assert expected.items() <= found.items()
 
 
+def test_reachability_is_split_by_where_it_begins() -> None:
+    """Edges go to all, and once more, split, to where paths begin with them."""
+    text = "path(X,Y) :- edge(X,Y).\npath(X,Z) :- path(X,Y), edge(Y,Z).\n#show path/2."
+    (partition,) = planned(text).partitions
+    assert partition.key is not None
+    assert partition.key.positions == {Signature("path", 2): 1}
+    assert partition.key.whole == {Signature("edge", 2)}
+    assert partition.key.shares == {"1": Share(0, Signature("edge", 2), 1)}
+    assert "path(X,Y) :- citywise_by_1_edge(X,Y).\n" in partition.program(1).rules
+    assert "path(X,Z) :- path(X,Y); edge(Y,Z).\n" in partition.program(1).rules
+
+
 NOT_SPLIT = {
+    "a priority that is a variable": "{a(K,P)} :- b(K,P). :~ a(K,P). [1@P,K]",
     "a product": "a(X,Y) :- b(X), c(Y). d(X,Y) :- a(X,Y), a(Y,X).",
-    "an aggregate over all keys": "a(N) :- N = #count{X : b(X)}. c(X) :- b(X), a(X).",
+    "an aggregate over all keys": "a(N) :- N = #count{X : b(X)}.",
     "a wish whose tuples are equal over keys": "{a(K)} :- b(K). :~ a(K). [1@1]",
     "a choice over all keys": "1{a(K) : b(K)}1.",
     "only an absence": "a(X) :- not b(X), X = 1..9.",
@@ -131,7 +144,7 @@ def test_measured_sizes_choose_between_keys() -> None:
 
 
 def test_a_refusal_names_the_rules_that_make_it() -> None:
-    text = "a(X) :- b(X), X = 1..9.\nc(N) :- N = #count{X : b(X)}, a(N)."
+    text = "a(X) :- c(X).\na(N) :- N = #count{X : b(X), c(X)}, not a(3)."
     (partition,) = planned(text).partitions
     assert partition.key is None
     assert "partition 1: b/1 cannot be split by argument 1: line 2" in planned(text).reasons

@@ -1,0 +1,223 @@
+"""The parallel engine: a request evaluated in parts, with the answers of the whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from reasoning.engines.guard import supplied_by_windows
+from reasoning.engines.limits import UNLIMITED, LimitError, Limits
+from reasoning.engines.program import Knowledge, Program, WindowFacts, program
+from reasoning.engines.solver import AnswerSet
+from reasoning.parallel import greedy, sound
+from reasoning.parallel.adaptive import WHOLE, Adaptive, Choice, Way
+from reasoning.parallel.combining import combined
+from reasoning.parallel.executors import Executor, Task
+from reasoning.parallel.graphs import input_predicates
+from reasoning.parallel.layouts import Layout, Planned
+from reasoning.parallel.plan import Name, Plan
+from reasoning.parallel.routing import grouped
+from reasoning.parallel.rules import read
+from reasoning.program import Request
+
+_REPLANNED = 10
+"""After so many windows, the square of it and so on, it is planned anew."""
+
+
+class ParallelEngine:
+    """Evaluates a request by a plan, on an executor; an `Engine`.
+
+    Parameters
+    ----------
+    executor:
+        Where the parts run; it is closed with the engine.
+    partitions:
+        Into how many buckets the facts of a partition with a key are split.
+    plan:
+        `sound`, or `greedy` as the thesis has it (its answers may be wrong), or `whole`.
+    keys:
+        Whether `sound` looks for keys.
+    adaptive:
+        Whether measured times decide, window by window, if it is split, and into how much.
+
+    Within limits, those on memory and time are on all parts together, those on atoms on
+    each of them, and that on answer sets on what they combine to.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        knowledge: Knowledge | None = None,
+        limits: Limits | None = None,
+        *,
+        executor: Executor,
+        partitions: int = 2,
+        plan: Name = "sound",
+        keys: bool = True,
+        adaptive: bool = True,
+    ) -> None:
+        self._request = request
+        self._knowledge = knowledge
+        self._supplied = knowledge.supplied if knowledge else frozenset()
+        self._limits = limits or UNLIMITED
+        self._executor = executor
+        self.partitions = partitions
+        self.variant = 0
+        """Which of several keys is used if it is not measured (`adaptive`). Both may be
+        changed between windows."""
+        self._name = plan
+        self._keys = keys
+        self._adaptive = adaptive
+        self._choosing: Adaptive | None = None
+        self._seen = supplied_by_windows(request)
+        self._windows = 0
+        self._counts: Mapping[str, int] = {}
+        """Facts of a window, by the name of their predicate."""
+        self._planned: Planned | None = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan by which the last window was evaluated."""
+        return self._planned.plan if self._planned else None
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the last window could not be evaluated in parts; None if it could."""
+        if self._planned is None or len(self._ways(self._planned.plan)) > 1:
+            return None
+        return "; ".join(self._planned.plan.reasons) or f"the plan is `{self._name}`"
+
+    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+        """See `Engine`."""
+        self._windows += 1
+        self._prepare(window)
+        if self._choosing is None:
+            way = WHOLE if self._name == "whole" else Way(self.partitions, self.variant)
+            return self._evaluate(window.text, models, Choice(way))
+        return self._adaptively(self._choosing, window.text, models)
+
+    def close(self) -> None:
+        """See `Engine`."""
+        self._executor.close()
+
+    # -- plans ----------------------------------------------------------------------
+
+    def _prepare(self, window: WindowFacts) -> None:
+        """Have a plan for what the streams supply, and now and then see if it still suits."""
+        supplied = window.supplied
+        what = program(self._request, supplied | self._supplied)
+        known = self._planned
+        same = known is not None and known.what == what and supplied <= self._seen
+        if same and not (self._adaptive and is_power(self._windows, _REPLANNED)):
+            return
+        self._seen |= supplied
+        self._counts = {name: len(lines) for name, lines in grouped(window.text).items()}
+        plan = self._plan(what)
+        if known is None or not same or _keys(plan) != _keys(known.plan):
+            self._adopt(what, plan)
+
+    def _plan(self, what: Program) -> Plan:
+        present, labels = self._seen | self._supplied, self._request.labels
+        if self._name == "whole":
+            return sound.whole(what, labels, present)
+        if self._name == "greedy":
+            inputs = input_predicates(self._request, read(what.rules, labels).rules)
+            return greedy.plan(what, inputs, labels, present=present)
+        counts = self._counts if self._adaptive else {}
+        weights = {s: counts[s.name] for s in present if s.name in counts}
+        return sound.plan(what, labels, present=present, weights=weights, keys=self._keys)
+
+    def _adopt(self, what: Program, plan: Plan) -> None:
+        self._planned = Planned(what, plan, self._knowledge, self._seen, self._limits)
+        self._choosing = None
+        if self._adaptive and plan.name != "whole":
+            self._choosing = Adaptive(self._ways(plan))
+
+    def _ways(self, plan: Plan) -> list[Way]:
+        """The ways worth trying."""
+        variants = max((len(p.others) + 1 for p in plan.partitions if p.key), default=0)
+        if not variants:
+            return [WHOLE, *[Way(1)] * (len(plan.partitions) > 1)]
+        few = min(self._executor.width, self.partitions)
+        numbers = {few, self.partitions} - ({1} if len(plan.partitions) == 1 else set())
+        return [WHOLE, *(Way(n, v) for n in sorted(numbers) for v in range(variants))]
+
+    # -- evaluation -----------------------------------------------------------------
+
+    def _adaptively(self, choosing: Adaptive, facts: str, models: int) -> tuple[AnswerSet, ...]:
+        """Evaluate in the way that pays, or try another; if that reaches a limit, the best
+        of the others, in the time that is left."""
+        size = facts.count("\n")
+        started = time.perf_counter()
+        choice = choosing.choose(size)
+        try:
+            return self._measured(choosing, facts, models, choice)
+        except LimitError:
+            left = self._limits.seconds - (time.perf_counter() - started)
+            other = choosing.choose(size)
+            if other.way == choice.way or left <= 0:
+                raise
+            return self._measured(choosing, facts, models, Choice(other.way, left))
+
+    def _measured(
+        self, choosing: Adaptive, facts: str, models: int, choice: Choice
+    ) -> tuple[AnswerSet, ...]:
+        assert self._planned is not None
+        size = facts.count("\n")
+        warm = self._planned.layout(choice.way).warm
+        started = time.perf_counter()
+        try:
+            answers = self._evaluate(facts, models, choice)
+        except LimitError:
+            choosing.took(size, choice.way, float("inf"))
+            raise
+        if warm:
+            choosing.took(size, choice.way, time.perf_counter() - started)
+        return answers
+
+    def _evaluate(self, facts: str, models: int, choice: Choice) -> tuple[AnswerSet, ...]:
+        most = self._limits.models
+        layout, texts = self._dealt(facts, choice.way)
+        # Answer sets of a part are not too many where another part has none.
+        parts = self._run(layout, texts, models or most + 1, choice.seconds)
+        answers = combined(parts, self._request.name, models, most)
+        if len(answers) < models and any(len(part) == models for part in parts):
+            # Different choices unite to the same: others are needed.
+            parts = self._run(layout, texts, most + 1, choice.seconds)
+            answers = combined(parts, self._request.name, models, most)
+        return answers
+
+    def _run(
+        self, layout: Layout, texts: Sequence[str], models: int, seconds: float | None
+    ) -> list[tuple[AnswerSet, ...]]:
+        tasks = [
+            Task(part, text, models, seconds)
+            for part, text in zip(layout.parts, texts, strict=True)
+        ]
+        outcomes = self._executor.run(tasks)
+        layout.warm = True
+        return [outcome.answers for outcome in outcomes]
+
+    def _dealt(self, facts: str, way: Way) -> tuple[Layout, list[str]]:
+        """The facts for each part; plans anew where facts say more than was foreseen."""
+        assert self._planned is not None
+        if way == WHOLE:
+            return self._planned.layout(WHOLE), [facts]
+        groups = grouped(facts)
+        while unforeseen := self._planned.unforeseen(groups):
+            self._seen |= unforeseen
+            self._adopt(self._planned.what, self._plan(self._planned.what))
+        layout = self._planned.layout(way)
+        assert layout.router is not None
+        return layout, [text for texts in layout.router.route(groups) for text in texts]
+
+
+def is_power(number: int, base: int) -> bool:
+    """Whether a number is 1, the base, its square and so on."""
+    while number % base == 0:
+        number //= base
+    return number == 1
+
+
+def _keys(plan: Plan) -> list[object]:
+    return [(partition.key, partition.others) for partition in plan.partitions]

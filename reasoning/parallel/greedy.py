@@ -1,0 +1,145 @@
+"""The thesis' own plan (section 6.1.2, Algorithm 4), to be reproduced and compared.
+
+It is *not* sound: see docs/parallel.md for a wrong atom it derives. `sound` is what runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from reasoning.analysis.dependencies import Dependencies
+from reasoning.engines.program import Program
+from reasoning.parallel.flaws import Flaws
+from reasoning.parallel.graphs import Edge, InputGraph, extended_graph, input_graph
+from reasoning.parallel.plan import Partition, Plan
+from reasoning.parallel.rules import Labels, Statements, read
+from reasoning.program import Signature
+
+
+@dataclass(eq=False)
+class Group:
+    """Inputs that Algorithm 4 puts together, and their degrees: the edges placed there."""
+
+    degrees: Counter[Signature] = field(default_factory=Counter)
+
+    @property
+    def size(self) -> int:
+        """Number of its inputs."""
+        return len(self.degrees)
+
+    def add(self, edge: Edge) -> None:
+        """Place an edge with both its ends."""
+        self.degrees.update(edge)
+
+    def is_highly_connected_with(self, edge: Edge) -> bool:
+        """Whether with the edge every input has a degree of at least ⌊n/2⌋ + 1, n of them.
+
+        The thesis' `checkHighlyConnected`, worked out from its text.
+        """
+        degrees = self.degrees + Counter(edge)
+        return min(degrees.values()) >= len(degrees) // 2 + 1
+
+
+def plan(
+    what: Program,
+    inputs: frozenset[Signature],
+    labels: Labels | None = None,
+    *,
+    order: Sequence[Edge] | None = None,
+    present: Iterable[Signature] = (),
+) -> Plan:
+    """The plan of Algorithm 4: every partition runs all rules on some of the `inputs`.
+
+    Parameters
+    ----------
+    what, labels:
+        The program, with its `#show` statements, and the labels of its rules.
+    inputs:
+        The input predicates. Facts of all others (knowledge, what is fed back) go everywhere.
+    order:
+        The edges of the input graph as they are to be visited; by default in name order.
+    present:
+        Predicates of the facts there are besides those the program mentions.
+    """
+    statements = read(what.rules, labels)
+    extended = extended_graph(statements.rules)
+    graph = input_graph(extended, inputs)
+    groups = decompose(sorted(graph.edges) if order is None else order)
+    here = statements.predicates | frozenset(present)
+    shows = statements.shows if statements.shows is not None else here
+    partitions = tuple(
+        Partition(
+            statements.rules,
+            group | (here - inputs),
+            shows,
+            statements.common,
+            what.priorities,
+            name=what.name,
+        )
+        for group in groups
+    )
+    derived = frozenset[Signature]().union(*(rule.head for rule in statements.rules))
+    given = here - inputs - derived | statements.known | frozenset(present)
+    flaws = Flaws(statements.rules, extended, inputs, groups, given)
+    reasons = (
+        *_beyond(statements),
+        *_copies(groups),
+        *_unplaced(graph, groups),
+        *flaws.sentences(),
+    )
+    constants = statements.common if statements.constants else ""
+    return Plan("greedy", partitions, reasons, statements.facts, constants)
+
+
+def decompose(edges: Iterable[Edge]) -> tuple[frozenset[Signature], ...]:
+    """Algorithm 4: the groups of inputs, in the order in which they were begun.
+
+    As printed, so that its plans can be reproduced: the candidates are sorted by size, but
+    the first highly connected one is looked for among the unsorted (here: oldest first), the
+    smallest being taken if there is none; and an input without an edge to another is in no
+    group. The result depends on the order of the `edges`, but never on what is highly
+    connected: an edge that brings a new end to a group gives it one edge there, which is too
+    few, and one whose ends are both in all candidates moves no input.
+    """
+    groups: list[Group] = []
+    for s, t in edges:
+        if s == t:
+            continue
+        common = [g for g in groups if s in g.degrees and t in g.degrees]
+        either = [g for g in groups if s in g.degrees or t in g.degrees]
+        if not either:
+            groups.append(Group())
+        _choose((s, t), common or either or groups[-1:]).add((s, t))
+    return tuple(frozenset(group.degrees) for group in groups)
+
+
+def _choose(edge: Edge, candidates: Sequence[Group]) -> Group:
+    """The first highly connected candidate, else the smallest, of several the oldest."""
+    by_size = sorted(candidates, key=lambda group: group.size)
+    return next((g for g in candidates if g.is_highly_connected_with(edge)), by_size[0])
+
+
+def _beyond(statements: Statements) -> Iterator[str]:
+    """What the thesis assumes in section 5.2.2."""
+    fragment = Dependencies([rule.tree for rule in statements.rules]).fragment()
+    if fragment not in ("positive", "stratified"):
+        yield f"the thesis' plan is for stratified programs, and this one is {fragment}"
+
+
+def _copies(groups: Sequence[frozenset[Signature]]) -> Iterator[str]:
+    """What Algorithm 4 copies to cut a connected graph."""
+    for signature in sorted(frozenset().union(*groups)):
+        places = [str(n) for n, group in enumerate(groups, 1) if signature in group]
+        if len(places) > 1:
+            yield f"{signature} is copied to partitions {', '.join(places)}"
+
+
+def _unplaced(graph: InputGraph, groups: Sequence[frozenset[Signature]]) -> Iterator[str]:
+    """What Algorithm 4 forgets."""
+    for signature in sorted(graph.nodes.difference(*groups)):
+        yield (
+            f"{signature} is in no partition: it has no edge to another input, and the "
+            "algorithm places the ends of edges only; its facts are lost"
+        )

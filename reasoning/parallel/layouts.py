@@ -1,0 +1,125 @@
+"""A plan laid out for evaluation: its parts, and who gets which facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from reasoning.engines.limits import Limits
+from reasoning.engines.program import Knowledge, Program
+from reasoning.parallel.adaptive import WHOLE, Way
+from reasoning.parallel.executors import Part
+from reasoning.parallel.plan import Key, Partition, Plan
+from reasoning.parallel.routing import Groups, Router, by_signature, grouped
+from reasoning.program import Signature
+
+
+@dataclass
+class Layout:
+    """The parts of a plan for a number of buckets, in the order of partitions."""
+
+    parts: list[Part]
+    router: Router | None
+    warm: bool = False
+    """Whether it has been evaluated: its times are then no longer those of a start."""
+
+
+class Planned:
+    """A program, its plan, and the plan's layouts.
+
+    `seen` are the predicates that windows supply, as far as is known.
+    """
+
+    def __init__(
+        self,
+        what: Program,
+        plan: Plan,
+        knowledge: Knowledge | None,
+        seen: frozenset[Signature],
+        limits: Limits,
+    ) -> None:
+        self.what = what
+        self.plan = plan
+        self._text = knowledge.text if knowledge else ""
+        self._known = seen | (knowledge.supplied if knowledge else frozenset())
+        self._seen = seen
+        self._limits = limits
+        self._layouts: dict[Way, Layout] = {}
+
+    def layout(self, way: Way) -> Layout:
+        """How the program is laid out to go a way."""
+        if way not in self._layouts:
+            self._layouts[way] = self._whole() if way == WHOLE else self._laid_out(way)
+        return self._layouts[way]
+
+    def _whole(self) -> Layout:
+        return Layout([self._part(self.what, self._text)], None)
+
+    def _laid_out(self, way: Way) -> Layout:
+        plan = with_keys(self.plan, way)
+        router = Router(plan, way.buckets, self._seen)
+        settled = router.settle(self._settled)
+        parts = [
+            self._part(partition.program(bucket), text, shared(partition, self._seen))
+            for partition, texts in zip(plan.partitions, settled, strict=True)
+            for bucket, text in enumerate(texts)
+        ]
+        return Layout(parts, router)
+
+    def _part(
+        self, what: Program, knowledge: str, more: frozenset[Signature] = frozenset()
+    ) -> Part:
+        return Part(what, knowledge, self._seen | more, self._limits)
+
+    @cached_property
+    def _settled(self) -> Groups:
+        """The facts that stay: knowledge, and those of the program itself."""
+        return grouped(self._text + self.plan.facts)
+
+    def unforeseen(self, groups: Groups) -> frozenset[Signature]:
+        """Predicates of facts that the plan did not reckon with."""
+        doubtful = (name for name in groups if name not in self._names or name in self._doubtful)
+        found = {s for name in doubtful for s in by_signature(groups[name])}
+        return frozenset(found - self._known)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(signature.name for signature in self._known | self._mentioned)
+
+    @cached_property
+    def _mentioned(self) -> frozenset[Signature]:
+        rules = (rule for partition in self.plan.partitions for rule in partition.rules)
+        return frozenset[Signature]().union(*(rule.head | rule.body for rule in rules))
+
+    @cached_property
+    def _doubtful(self) -> frozenset[str]:
+        """Names of predicates of which facts would matter to the plan, had it known: those
+        that rules derive, and the opposites of others."""
+        rules = (rule for partition in self.plan.partitions for rule in partition.rules)
+        derived = frozenset[Signature]().union(*(rule.head for rule in rules))
+        opposites = {_opposite(s) for s in self._known | self._mentioned}
+        return frozenset(s.name for s in (derived | opposites) - self._known)
+
+
+def with_keys(plan: Plan, way: Way) -> Plan:
+    """The plan with the keys of a way: of several in each partition, one; of one bucket,
+    none."""
+
+    def chosen(partition: Partition) -> Key | None:
+        if partition.key is None or way.buckets == 1:
+            return None
+        return (partition.key, *partition.others)[min(way.variant, len(partition.others))]
+
+    return replace(plan, partitions=tuple(replace(p, key=chosen(p)) for p in plan.partitions))
+
+
+def shared(partition: Partition, moving: Collection[Signature]) -> frozenset[Signature]:
+    """The other names under which windows supply what moves."""
+    shares = partition.key.shares.values() if partition.key else ()
+    return frozenset(Signature(s.name, s.of.arity) for s in shares if s.of in moving)
+
+
+def _opposite(signature: Signature) -> Signature:
+    name, arity = signature
+    return Signature(name[1:] if name.startswith("-") else f"-{name}", arity)

@@ -1,0 +1,274 @@
+"""The partitioning handler: the facts of a window for every task (thesis, Figure 6.3 and
+Algorithm 5, with buckets within partitions).
+
+Facts are text, one `atom.` a line, in clingo's spelling. A window is grouped by predicate
+once; no atom of a predicate that goes somewhere as a whole is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
+from zlib import crc32
+
+import clingo
+
+from reasoning.atoms import STRING, signature_of
+from reasoning.parallel.plan import Key, Partition, Plan
+from reasoning.program import Signature
+
+Groups = Mapping[str, Sequence[str]]
+"""The lines of facts by the name of their predicate, as they begin."""
+_SIMPLE = r'(?:"(?:[^"\\\n]|\\.)*"|[^(),"\n]+)'
+_CONSTANT = re.compile(r"^#const (\w+) =", re.MULTILINE)
+
+
+def grouped(facts: str) -> dict[str, list[str]]:
+    """The lines of a text by the name of their predicate."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for line in facts.split("\n"):
+        groups[line.partition("(")[0].rstrip(".")].append(line)
+    groups.pop("", None)
+    return groups
+
+
+class Router:
+    """Deals out facts by a plan.
+
+    Parameters
+    ----------
+    buckets:
+        Into how many the facts of a partition with a key are split.
+    moving:
+        Predicates that windows supply. What stays may follow them, and goes everywhere then.
+    """
+
+    def __init__(self, plan: Plan, buckets: int = 1, moving: Collection[Signature] = ()) -> None:
+        values = Values(plan.constants)
+        self._moving = frozenset(moving)
+        self._deals = [
+            _Split(p, p.key, buckets, values) if p.key else _Whole(p) for p in plan.partitions
+        ]
+
+    def settle(self, groups: Groups) -> list[list[str]]:
+        """The facts that stay, as `route` gives them; windows may follow them."""
+        return [deal.settle(groups, self._moving) for deal in self._deals]
+
+    def route(self, groups: Groups) -> list[list[str]]:
+        """The facts of each partition, for each of its buckets."""
+        return [deal.route(groups) for deal in self._deals]
+
+    def bucket_of(self, atoms: Iterable[str]) -> int | None:
+        """The bucket of an item, in a plan of one partition: the one to which all its atoms
+        go that are wanted; None if they go to several.
+
+        What follows does so within the item. What may lie anywhere goes along.
+        """
+        (deal,) = self._deals
+        return deal.bucket_of(grouped("".join(f"{atom}.\n" for atom in atoms)))
+
+
+class Values:
+    """What arguments mean: a word may be one that `#const` gives a value."""
+
+    def __init__(self, constants: str) -> None:
+        self._constants = constants
+        names = _CONSTANT.findall(constants)
+        self._name = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)") if names else None
+        self._value = lru_cache(maxsize=10_000)(self._ground)
+
+    def all(self, arguments: list[str]) -> list[str]:
+        """The arguments' values as text: those that are equal read equal."""
+        return arguments if self._name is None else list(map(self._value, arguments))
+
+    def _ground(self, argument: str) -> str:
+        assert self._name is not None
+        if not self._name.search(STRING.sub("", argument)):
+            return argument
+        control = clingo.Control(["--warn=none"])
+        control.add("base", [], f"{self._constants}\ncitywise_value({argument}).")
+        control.ground([("base", [])])
+        (atom,) = control.symbolic_atoms.by_signature("citywise_value", 1)
+        return str(atom.symbol.arguments[0])
+
+
+def bucket(value: str, buckets: int) -> int:
+    """The bucket of a key's value: the same in every process."""
+    return crc32(value.encode()) % buckets
+
+
+class _Whole:
+    """All facts of a partition, in one bucket."""
+
+    def __init__(self, partition: Partition) -> None:
+        self._names = sorted({signature.name for signature in partition.inputs})
+
+    def route(self, groups: Groups) -> list[str]:
+        return [_text([line for name in self._names for line in groups.get(name, ())])]
+
+    def settle(self, groups: Groups, _moving: Collection[Signature]) -> list[str]:
+        return self.route(groups)
+
+    def bucket_of(self, _groups: Groups) -> int | None:
+        return 0
+
+
+Leader = tuple[Signature, int]
+"""A predicate, and the argument by which others follow its atoms."""
+Led = Mapping[str, tuple[int, ...]]
+"""The buckets of a leader's atoms, by the value of that argument."""
+Found = Mapping[Signature, Sequence[str]]
+"""The lines of a partition's predicates."""
+Places = Mapping[Signature, Sequence[int]]
+"""The bucket of each line of the predicates that are keyed."""
+
+
+class _Split:
+    """The facts of a partition with a key, in several buckets."""
+
+    def __init__(self, partition: Partition, key: Key, buckets: int, values: Values) -> None:
+        self._key = key
+        self._all = tuple(range(buckets))
+        self._values = values
+        self._wanted: defaultdict[str, list[Signature]] = defaultdict(list)
+        for signature in sorted(partition.inputs):
+            self._wanted[signature.name].append(signature)
+        self._shares = sorted({(s.of, s.argument, s.name) for s in key.shares.values()})
+        self._leaders = {(f.of, f.there) for f in key.following.values()}
+        self._settled: dict[Leader, Led] = {leader: {} for leader in self._leaders}
+
+    def route(self, groups: Groups) -> list[str]:
+        found = self._found(groups)
+        places = self._places(found)
+        return self._dealt(found, places, self._led(found, places))
+
+    def settle(self, groups: Groups, moving: Collection[Signature]) -> list[str]:
+        """Like `route`; what follows a predicate that moves goes everywhere."""
+        found = self._found(groups)
+        places = self._places(found)
+        self._settled = self._led(found, places)
+        fixed = {leader: led for leader, led in self._settled.items() if leader[0] not in moving}
+        return self._dealt(found, places, fixed)
+
+    def bucket_of(self, groups: Groups) -> int | None:
+        found = self._found(groups)
+        places = self._places(found)
+        goals: set[tuple[int, ...]] = {(p,) for buckets in places.values() for p in buckets}
+        led = self._led(found, places)
+        for signature, lines in found.items():
+            if signature in self._key.following:
+                goals.update(self._followed(signature, lines, led))
+            elif signature in self._key.whole:
+                return None
+        if len(goals) > 1:
+            return None
+        (goal,) = goals or {(0,)}
+        return goal[0] if len(goal) == 1 else None
+
+    def _found(self, groups: Groups) -> Found:
+        found: dict[Signature, Sequence[str]] = {}
+        for name, signatures in self._wanted.items():
+            if not (lines := groups.get(name)):
+                continue
+            apart = by_signature(lines) if len(signatures) > 1 else {signatures[0]: lines}
+            found |= {s: apart[s] for s in signatures if s in apart}
+        return found
+
+    def _places(self, found: Found) -> Places:
+        return {
+            signature: self._buckets(self._arguments(signature, argument, found[signature]))
+            for signature, argument in self._key.positions.items()
+            if signature in found
+        }
+
+    def _buckets(self, keys: Sequence[str]) -> list[int]:
+        buckets = len(self._all)
+        of = {key: bucket(key, buckets) for key in set(keys)}
+        return [of[key] for key in keys]
+
+    def _led(self, found: Found, places: Places) -> dict[Leader, Led]:
+        """Where the atoms of each leader go, those that have settled included."""
+        led: dict[Leader, Led] = {}
+        for leader in self._leaders:
+            signature, argument = leader
+            known: dict[str, tuple[int, ...]] = dict(self._settled[leader])
+            values = self._arguments(signature, argument, found.get(signature, ()))
+            for value, place in set(zip(values, places.get(signature, ()), strict=True)):
+                known[value] = tuple({*known.get(value, ()), place})
+            led[leader] = known
+        return led
+
+    def _dealt(self, found: Found, places: Places, led: Mapping[Leader, Led]) -> list[str]:
+        dealt: list[list[str]] = [[] for _ in self._all]
+        for signature, lines in found.items():
+            if signature in places:
+                for line, place in zip(lines, places[signature], strict=True):
+                    dealt[place].append(line)
+            elif signature in self._key.following:
+                for line, many in zip(lines, self._followed(signature, lines, led), strict=True):
+                    for place in many:
+                        dealt[place].append(line)
+            else:
+                for place in self._all[: 1 if signature in self._key.spread else None]:
+                    dealt[place] += lines
+        self._deal_shares(found, dealt)
+        return list(map(_text, dealt))
+
+    def _deal_shares(self, found: Found, dealt: Sequence[list[str]]) -> None:
+        """Copies of what all buckets get, for the rules that read their bucket's share."""
+        for signature, argument, name in self._shares:
+            lines = found.get(signature, ())
+            places = self._buckets(self._arguments(signature, argument, lines))
+            for line, place in zip(lines, places, strict=True):
+                dealt[place].append(name + line[len(signature.name) :])
+
+    def _followed(
+        self, signature: Signature, lines: Sequence[str], led: Mapping[Leader, Led]
+    ) -> Iterable[tuple[int, ...]]:
+        """The buckets of each line of a predicate that follows another."""
+        follow = self._key.following[signature]
+        leader = follow.of, follow.there
+        if leader not in led:
+            return repeat(self._all, len(lines))
+        known = led[leader]
+        return [known.get(v, ()) for v in self._arguments(signature, follow.argument, lines)]
+
+    def _arguments(self, signature: Signature, argument: int, lines: Sequence[str]) -> list[str]:
+        """The values of an argument (counted from 1) in each line, as text."""
+        pattern = _pattern(signature.name, signature.arity, argument)
+        values: list[str] = pattern.findall("\n".join(lines))
+        if len(values) != len(lines):
+            values = [_argument(pattern, argument, line) for line in lines]
+        return self._values.all(values)
+
+
+@lru_cache(maxsize=1000)
+def _pattern(name: str, arity: int, argument: int) -> re.Pattern[str]:
+    """A line of simple arguments, one of them wanted."""
+    arguments = [_SIMPLE] * arity
+    arguments[argument - 1] = f"({_SIMPLE})"
+    return re.compile(rf"^{re.escape(name)}\({','.join(arguments)}\)\.$", re.MULTILINE)
+
+
+def _argument(pattern: re.Pattern[str], argument: int, line: str) -> str:
+    if match := pattern.fullmatch(line):
+        return match.group(1)
+    arguments = clingo.parse_term(line[:-1]).arguments
+    return str(arguments[argument - 1]) if argument <= len(arguments) else ""
+
+
+def by_signature(lines: Iterable[str]) -> dict[Signature, list[str]]:
+    """Lines of facts by their predicate, arguments counted."""
+    found: defaultdict[Signature, list[str]] = defaultdict(list)
+    for line in lines:
+        signature = signature_of(clingo.parse_term(line[:-1]))
+        assert signature is not None, line
+        found[signature].append(line)
+    return found
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n" if lines else ""

@@ -1,0 +1,408 @@
+"""The parallel engine: the answers of the whole, whatever runs where; and what stops it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+
+import psutil
+import pytest
+
+from reasoning.engines.limits import LimitError, Limits
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import AnswerSet, SolverEngine
+from reasoning.errors import SolvingError
+from reasoning.languages.casp import parse
+from reasoning.parallel import adaptive
+from reasoning.parallel import processes as processes_module
+from reasoning.parallel.adaptive import LARGE, WHOLE, Adaptive, Choice, Way
+from reasoning.parallel.engine import ParallelEngine, is_power
+from reasoning.parallel.executors import Executor, Inline, Outcome, Task, Warm
+from reasoning.parallel.processes import Processes
+from reasoning.program import Request, Signature
+from reasoning.rdf.knowledge import Background
+from tests.reasoning.oracle import ForkedWorker
+
+STREAM = "#from stream <s> [time 2s step 1s].\n"
+JAMS = """
+fast(R) :- speed(R,V), V > 50.
+jam(R) :- speed(R,_), not fast(R), street(R,_).
+in(D) :- jam(R), street(R,D).
+#show jam/1. #show in/1.
+"""
+TWO = "a(X) :- p(X). 1{b(X;Y)}1 :- q(X,Y). :~ b(X). [X] #show a/1. #show b/1."
+
+
+def request(rules: str) -> Request:
+    return parse(STREAM + rules)
+
+
+def window(*atoms: str) -> WindowFacts:
+    arities = {(atom.split("(")[0], atom.count(",") + 1) for atom in atoms}
+    text = "".join(f"{atom}.\n" for atom in atoms)
+    return WindowFacts(text, frozenset(Signature(*predicate) for predicate in arities))
+
+
+def streets(number: int) -> Background:
+    facts = tuple(f"street({n},{n % 7})" for n in range(number))
+    return Background(facts, supplied=frozenset({Signature("street", 2)}))
+
+
+def speeds(number: int, shift: int = 0) -> WindowFacts:
+    return window(*(f"speed({n},{(n * 37 + shift) % 100})" for n in range(number)))
+
+
+def counted(started: list[int]) -> Callable[[], ForkedWorker]:
+    """Starts workers and notes their processes."""
+
+    def start() -> ForkedWorker:
+        worker = ForkedWorker()
+        started.append(worker.pid)
+        return worker
+
+    return start
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    with closing(Processes(2, ForkedWorker)) as found:
+        yield found
+
+
+def engine(rules: str, executor: Executor, **options: object) -> ParallelEngine:
+    options = {"adaptive": False, **options}
+    return ParallelEngine(request(rules), executor=executor, **options)  # type: ignore[arg-type]
+
+
+# -- answers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [20, 4000], ids=["ground with each window", "ground once"])
+def test_every_executor_gives_the_answers_of_the_whole_window_after_window(known: int) -> None:
+    what, facts = request(JAMS), streets(known)
+    started: list[int] = []
+    with (
+        closing(Processes(2, counted(started))) as processes,
+        closing(Warm(ForkedWorker)) as warm,
+    ):
+        whole = SolverEngine(what, facts)
+        engines = [
+            ParallelEngine(what, facts, executor=executor, partitions=3, adaptive=False)
+            for executor in (Inline(), processes, OneByOne(warm))
+        ]
+        for shift in range(3):
+            expected = whole.answer_sets(speeds(60, shift))
+            assert len(expected[0].atoms) > 10
+            for each in engines:
+                assert each.answer_sets(speeds(60, shift)) == expected
+        assert all(p.key for each in engines if each.plan for p in each.plan.partitions)
+    assert len(started) == (2 if known == 20 else 3), "a part stays with its process"
+
+
+class OneByOne:
+    """An executor as Spark's workers are: one task at a time, with what is warm."""
+
+    width = 1
+
+    def __init__(self, warm: Warm) -> None:
+        self._warm = warm
+
+    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+        return [self._warm.evaluate(task) for task in tasks]
+
+    def close(self) -> None:
+        self._warm.close()
+
+
+def test_asked_for_n_it_gives_n_of_the_answers() -> None:
+    rules = "{a(X)} :- p(X). {b(X)} :- q(X). #show a/1. #show b/1."
+    facts = window("p(1)", "p(2)", "q(1)", "q(2)")
+    every = SolverEngine(request(rules)).answer_sets(facts)
+    parallel = engine(rules, Inline())
+    for models in (1, 3, 16, 40):
+        some = parallel.answer_sets(facts, models)
+        assert set(some) <= set(every)
+        assert len(some) == min(models, 16)
+
+
+def test_choices_that_unite_to_the_same_do_not_count_twice() -> None:
+    """Two of a part were asked for, and both unite with the other to the same: a third one
+    does not."""
+    empty, a, b, c = (AnswerSet(tuple(atoms)) for atoms in ("", "a", "ab", "abc"))
+    executor = Scripted([[[empty, a], [b]], [[empty, a, c], [b]]])
+    found = engine("a(X) :- p(X). b(X) :- q(X).", executor).answer_sets(window("p(1)"), 2)
+    assert found == (b, c)
+    assert executor.asked == [2, 1_000_000_001]
+
+
+class Scripted:
+    """An executor whose answers are written down, for one run after the other."""
+
+    width = 2
+
+    def __init__(self, runs: list[list[list[AnswerSet]]]) -> None:
+        self._runs = iter(runs)
+        self.asked: list[int] = []
+
+    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+        self.asked.append(tasks[0].models)
+        return [Outcome(tuple(answers), 0.0) for answers in next(self._runs)]
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_contradiction_that_only_the_facts_make_leaves_no_answer() -> None:
+    """The engine is not told of `-p`: it sees that no partition expects it."""
+    parallel = engine("a(X) :- p(X). b(X) :- q(X).", Inline())
+    told = frozenset({Signature("p", 1), Signature("q", 1)})
+    assert parallel.answer_sets(WindowFacts("p(1).\n-p(2).\nq(1).\n", told)) != ()
+    assert parallel.answer_sets(WindowFacts("p(1).\n-p(1).\nq(1).\n", told)) == ()
+
+
+def test_facts_of_what_rules_derive_are_no_surprise() -> None:
+    rules = "a(X) :- p(X,Y). c(X) :- a(X), q(X). #show a/1. #show c/1."
+    facts = WindowFacts("p(1,1).\na(2).\nq(1).\nq(2).\n")
+    assert engine(rules, Inline()).answer_sets(facts) == (
+        SolverEngine(request(rules)).answer_sets(facts)
+    )
+
+
+COPIED = "wrong(X) :- y(X), not b(X). w(X) :- y(X), z(X). v(X) :- a(X), z(X)."
+APART = "h(X) :- d(X), e(X), f(X), g(X). i(X) :- c(X), f(X). j(X) :- b(X), g(X)."
+
+
+@pytest.mark.parametrize(
+    ("rules", "atoms", "greedily"),
+    [(COPIED, "y(1) b(1)", ("wrong(1)",)), (APART, "d(1) e(1) f(1) g(1)", ())],
+    ids=["a default where its inputs are absent", "a rule whose inputs are split"],
+)
+def test_the_greedy_plan_is_wrong_and_the_sound_plan_is_not(
+    rules: str, atoms: str, greedily: tuple[str, ...]
+) -> None:
+    """DESIGN A7, (1) and (2)."""
+    facts = window(*atoms.split())
+    right = SolverEngine(request(rules)).answer_sets(facts)
+    assert engine(rules, Inline()).answer_sets(facts) == right
+    assert engine(rules, Inline(), plan="greedy").answer_sets(facts) == (AnswerSet(greedily),)
+    assert right != (AnswerSet(greedily),)
+
+
+# -- limits --------------------------------------------------------------------------------
+
+LIMITED = "a(X) :- p(X). h(X,Y) :- q(X), q(Y). #show a/1. #show h/2."
+
+
+def test_a_part_beyond_a_limit_fails_the_evaluation_and_the_next_one_works() -> None:
+    started: list[int] = []
+    limits = Limits(seconds=0.4)
+    rules = "a(X) :- p(X). h(0) :- q. h(X+1) :- h(X). #show a/1. #show h/1."
+    with closing(Processes(2, counted(started))) as processes:
+        parallel = ParallelEngine(request(rules), limits=limits, executor=processes, adaptive=False)
+        begun = time.monotonic()
+        with pytest.raises(LimitError, match=r"took more than 0\.4 s; what grew: h/1"):
+            parallel.answer_sets(WindowFacts("p(1).\nq.\n", frozenset({Signature("p", 1)})))
+        assert time.monotonic() - begun < 3
+        assert parallel.answer_sets(window("p(1)")) == (AnswerSet(("a(1)",)),)
+
+
+def test_parts_share_the_memory_they_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each uses less than the limit, both together more."""
+    monkeypatch.setattr(processes_module, "_memory", lambda _process: 3000.0)
+    limits = Limits(seconds=20, megabytes=4096)
+    endless = "a(0) :- p. a(X+1) :- a(X). b(0) :- q. b(X+1) :- b(X). #show a/1. #show b/1."
+    with closing(Processes(2, ForkedWorker)) as processes:
+        parallel = ParallelEngine(
+            request(endless), limits=limits, executor=processes, adaptive=False
+        )
+        with pytest.raises(LimitError, match="its 2 parts used more than 4,096 MB together"):
+            parallel.answer_sets(WindowFacts("p.\nq.\n"))
+
+
+def test_a_failure_of_one_part_ends_what_the_others_do() -> None:
+    started: list[int] = []
+    rules = "a(0) :- p. a(X+1) :- a(X). b(1..300000) :- q. #show a/1. #show b/1."
+    limits = Limits(seconds=30, atoms=200_000)
+    with closing(Processes(2, counted(started))) as processes:
+        parallel = ParallelEngine(request(rules), limits=limits, executor=processes, adaptive=False)
+        with pytest.raises(LimitError, match="more than 200,000 ground atoms"):
+            parallel.answer_sets(WindowFacts("p.\nq.\n"))
+    assert not any(psutil.pid_exists(pid) for pid in started)
+
+
+def test_all_parts_together_may_take_the_time_of_one_evaluation() -> None:
+    """Two endless parts in one process: the second has no time of its own."""
+    endless = "a(0) :- p. a(X+1) :- a(X), X < 9000000. b(0) :- q. b(X+1) :- b(X). #show."
+    with closing(Processes(1, ForkedWorker)) as processes:
+        parallel = ParallelEngine(
+            request(endless), limits=Limits(seconds=0.5), executor=processes, adaptive=False
+        )
+        begun = time.monotonic()
+        with pytest.raises(LimitError, match=r"took more than 0\.5 s"):
+            parallel.answer_sets(WindowFacts("p.\nq.\n"))
+        assert time.monotonic() - begun < 2.5
+
+
+def test_more_answer_sets_than_the_limit_are_an_error_though_no_part_has_so_many() -> None:
+    rules = "{a(X)} :- p(X). {b(X)} :- q(X). #show a/1. #show b/1."
+    what = request(rules)
+    facts = window("p(1)", "p(2)", "q(1)", "q(2)")
+    parallel = ParallelEngine(what, limits=Limits(models=15), executor=Inline(), adaptive=False)
+    with pytest.raises(LimitError, match="more than 15 answer sets"):
+        parallel.answer_sets(facts)
+    assert len(parallel.answer_sets(facts, 15)) == 15
+
+
+def test_a_process_that_dies_fails_the_evaluation_and_is_replaced(processes: Processes) -> None:
+    started: list[int] = []
+    with closing(Processes(2, counted(started))) as processes:
+        parallel = engine("a(X) :- p(X). b(X) :- q(X).", processes)
+        answers = parallel.answer_sets(window("p(1)"))
+        os.kill(started[0], signal.SIGKILL)
+        with pytest.raises(SolvingError, match="ended unexpectedly"):
+            parallel.answer_sets(window("p(1)"))
+        assert parallel.answer_sets(window("p(1)")) == answers == (AnswerSet(("a(1)",)),)
+
+
+# -- what pays -----------------------------------------------------------------------------
+
+SPLIT, MORE = Way(2), Way(4)
+
+
+def simulated(
+    seconds: Callable[[Way], float], windows: int, facts: int = 1000
+) -> tuple[float, int]:
+    """Total time of so many windows, and how many were not evaluated whole."""
+    choosing, facts = Adaptive([WHOLE, SPLIT]), 1000
+    total, split = 0.0, 0
+    for _ in range(windows):
+        choice = choosing.choose(facts)
+        split += choice.way != WHOLE
+        took = seconds(choice.way)
+        if choice.seconds is not None and took > choice.seconds:
+            total += choice.seconds
+            choosing.took(facts, choice.way, float("inf"))
+            choice = choosing.choose(facts)
+            took = seconds(choice.way)
+        total += took
+        choosing.took(facts, choice.way, took)
+    return total, split
+
+
+@pytest.mark.parametrize("split_s", [0.1, 0.5, 100.0])
+def test_where_splitting_does_not_pay_it_costs_less_than_five_per_cent(split_s: float) -> None:
+    total, split = simulated(lambda way: 0.09 if way == WHOLE else split_s, 2_000)
+    assert 1 <= split < 20
+    assert total < 2_000 * 0.09 / 0.95
+
+
+def test_where_splitting_pays_it_is_found_out_at_once_and_kept() -> None:
+    total, split = simulated(lambda way: 0.2 if way == WHOLE else 0.1, 2_000)
+    assert split > 1_980
+    assert total < 2_000 * 0.1 / 0.95
+
+
+def test_what_lost_is_tried_again_and_wins_when_times_have_changed() -> None:
+    changing = iter(range(10_000))
+
+    def seconds(way: Way) -> float:
+        return 0.1 if way == WHOLE else (0.3 if next(changing) < 2 else 0.02)
+
+    _total, split = simulated(seconds, 500)
+    assert split > 200
+
+
+def test_small_windows_are_left_whole() -> None:
+    _total, split = simulated(lambda way: 0.005, 100)
+    assert split == 0
+
+
+def test_the_first_large_window_is_split_and_the_first_small_one_is_not() -> None:
+    assert Adaptive([WHOLE, SPLIT, MORE]).choose(LARGE) == Choice(SPLIT)
+    assert Adaptive([WHOLE, SPLIT, MORE]).choose(LARGE - 1) == Choice(WHOLE)
+    assert Adaptive([WHOLE]).choose(LARGE) == Choice(WHOLE)
+
+
+def test_a_new_size_is_evaluated_as_the_nearest_that_was_measured() -> None:
+    choosing = Adaptive([WHOLE, SPLIT])
+    for way, took in ((WHOLE, 0.5), (SPLIT, 0.1)):
+        choosing.choose(600)
+        choosing.took(600, way, took)
+    assert choosing.choose(1500) == Choice(SPLIT)
+
+
+def test_a_trial_may_take_little_longer_than_what_is_known() -> None:
+    choosing = Adaptive([WHOLE, SPLIT])
+    choosing.choose(100)
+    choosing.took(100, WHOLE, 0.4)
+    assert choosing.choose(100) == Choice(SPLIT, 1.25 * 0.4 + adaptive.WORTH_S)
+
+
+def test_powers_are_recognized() -> None:
+    assert [n for n in range(1, 1001) if is_power(n, 10)] == [1, 10, 100, 1000]
+
+
+class Recording(Inline):
+    """Notes how many tasks each window became."""
+
+    width = 2
+
+    def __init__(self) -> None:
+        self.tasks: list[int] = []
+
+    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+        self.tasks.append(len(tasks))
+        return super().run(tasks)
+
+
+def test_answers_do_not_depend_on_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows grow and shrink; whole and split are tried again and again."""
+    monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
+    monkeypatch.setattr(adaptive, "LARGE", 40)
+    monkeypatch.setattr(adaptive, "_FIRST_WAIT", 1)
+    recording, what, facts = Recording(), request(JAMS), streets(30)
+    parallel = ParallelEngine(what, facts, executor=recording, partitions=4)
+    whole = SolverEngine(what, facts)
+    for turn in range(40):
+        window = speeds(5 + turn * 13 % 60, turn)
+        assert parallel.answer_sets(window) == whole.answer_sets(window)
+    assert {1, 2, 4} <= set(recording.tasks)
+
+
+def test_where_the_whole_reaches_a_limit_parts_are_tried(processes: Processes) -> None:
+    rules = "same(K,X,Y) :- p(K,X), p(K,Y). #show same/3."
+    facts = window(*(f"p({n % 40},{n})" for n in range(400)))
+    limits = Limits(atoms=3500)
+    whole = SolverEngine(request(rules), limits=limits)
+    with pytest.raises(LimitError):
+        whole.answer_sets(facts)
+    parallel = ParallelEngine(request(rules), limits=limits, executor=processes, partitions=4)
+    (answer,) = parallel.answer_sets(facts)
+    assert len(answer.atoms) == 4000
+
+
+def test_facts_that_windows_have_choose_the_key() -> None:
+    """What there is most of is split, what there is less of goes to all; and planned anew,
+    when that has changed."""
+    parallel = engine("near(X,Y) :- p(X), q(Y), |X-Y| < 2.", Inline(), adaptive=True)
+    split = []
+    for large in "p" * 9 + "q" * 91:
+        atoms = [f"{name}({n})" for name in "pq" for n in range(30 if name == large else 2)]
+        parallel.answer_sets(window(*atoms))
+        assert parallel.plan
+        (partition,) = parallel.plan.partitions
+        assert partition.key
+        split.append([s.name for s in partition.key.positions if s.name != "near"])
+    assert split == [["p"]] * 9 + [["q"]] * 91
+
+
+def test_closing_ends_all_processes() -> None:
+    parallel = engine(TWO, Processes(2))
+    assert parallel.answer_sets(window("p(1)", "q(1,2)")) == (AnswerSet(("a(1)", "b(1)"), (1,)),)
+    children = psutil.Process().children(recursive=True)
+    assert children
+    parallel.close()
+    assert not any(child.is_running() for child in children)
