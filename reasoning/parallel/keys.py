@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from itertools import combinations
+from itertools import combinations, islice
 
 import clingo
 from clingo.ast import ASTType
 
 from reasoning.languages.rules import atom_signatures, atoms
 from reasoning.languages.syntax import Node
-from reasoning.parallel.plan import Follow, Key, Partition, Share
+from reasoning.parallel.plan import Follow, Key, Partition, Share, share_name
 from reasoning.parallel.preferences import may_count_together, tuple_of
 from reasoning.parallel.rules import Statements, derived
 from reasoning.program import Signature
@@ -29,6 +29,7 @@ _CONFLICTS = 20_000
 """Bound on the search for the best key; the best so far is taken."""
 _MOST = 3
 _EXPLAINED = 12
+_MINIMISED = 20
 
 
 @dataclass(frozen=True)
@@ -141,30 +142,34 @@ class _Encoding:
         control.ground([(part, []), ("further", [clingo.Number(number)])])
 
     def refusals(self) -> list[str]:
-        """For each argument by which facts could be split: rules that together forbid it."""
+        """For arguments by which facts could be split: rules that together forbid it."""
         control = self._control(["--opt-mode=ignore"])
-        found = []
-        for place, signature in enumerate(self._predicates):
-            for argument in range(1, signature.arity + 1) if signature in self._data else ():
-                names = ", ".join(self._forbidding(control, place, argument))
-                if names:
-                    found.append(f"{signature} cannot be split by argument {argument}: {names}")
-        more = len(found) - _EXPLAINED
-        rest = [f"… and {more} more"] if more > 0 else []
-        return ["its facts are not split", *found[:_EXPLAINED], *rest]
+        said = (
+            f"{signature} cannot be split by argument {argument}: {', '.join(names)}"
+            for place, signature in enumerate(self._predicates)
+            for argument in range(1, signature.arity + 1 if signature in self._data else 1)
+            if (names := self._forbidding(control, place, argument))
+        )
+        found = list(islice(said, _EXPLAINED))
+        more = ["… and so on for other arguments"] if len(found) == _EXPLAINED else []
+        return ["its facts are not split", *found, *more]
 
-    def _forbidding(self, control: clingo.Control, place: int, argument: int) -> Iterator[str]:
-        """Names of rules that do not go together with a key; none of them is superfluous."""
-        wanted = clingo.parse_term(f"class({place},key({argument}))")
-        kept = list(range(len(self._rules)))
-        if control.solve([(wanted, True), *_active(kept)]).satisfiable:
-            return
-        for rule in tuple(kept):
-            fewer = [other for other in kept if other != rule]
-            if control.solve([(wanted, True), *_active(fewer)]).unsatisfiable:
+    def _forbidding(self, control: clingo.Control, place: int, argument: int) -> list[str]:
+        """Rules that do not go together with a key: none of them is superfluous, if they are
+        few."""
+        wanted = control.symbolic_atoms[clingo.parse_term(f"class({place},key({argument}))")]
+        assert wanted is not None
+        active = {
+            atom.literal: atom.symbol.arguments[0].number
+            for atom in control.symbolic_atoms.by_signature("active", 1)
+        }
+        kept = _core(control, [wanted.literal, *active])
+        for literal in tuple(kept) if len(kept) <= _MINIMISED else ():
+            fewer = [other for other in kept if other != literal]
+            if literal in active and control.solve(fewer).unsatisfiable:
                 kept = fewer
-        for rule in kept:
-            yield self._rules[rule].cited
+        rules = sorted(active[literal] for literal in kept if literal in active)
+        return [self._rules[rule].cited for rule in rules]
 
     # -- facts ----------------------------------------------------------------------
 
@@ -207,7 +212,7 @@ class _Encoding:
             marks = {
                 "derived": self._derived,
                 "data": self._data,
-                "copied": {s for s in self._data - self._derived if not s.name.startswith("-")},
+                "copied": set(filter(self._can_be_copied, self._data)),
                 "guessed": question.guessed,
                 "shown": question.shows,
             }
@@ -215,6 +220,13 @@ class _Encoding:
             source = question.feedback.get(signature)
             if source is not None and source in self._place:
                 yield f"feeds({self._place[source]},{place})"
+
+    def _can_be_copied(self, signature: Signature) -> bool:
+        """Whether its atoms are facts only, and the names of their copies are free."""
+        taken = {other.name for other in self._predicates}
+        names = {share_name(signature, place) for place in range(1, signature.arity + 1)}
+        negative = signature.name.startswith("-")
+        return not (signature in self._derived or negative or names & taken)
 
     def _preference_facts(self) -> Iterator[str]:
         wishes = [(n, r) for n, r in enumerate(self._rules) if r.kind == "preference"]
@@ -275,6 +287,12 @@ class _Encoding:
         return Key(
             positions, following, frozenset(spread), frozenset(whole), frozenset(once), shares
         )
+
+
+def _core(control: clingo.Control, literals: Sequence[int]) -> list[int]:
+    """Those of the literals that cannot hold together; none if they can."""
+    with control.solve(literals, yield_=True) as handle:
+        return [] if handle.get().satisfiable else handle.core()
 
 
 def _active(rules: Iterable[int]) -> list[tuple[clingo.Symbol, bool]]:

@@ -40,13 +40,18 @@ class Share:
     @property
     def name(self) -> str:
         """The other name of the predicate."""
-        return f"citywise_by_{self.argument}_{self.of.name}"
+        return share_name(self.of, self.argument)
 
     def text(self, rule: Rule) -> str:
         """The rule, reading its bucket's share."""
         tree = deepcopy(rule.tree.origin)
         tree.body[self.literal].atom.symbol.name = self.name
         return f"{tree}\n"
+
+
+def share_name(signature: Signature, argument: int) -> str:
+    """The name under which buckets get their shares of a predicate by an argument."""
+    return f"citywise_by_{argument}_{signature.name}"
 
 
 @dataclass(frozen=True)

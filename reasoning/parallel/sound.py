@@ -200,6 +200,7 @@ class Units:
         return (
             rule.kind == "normal"
             and not (rule.head | rule.body) & self.guessed
+            and not rule.body & self._feedback.keys()
             and sum(1 for part in tree.many("body") for _ in atoms(part)) == 1
             and not any(node.kind in _AGGREGATES for node in tree.walk())
             and not any(self._deriving[signature] for signature in rule.body)

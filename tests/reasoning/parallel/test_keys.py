@@ -72,6 +72,13 @@ def test_reachability_is_split_by_where_it_begins() -> None:
     assert "path(X,Z) :- path(X,Y); edge(Y,Z).\n" in partition.program(1).rules
 
 
+def test_shares_do_not_take_a_name_that_is_used() -> None:
+    text = "path(X,Y) :- edge(X,Y). path(X,Z) :- path(X,Y), edge(Y,Z). #show path/2."
+    more = " q(X) :- citywise_by_1_edge(X,Y), not path(X,Y). #show q/1."
+    (partition,) = planned(text + more).partitions
+    assert partition.key is None or not partition.key.shares
+
+
 NOT_SPLIT = {
     "a priority that is a variable": "{a(K,P)} :- b(K,P). :~ a(K,P). [1@P,K]",
     "a product": "a(X,Y) :- b(X), c(Y). d(X,Y) :- a(X,Y), a(Y,X).",

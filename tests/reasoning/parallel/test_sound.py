@@ -116,6 +116,14 @@ def test_facts_of_the_program_are_data() -> None:
     assert {rule.text.strip() for p in found.partitions for rule in p.rules} >= {"s((1..2))."}
 
 
+def test_what_is_fed_back_is_with_what_it_comes_from() -> None:
+    """So that a partition can go from window to window alone."""
+    text = "was(X) :- prev_p(X).\nq(X) :- was(X), not r(X).\np(X) :- s(X), not t(X)."
+    fed = {Signature("prev_p", 1): Signature("p", 1)}
+    assert len(planned(text).partitions) == 2
+    assert len(plan(Program("test", text), feedback=fed, keys=False).partitions) == 1
+
+
 def test_what_is_shown_is_shown_once_where_it_is_complete() -> None:
     found = planned("a(X) :- b(X), c(X).\nd(X) :- b(X), e(X).\n#show a/1. #show b/1. #show z/1.")
     shows = [sorted(map(str, p.shows)) for p in found.partitions]
