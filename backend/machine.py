@@ -99,21 +99,24 @@ def is_free(host: str, port: int) -> bool:
         return True
 
 
-def spark_environment(data_dir: Path) -> dict[str, str]:
-    """Environment variables for a process that runs Spark.
+def spark_environment(
+    data_dir: Path, address: str = "127.0.0.1", python: str | None = None
+) -> dict[str, str]:
+    """Environment variables for a process that runs Spark and listens at `address`.
 
-    All that Spark writes by itself goes under `data_dir/spark`, which is created.
-    Raises `MachineError` when there is no Java.
+    All that Spark writes by itself goes under `data_dir/spark`, which is created. `python`
+    is the Python of its workers, by default this one. Raises `MachineError` when there is
+    no Java.
     """
     scratch = data_dir.resolve() / "spark"
     temporary = scratch / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     return {
         "JAVA_HOME": str(java_home()),
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_DIRS": str(scratch),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": address,
         "SPARK_SUBMIT_OPTS": f'-XX:-UsePerfData -Djava.io.tmpdir="{temporary}"',
         "SPARK_LAUNCHER_OPTS": "-XX:-UsePerfData",
         "TMPDIR": str(temporary),

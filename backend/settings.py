@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from backend.errors import CitywiseError
 from reasoning.engines.limits import Limits
@@ -48,6 +56,21 @@ class Ingest(Section):
     min_free_bytes: int = 500_000_000
     segment_bytes: int = 16_000_000
     retention_hours: float = 24
+    serve_host: str = "127.0.0.1"
+    """The address at which this machine serves its log, and at which others find it."""
+    serve_port: int = Field(default=0, ge=0, le=65535)
+    """0: the log is not served, and only this machine can read it."""
+    serve_token: str | None = Field(default=None, min_length=16)
+    """The secret that a reader must know."""
+
+    @model_validator(mode="after")
+    def _served_to_those_who_know(self) -> Ingest:
+        if self.serve_port and self.serve_token is None:
+            raise ValueError(
+                "ingest.serve_port is set but not ingest.serve_token: without a secret "
+                "everybody could read the log; set one of at least 16 characters"
+            )
+        return self
 
 
 class RequestLimits(Section):
@@ -63,6 +86,35 @@ class RequestLimits(Section):
         return Limits(**self.model_dump())
 
 
+class Cluster(Section):
+    """What a Spark cluster needs beyond its address; not used by a local master."""
+
+    driver_host: str = "127.0.0.1"
+    """The address at which the executors find the driver; it listens there and only there."""
+    driver_port: int = Field(default=0, ge=0, le=65535)
+    block_port: int = Field(default=0, ge=0, le=65535)
+    """Ports of the driver, for a firewall; 0: free ones."""
+    cores: int = Field(default=2, gt=0)
+    """Of all executors together."""
+    patience_s: float = Field(default=60, gt=0)
+    """How long to wait at the start for the master, and then for a first executor."""
+    python: str | None = None
+    """Path or name of Python on driver and executors; default: the driver's own."""
+    secret: str | None = Field(default=None, min_length=16)
+    """What Spark's processes prove each other that they belong together with (the master's
+    and the workers' `spark.authenticate.secret`); with it they talk encrypted."""
+    spark: tuple[str, ...] = ()
+    """Further settings of Spark, each `name=value`."""
+
+    @field_validator("spark")
+    @classmethod
+    def _names_and_values(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for text in given:
+            if not re.fullmatch(r"spark\.[\w.]+=.*", text):
+                raise ValueError(f"`{text}` is not of the form spark.executor.memory=2g")
+        return given
+
+
 class Pipeline(Section):
     """Spark and the requests it runs."""
 
@@ -70,8 +122,19 @@ class Pipeline(Section):
     requests: tuple[str, ...] = ("traffic_jam", "garage_nearly_full")
     """Names of files in `backend/city/requests`, or paths of `.casp` files."""
     max_batch_bytes: int = 2_000_000
+    partitions: Literal["auto"] | Annotated[int, Field(ge=0)] = "auto"
+    """Into how many parts a request divides whose plan has the place as its key; 0 or 1:
+    none does."""
     trace_retention_hours: float = 24
+    checkpoint: str | None = None
+    """Folder or Hadoop address where Spark notes its batches; default: in `data_dir`."""
     limits: RequestLimits = RequestLimits()
+    cluster: Cluster = Cluster()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark runs in the pipeline's own process."""
+        return self.master.startswith("local")
 
 
 class Web(Section):
@@ -92,6 +155,16 @@ class Settings(Section):
     ingest: Ingest = Ingest()
     pipeline: Pipeline = Pipeline()
     web: Web = Web()
+
+    @model_validator(mode="after")
+    def _executors_can_read(self) -> Settings:
+        if not self.pipeline.is_local and not self.ingest.serve_port:
+            raise ValueError(
+                f"pipeline.master is {self.pipeline.master}, but the log is not served to its "
+                "executors: set ingest.serve_host, ingest.serve_port and ingest.serve_token "
+                "(docs/deployment.md)"
+            )
+        return self
 
     @property
     def database_url(self) -> str:
@@ -126,5 +199,5 @@ def load(path: Path | None = None) -> Settings:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key = ".".join(str(part) for part in first["loc"]) or "settings"
         raise SettingsError(f"{path or 'environment'}: {key}: {first['msg']}") from error

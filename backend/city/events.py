@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import clingo
@@ -62,9 +63,9 @@ class Change:
 
 def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
     """Compare two answers' atoms; ends come first, then openings, then confirmations."""
-    old = {event.id: event for event in _events(before)}
+    old = dict(_events(before))
     atoms = list(after)
-    new = {event.id: event for event in _events(atoms)}
+    new = dict(_events(atoms))
     ends = {(e[0], e[1], e[2]): e[3] for e in _ended(atoms)}
     found: list[Change] = []
     for key, event in sorted(old.items()):
@@ -99,12 +100,20 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
     }
 
 
-def _arguments(atoms: Iterable[str], name: str, arity: int) -> Iterable[list[Any]]:
-    for text in atoms:
-        if text.startswith(name + "("):
-            symbol = clingo.parse_term(text)
-            if len(symbol.arguments) == arity:
-                yield [_value(argument) for argument in symbol.arguments]
+@lru_cache(maxsize=20_000)  # an event that is open stands in one answer after the other
+def _event(text: str) -> tuple[str, Event] | None:
+    """An event's id and the event; None where the atom has other arguments."""
+    found = _arguments(text, 5)
+    if found is None:
+        return None
+    kind, place, level, opened, confirmed = found
+    event = Event(kind.removeprefix("ev_"), place_id(place), level, opened, confirmed)
+    return event.id, event
+
+
+def _arguments(text: str, arity: int) -> list[Any] | None:
+    arguments = clingo.parse_term(text).arguments
+    return [_value(argument) for argument in arguments] if len(arguments) == arity else None
 
 
 def _value(symbol: clingo.Symbol) -> str | int:
@@ -113,11 +122,14 @@ def _value(symbol: clingo.Symbol) -> str | int:
     return symbol.string if symbol.type is clingo.SymbolType.String else str(symbol)
 
 
-def _events(atoms: Iterable[str]) -> Iterable[Event]:
-    for kind, place, level, opened, confirmed in _arguments(atoms, "event", 5):
-        yield Event(kind.removeprefix("ev_"), place_id(place), level, opened, confirmed)
+def _events(atoms: Iterable[str]) -> Iterable[tuple[str, Event]]:
+    for text in atoms:
+        if text.startswith("event(") and (found := _event(text)) is not None:
+            yield found
 
 
 def _ended(atoms: Iterable[str]) -> Iterable[tuple[str, str, str, str]]:
-    for kind, place, opened, by in _arguments(atoms, "ended", 4):
-        yield kind.removeprefix("ev_"), place_id(place), opened, by
+    for text in atoms:
+        if text.startswith("ended(") and (found := _arguments(text, 4)) is not None:
+            kind, place, opened, by = found
+            yield kind.removeprefix("ev_"), place_id(place), opened, by

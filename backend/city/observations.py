@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from decimal import Decimal
 
 from backend.ingest.records import Reading
@@ -15,7 +16,7 @@ _OBSERVATION = BASE + "observation/"
 _CITY = BASE + "city#"
 _SOSA = "http://www.w3.org/ns/sosa/"
 
-_FEATURE = Iri(_SOSA + "hasFeatureOfInterest")
+FEATURE = Iri(_SOSA + "hasFeatureOfInterest")
 _TIME = Iri(_SOSA + "resultTime")
 _TYPE = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _OBSERVATION_CLASS = Iri(_SOSA + "Observation")
@@ -71,17 +72,25 @@ def kind_of(stream: str) -> str:
     return stream.removeprefix(STREAM)
 
 
-def triples(reading: Reading) -> tuple[Triple, ...]:
-    """One observation as a graph (SOSA: feature of interest, result time; our values)."""
+def predicates(kind: str) -> tuple[Iri, ...]:
+    """The predicates of the triples that observations of a kind give."""
+    return (_TYPE, FEATURE, _TIME, *(predicate for predicate, _ in PROPERTIES[kind].values()))
+
+
+def triples(reading: Reading, wanted: Container[Iri] | None = None) -> tuple[Triple, ...]:
+    """One observation as a graph (SOSA: feature of interest, result time; our values).
+
+    With `wanted`, only the triples with these predicates, and the feature of interest.
+    """
     node = Iri(observation_iri(reading))
-    found = [
-        Triple(node, _TYPE, _OBSERVATION_CLASS),
-        Triple(node, _FEATURE, Iri(PLACE + reading.sensor)),
-        Triple(node, _TIME, Literal(iso(reading.observed_ms), _DATETIME)),
-    ]
+    found = [Triple(node, FEATURE, Iri(PLACE + reading.sensor))]
+    if wanted is None or _TYPE in wanted:
+        found.append(Triple(node, _TYPE, _OBSERVATION_CLASS))
+    if wanted is None or _TIME in wanted:
+        found.append(Triple(node, _TIME, Literal(iso(reading.observed_ms), _DATETIME)))
     for field, (predicate, datatype) in PROPERTIES[reading.kind].items():
         value = reading.values.get(field)
-        if value is not None:
+        if value is not None and (wanted is None or predicate in wanted):
             found.append(Triple(node, predicate, Literal(_lexical(value), datatype)))
     return tuple(found)
 

@@ -4,6 +4,9 @@ A position is the number of bytes written before a record since the log began; a
 named by the position of its first record. A record is durable when the file `durable`
 (eight bytes, little-endian) says so: it is written after `fdatasync` of the segment, and
 readers look no further. A record torn by a crash is cut off when the log is opened again.
+
+Readers give the log's *location*: its folder, or the address at which an ingest process on
+another machine serves it (`backend.ingest.server`).
 """
 
 from __future__ import annotations
@@ -12,28 +15,18 @@ import fcntl
 import os
 import struct
 import time
-import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO
 
-_HEADER = struct.Struct("<II")
+from backend.ingest import frames, remote
+from backend.ingest.frames import LogError as LogError
+from backend.ingest.frames import Record as Record
+
 _MARK = struct.Struct("<Q")
 _SUFFIX = ".log"
-
-
-class LogError(Exception):
-    """The log cannot be read or written; the message names the file and position."""
-
-
-class Record(NamedTuple):
-    """A record: its position, the position after it, and its bytes."""
-
-    position: int
-    end: int
-    payload: bytes
 
 
 class LogWriter:
@@ -72,15 +65,15 @@ class LogWriter:
         """Write records and return the end of the log; they are durable after `sync`."""
         if self.end - self._base >= self._segment_bytes:
             self._roll()
-        frames = b"".join(_HEADER.pack(len(p), zlib.crc32(p)) + p for p in payloads)
-        view = memoryview(frames)
+        data = frames.pack(payloads)
+        view = memoryview(data)
         try:
             while view:
                 view = view[os.write(self._file, view) :]
         except OSError:
             os.ftruncate(self._file, self.end - self._base)
             raise
-        self.end += len(frames)
+        self.end += len(data)
         return self.end
 
     def sync(self) -> None:
@@ -129,48 +122,68 @@ def segments(folder: Path) -> list[int]:
     return sorted(int(p.stem) for p in folder.glob(f"*{_SUFFIX}") if p.stem.isdigit())
 
 
-def durable_end(folder: Path) -> int:
+def durable_end(location: Path | str) -> int:
     """The position up to which records may be read."""
+    if remote.is_remote(location):
+        return remote.bounds(str(location))[1]
     try:
-        data = (folder / "durable").read_bytes()
+        data = (Path(location) / "durable").read_bytes()
     except FileNotFoundError:
         return 0
     return int(_MARK.unpack(data)[0]) if len(data) == _MARK.size else 0
 
 
-def read(folder: Path, start: int, end: int) -> Iterator[Record]:
+def read(location: Path | str, start: int, end: int) -> Iterator[Record]:
     """Records from position `start` up to `end`.
 
-    Raises `LogError` if the log begins after `start` (retention has removed it) or a
-    record is damaged.
+    Raises `LogError` if the log begins after `start` (retention has removed it), a record
+    is damaged, or the ingest that serves the log does not answer.
     """
-    bases = segments(folder)
     if start >= end:
         return
-    if not bases or start < bases[0]:
-        raise LogError(
-            f"{folder}: position {start} is no longer in the log, it begins at "
-            f"{bases[0] if bases else end}"
-        )
-    first = bisect_right(bases, start) - 1
-    for index in range(first, len(bases)):
-        stop = bases[index + 1] if index + 1 < len(bases) else end
-        if bases[index] >= end:
-            return
-        begin = max(start, bases[index])
+    if remote.is_remote(location):
+        yield from remote.read(str(location), start, end)
+        return
+    for base, begin, stop in _pieces(Path(location), start, end):
         reached = begin
-        for record in _scan(folder, bases[index], begin, min(stop, end)):
+        for record in _scan(Path(location), base, begin, stop):
             reached = record.end
             yield record
-        if reached < min(stop, end):
-            raise LogError(f"{_path(folder, bases[index])}: damaged record at position {reached}")
+        if reached < stop:
+            raise LogError(f"{_path(Path(location), base)}: damaged record at position {reached}")
 
 
-def limit(folder: Path, start: int, end: int, most: int) -> int:
+def stretch(folder: Path, start: int, end: int) -> bytes:
+    """The bytes between two positions, unchecked; raises `LogError` as `read` does."""
+    parts = []
+    for base, begin, stop in _pieces(folder, start, end):
+        with _open(folder, base) as file:
+            file.seek(begin - base)
+            parts.append(file.read(stop - begin))
+    return b"".join(parts)
+
+
+def _pieces(folder: Path, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The segments that a stretch lies in, each with where it begins and ends in them."""
+    bases = segments(folder)
+    if not bases or start < bases[0]:
+        raise _gone(folder, start, bases[0] if bases else end)
+    first = bisect_right(bases, start) - 1
+    for base, following in pairwise([*bases[first:], end]):
+        if base >= end:
+            return
+        yield base, max(start, base), min(following, end)
+
+
+def _gone(folder: Path, position: int, begin: int) -> LogError:
+    return LogError(f"{folder}: position {position} is no longer in the log, it begins at {begin}")
+
+
+def limit(location: Path | str, start: int, end: int, most: int) -> int:
     """The end of the last whole record that begins within `most` bytes after `start`."""
     if end - start <= most:
         return end
-    for record in read(folder, start, end):
+    for record in read(location, start, end):
         if record.end - start >= most:
             return record.end
     return end
@@ -178,20 +191,18 @@ def limit(folder: Path, start: int, end: int, most: int) -> int:
 
 def _scan(folder: Path, base: int, start: int, end: int | None) -> Iterator[Record]:
     """Whole, undamaged records of one segment; stops at the first that is not."""
-    with _path(folder, base).open("rb") as file:
+    with _open(folder, base) as file:
         file.seek(start - base)
-        position = start
-        while end is None or position < end:
-            header = file.read(_HEADER.size)
-            if len(header) < _HEADER.size:
-                return
-            length, checksum = _HEADER.unpack(header)
-            payload = file.read(length)
-            if len(payload) < length or zlib.crc32(payload) != checksum:
-                return
-            after = position + _HEADER.size + length
-            yield Record(position, after, payload)
-            position = after
+        yield from frames.scan(file, start, end)
+
+
+def _open(folder: Path, base: int) -> BinaryIO:
+    """A segment; retention may have removed it since it was listed."""
+    try:
+        return _path(folder, base).open("rb")
+    except FileNotFoundError:
+        bases = segments(folder)
+        raise _gone(folder, base, bases[0] if bases else base) from None
 
 
 def trim(folder: Path, needed_from: int, keep_seconds: float) -> int:

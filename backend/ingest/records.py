@@ -63,12 +63,14 @@ def encode_clock(clock: Clock, received_ms: int) -> bytes:
     return orjson.dumps({"k": "clock", "r": received_ms, **times})
 
 
-def read(folder: Path, start: int, end: int) -> Iterator[Reading | ClockReading]:
+def read(location: Path | str, start: int, end: int) -> Iterator[Reading | ClockReading]:
     """Readings and clocks of a stretch of the log, in order of arrival.
+
+    The location is the log's folder or its address (see `backend.ingest.log`).
 
     A reading's position orders it within its record: record position × 65,536 + index.
     """
-    for record in log.read(folder, start, end):
+    for record in log.read(location, start, end):
         yield from decode(record)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import queue
@@ -22,6 +23,7 @@ from backend.ingest import log, records
 from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.intake import Entry, IntakeStore
 from backend.ingest.payloads import Clock
+from backend.ingest.server import LogServer
 from backend.settings import Settings
 from backend.times import iso_or_none, to_ms
 
@@ -64,7 +66,20 @@ class IngestService:
         self._last_row = 0.0
 
     def run(self) -> None:
-        """Work until stopped."""
+        """Work until stopped; where it is configured, serve the log to other machines."""
+        with self._server():
+            self._work()
+
+    def _server(self) -> contextlib.AbstractContextManager[object]:
+        limits = self._limits
+        if not limits.serve_port or limits.serve_token is None:
+            return contextlib.nullcontext()
+        LOG.info("serving the log at %s:%d", limits.serve_host, limits.serve_port)
+        return LogServer(
+            self._settings.log_dir, limits.serve_host, limits.serve_port, limits.serve_token
+        )
+
+    def _work(self) -> None:
         self._recall()
         self._client = mqtt.connect(
             self._settings.broker,

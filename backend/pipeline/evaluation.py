@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from backend.city.events import changes
-from backend.city.observations import kind_of, stream_iri, triples
+from backend.city.observations import kind_of
 from backend.ingest.records import ClockReading, Reading
-from reasoning.engines.guard import GuardedEngine
-from reasoning.engines.limits import Limits
-from reasoning.engines.solver import Engine
-from reasoning.languages.casp import parse_file
-from reasoning.program import Request
-from reasoning.rdf.knowledge import background
+from backend.pipeline.prepared import Prepared
+from backend.pipeline.sharing import Sight
 from reasoning.reasoner import Evaluation, Reasoner, State
 from reasoning.streams import Item
 
@@ -31,32 +25,6 @@ class Row:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A request and the engine that evaluates it, kept from one stretch to the next."""
-
-    request: Request
-    engine: Engine
-
-
-@functools.lru_cache(maxsize=64)
-def _parsed(path: Path, _modified: float) -> Request:
-    return parse_file(path)
-
-
-@functools.lru_cache(maxsize=64)
-def _prepared(request: Path, _modified: tuple[float, ...], limits: Limits) -> Prepared:
-    parsed = _parsed(request, _modified[0])
-    return Prepared(parsed, GuardedEngine(parsed, background(parsed), limits))
-
-
-def prepared(path: Path, limits: Limits) -> Prepared:
-    """The request in a file; it is read again when the file or its knowledge changes."""
-    modified = path.stat().st_mtime
-    bases = (Path(source.path) for source in _parsed(path, modified).knowledge)
-    return _prepared(path, (modified, *(base.stat().st_mtime for base in bases)), limits)
-
-
 class RequestRun:
     """A request's reasoner between a state and the next.
 
@@ -65,17 +33,23 @@ class RequestRun:
 
     def __init__(
         self,
-        path: Path,
-        limits: Limits,
+        found: Prepared,
         state: State | None = None,
         past: Iterable[Reading | ClockReading] = (),
     ) -> None:
-        found = prepared(path, limits)
         request = found.request
         self.name = request.name
+        self._part, self._division = found.part, found.division
         self._scale = 1000 // request.ticks_per_second
-        self._kinds = {kind_of(stream.iri) for stream in request.streams}
-        self._reasoner = Reasoner(request, clocked=True, skip_unchanged=True, engine=found.engine)
+        self._kinds = frozenset(kind_of(stream.iri) for stream in request.streams)
+        self._sight = Sight(request, self._kinds)
+        self._reasoner = Reasoner(
+            request,
+            clocked=True,
+            skip_unchanged=True,
+            engine=found.engine,
+            encoder=self._sight.encoder,
+        )
         readings = (e for e in past if isinstance(e, Reading) and e.kind in self._kinds)
         self._reasoner.restore(state or State(), [self._item(r) for r in readings])
         self._feedback = self._reasoner.feedback
@@ -83,18 +57,31 @@ class RequestRun:
     def take(self, entry: Reading | ClockReading) -> Iterator[Row]:
         """The next entry of the log; yields `change` and `trace` rows."""
         if isinstance(entry, ClockReading):
-            for evaluation in self._reasoner.advance(entry.complete_ms // self._scale):
+            # Of the request's units of time, the last that is over: more of its own may come.
+            complete = (entry.complete_ms + 1) // self._scale - 1
+            for evaluation in self._reasoner.advance(complete):
                 yield from self._rows(evaluation)
         elif entry.kind in self._kinds:
             for evaluation in self._reasoner.push(self._item(entry)):
                 yield from self._rows(evaluation)
 
+    def _item(self, reading: Reading) -> Item:
+        """A reading as an item: without content if another part sees it."""
+        part, division = self._part, self._division
+        if division is None or division.of_sensor(reading.sensor, part.of) == part.number:
+            return self._sight.item(reading)
+        return self._sight.blank(reading)
+
     def dead_letters(self) -> Iterator[Row]:
-        """Items that came too late (`late`) or have no value in ASP (`refused`)."""
-        for item in self._reasoner.late:
-            yield self._dead("late", item, "later than the windows it belongs to")
-        for item, detail in self._reasoner.refused.values():
+        """Items that came too late (`late`) or have no value in ASP (`refused`), once."""
+        reasoner = self._reasoner
+        for item in reasoner.late:
+            if item.content:
+                yield self._dead("late", item, "later than the windows it belongs to")
+        for item, detail in reasoner.refused.values():
             yield self._dead("refused", item, detail)
+        reasoner.late.clear()
+        reasoner.refused.clear()
 
     def resume_from(self, position: int) -> int:
         """The first reading still needed to continue at `position`."""
@@ -105,14 +92,6 @@ class RequestRun:
         state = self._reasoner.snapshot(position)
         return state, None if state.closed is None else state.closed * self._scale
 
-    def _item(self, reading: Reading) -> Item:
-        return Item(
-            reading.observed_ms // self._scale,
-            triples(reading),
-            reading.position,
-            stream=stream_iri(reading.kind),
-        )
-
     def _rows(self, evaluation: Evaluation) -> Iterator[Row]:
         t_ms = evaluation.time * self._scale
         trace = {
@@ -120,6 +99,7 @@ class RequestRun:
             "atoms": evaluation.atoms,
             "seconds": evaluation.seconds,
             "error": evaluation.error,
+            "part": self._part.number,
         }
         yield Row(self.name, t_ms, "trace", trace)
         if not evaluation.answer_sets:
@@ -136,8 +116,7 @@ class RequestRun:
         facts: dict[str, Sequence[str]] = {}
         for item in evaluation.items if wanted else ():
             assert not isinstance(item.content, str)
-            subject = item.content[0].subject[0]
-            if subject in wanted:
+            if item.content and (subject := item.content[0].subject[0]) in wanted:
                 facts[subject] = self._reasoner.facts(item, evaluation.time)
         return facts
 

@@ -17,6 +17,7 @@ from backend.city.steps import Source
 from backend.ingest.records import ClockReading, Reading
 from backend.pipeline.evaluation import RequestRun
 from backend.pipeline.ledger import announced, ordered
+from backend.pipeline.prepared import prepared
 from backend.pipeline.requests import find
 from backend.settings import Pipeline
 from backend.times import iso, to_ms
@@ -38,7 +39,7 @@ def changes(source: Source) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Announcements of a source's whole run: evaluation time, kind and event."""
     settings = Pipeline()
     limits = settings.limits.of_engine()
-    runs = [RequestRun(find(name), limits) for name in settings.requests]
+    runs = [RequestRun(prepared(find(name), limits)) for name in settings.requests]
     places = {place.id: place.summary() for place in source.places()}
     events: dict[str, Mapping[str, Any]] = {}
     entries = _entries(source)

@@ -32,6 +32,10 @@ from backend.times import wall_ms
 EVALUATIONS = Counter("citywise_evaluations", "Windows evaluated", ["request"])
 EVALUATION_SECONDS = Histogram("citywise_evaluation_seconds", "Time of an evaluation", ["request"])
 FAILURES = Counter("citywise_evaluation_failures", "Evaluations without an answer", ["request"])
+TASKS = Counter("citywise_tasks", "Tasks by what they began with", ["request", "began"])
+TASK_SECONDS = Counter(
+    "citywise_task_seconds", "Time in the workers, of all parts together", ["request", "step"]
+)
 CHANGES = Counter("citywise_event_changes", "Events opened, updated, cleared", ["kind"])
 _MOST_DEAD_LETTERS = 100_000
 
@@ -159,12 +163,21 @@ def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[
         connection.execute(insert(TraceRow), [_trace(row, now) for row in traces])
     letters = [_letter(row, now) for row in rows if row.kind in ("late", "refused")]
     upsert(connection, DeadLetterRow, letters, keys=["key"], update=False)
+    _measure(request, cursor)
     EVALUATIONS.labels(request).inc(len(traces))
     for row in traces:
         EVALUATION_SECONDS.labels(request).observe(row.body["seconds"])
     failed = [row.body["error"] for row in traces if row.body["error"]]
     FAILURES.labels(request).inc(len(failed))
     return {request: failed[-1]} if failed else {}
+
+
+def _measure(request: str, cursor: Mapping[str, Any]) -> None:
+    """Count what the tasks of a request say about themselves (those of the readings do not)."""
+    if "warm" in cursor:
+        TASKS.labels(request, "warm" if cursor["warm"] else "rebuilt").inc()
+    for step, seconds in cursor.get("seconds", {}).items():
+        TASK_SECONDS.labels(request, step).inc(seconds)
 
 
 def _trace(row: Row, now: int) -> dict[str, Any]:

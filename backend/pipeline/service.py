@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
 import time
@@ -15,10 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend import machine
 from backend.errors import CitywiseError
 from backend.ingest import log
+from backend.pipeline import cluster
 from backend.pipeline.evaluation import Row
+from backend.pipeline.merging import merged
+from backend.pipeline.prepared import division
 from backend.pipeline.requests import check, find
 from backend.pipeline.results import Results
 from backend.pipeline.source import COLUMNS, CitywiseLogSource
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("citywise.pipeline")
 _TRIM_SECONDS = 60
 BATCH_SECONDS = Histogram("citywise_batch_seconds", "Time to commit a batch")
+COMMIT_SECONDS = Histogram("citywise_commit_seconds", "Time of a batch's transaction")
 POSITION = Gauge(
     "citywise_pipeline_position_bytes", "Log position committed", multiprocess_mode="mostrecent"
 )
@@ -47,6 +49,9 @@ class PipelineService:
         self._results = Results(engine)
         self._stop = stop
         self._errors: dict[str, str] = {}
+        self._parts: dict[str, int] = {}
+        self._whole: dict[str, str] = {}
+        """Why requests run in one piece."""
         self._batch_seconds = 0.0
         self._batch_start = time.monotonic()
         self._failure: str | None = None
@@ -54,9 +59,10 @@ class PipelineService:
     def run(self) -> None:
         """Start Spark and work until `stop` is set or the query fails."""
         requests = [check(find(request)) for request in self._settings.pipeline.requests]
+        self._whole = self._indivisible()
         self._results.forget_others([*(request.name for request in requests), READINGS])
         shutil.rmtree(self._settings.data_dir / "spark", ignore_errors=True)
-        spark = session(self._settings)
+        spark = cluster.session(self._settings)
         query = self._start(spark)
         try:
             self._watch(query)
@@ -64,26 +70,36 @@ class PipelineService:
             query.stop()
             spark.stop()
 
+    def _indivisible(self) -> dict[str, str]:
+        """The requests that run in one piece, and why; also told to the log."""
+        if self._settings.pipeline.partitions in (0, 1):
+            return {}
+        paths = [find(request) for request in self._settings.pipeline.requests]
+        divisions = {path.stem: division(path) for path in paths}
+        found = {name: why for name, why in divisions.items() if isinstance(why, str)}
+        for name, why in found.items():
+            LOG.info("request `%s` runs in one piece: %s", name, why)
+        return found
+
     def _start(self, spark: SparkSession) -> StreamingQuery:
         spark.dataSource.register(CitywiseLogSource)
-        checkpoint = self._settings.data_dir.resolve() / "checkpoint"
-        # The cursors in the database are the truth; Spark's checkpoint only has to last
-        # for one run, so each run begins a new one where the answers end.
-        shutil.rmtree(checkpoint, ignore_errors=True)
         rows = (
             spark.readStream.format("citywise_log")
             .option("log_dir", str(self._settings.log_dir.resolve()))
+            .option("log_for_tasks", cluster.log_location(self._settings))
+            .option("sources", orjson.dumps(cluster.sources(spark, self._settings)).decode())
             .option("database", self._settings.database_url)
             .option("requests", ",".join(self._settings.pipeline.requests))
             .option("start", str(self._committed()))
             .option("limits", self._settings.pipeline.limits.model_dump_json())
             .option("workers", str(spark.sparkContext.defaultParallelism))
+            .option("partitions", str(self._settings.pipeline.partitions))
             .option("max_batch_bytes", str(self._settings.pipeline.max_batch_bytes))
             .load()
         )
         return (
             rows.writeStream.foreachBatch(self._commit)
-            .option("checkpointLocation", str(checkpoint))
+            .option("checkpointLocation", cluster.checkpoint(spark, self._settings))
             .trigger(processingTime="0 seconds")
             .start()
         )
@@ -111,11 +127,20 @@ class PipelineService:
             for request, t_ms, kind, body in zip(*columns, strict=True)
         ]
         if rows:
-            self._errors |= self._results.commit(rows)
+            self._commit_rows(merged(rows))
         now = time.monotonic()
         self._batch_seconds = now - self._batch_start
         self._batch_start = now
         BATCH_SECONDS.observe(self._batch_seconds)
+
+    def _commit_rows(self, rows: list[Row]) -> None:
+        with COMMIT_SECONDS.time():
+            self._errors |= self._results.commit(rows)
+        self._parts |= {
+            row.request: row.body["parts"]
+            for row in rows
+            if row.kind == "cursor" and "parts" in row.body
+        }
 
     def _watch(self, query: StreamingQuery) -> None:
         trimmed = time.monotonic()
@@ -142,6 +167,8 @@ class PipelineService:
                     "last_t_ms": {row.request: row.answered_ms for row in rows},
                     "batch_seconds": round(self._batch_seconds, 3),
                     "lag_bytes": log.durable_end(self._settings.log_dir) - position,
+                    "parts": self._parts,
+                    "whole_because": self._whole,
                     "error": "; ".join(self._errors.values()) or None,
                 }
                 beat(connection, "pipeline", detail)
@@ -152,29 +179,3 @@ class PipelineService:
 
 class LogBehindError(CitywiseError):
     """The log and the database do not belong together."""
-
-
-def session(settings: Settings) -> SparkSession:
-    """A Spark session set up for small, frequent batches (docs/decisions/pipeline.md)."""
-    local = settings.data_dir.resolve() / "spark"
-    os.environ.update(machine.spark_environment(settings.data_dir))
-    return (
-        SparkSession.builder.master(settings.pipeline.master)
-        .appName("citywise")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.adaptive.enabled", "false")
-        .config("spark.driver.extraJavaOptions", "-Xss16m")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.warehouse.dir", str(local / "warehouse"))
-        .config("spark.sql.streaming.minBatchesToRetain", "2")
-        .config("spark.sql.streaming.metricsEnabled", "false")
-        .config("spark.sql.execution.pyspark.udf.faulthandler.enabled", "true")
-        .config(
-            "spark.hadoop.fs.AbstractFileSystem.file.impl",
-            "org.apache.hadoop.fs.local.RawLocalFs",
-        )
-        .getOrCreate()
-    )

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -19,6 +21,8 @@ from sqlalchemy import Engine, select
 
 from backend.ingest import log
 from backend.pipeline import worker
+from backend.pipeline.parts import Division
+from backend.pipeline.prepared import division
 from backend.pipeline.requests import find
 from backend.pipeline.worker import READINGS, Task
 from backend.store.database import create_engine_for
@@ -30,6 +34,16 @@ _POLL_SECONDS = 0.005
 _PATIENCE_SECONDS = 0.25
 
 
+_PART_BYTES = 20_000
+"""A stretch of the log that is worth a part of its own (about 350 readings)."""
+
+
+def parts_of(request: Path, partitions: str, workers: int, stretch: int) -> int:
+    """Into how many parts a request divides for a stretch of so many bytes."""
+    wanted = min(workers, stretch // _PART_BYTES) if partitions == "auto" else int(partitions)
+    return wanted if wanted > 1 and isinstance(division(request), Division) else 1
+
+
 class TaskPartition(InputPartition):
     """Tasks that one worker does one after the other, as JSON."""
 
@@ -38,9 +52,15 @@ class TaskPartition(InputPartition):
 
 
 class CitywiseLogSource(DataSource):
-    """`spark.readStream.format("citywise_log")` with options `log_dir`, `database`,
-    `requests` (comma-separated), `start`, `max_batch_bytes`, `limits` (of an evaluation, as
-    JSON) and `workers`, over which the requests of a batch are dealt out."""
+    """`spark.readStream.format("citywise_log")`. Options:
+
+    - `log_dir`, `log_for_tasks`: where the planner and the tasks find the log;
+    - `database`, `start`, `max_batch_bytes`;
+    - `requests` (comma-separated), and as JSON `sources`, what stands for each of them in a
+      task, and `limits` of an evaluation;
+    - `workers`, over which the tasks of a batch are dealt out, and `partitions`, into how
+      many parts a request divides: a number, or `auto`.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -57,14 +77,21 @@ class LogStreamReader(DataSourceStreamReader):
     """Plans batches from the end of the log and the committed cursors."""
 
     def __init__(self, options: dict[str, str]) -> None:
-        self._log_dir = Path(options["log_dir"])
+        self._log = options["log_dir"]
+        self._location = options["log_for_tasks"]
         self._database = options["database"]
         self._requests = options["requests"].split(",")
+        self._sources: dict[str, str] = orjson.loads(options["sources"])
         self._start = int(options["start"])
         self._most = int(options["max_batch_bytes"])
         self._workers = int(options["workers"])
+        self._partitions = options["partitions"]
         self._limits = orjson.loads(options["limits"])
         self._engine: Engine | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to the workers, who have no business with the database."""
+        return {**vars(self), "_database": "", "_engine": None}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         return {"position": self._start}
@@ -73,13 +100,13 @@ class LogStreamReader(DataSourceStreamReader):
         """The end of what can be read; waits a moment for something new."""
         begin = start["position"]
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while (end := log.durable_end(self._log_dir)) <= begin and time.monotonic() < deadline:
+        while (end := log.durable_end(self._log)) <= begin and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
         if end <= begin:
             return start
         if isinstance(limit, ReadAllAvailable) and self._most <= 0:
             return {"position": end}
-        return {"position": log.limit(self._log_dir, begin, end, self._most)}
+        return {"position": log.limit(self._log, begin, end, self._most)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """A task for every request that has not yet committed up to `end`."""
@@ -90,22 +117,30 @@ class LogStreamReader(DataSourceStreamReader):
             self._engine = create_engine_for(self._database)
         with self._engine.connect() as connection:
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
-        tasks = []
-        for request in [READINGS, *self._requests]:
-            cursor = cursors.get(Path(request).stem if request != READINGS else READINGS)
-            if cursor is not None and cursor.position >= stop:
-                continue
-            tasks.append(self._task(request, cursor, begin, stop))
-        texts = [task.to_json() for task in tasks]
+        tasks = [self._readings(cursors.get(READINGS), begin, stop)]
+        for request in self._requests:
+            cursor = cursors.get(find(request).stem)
+            tasks += self._tasks(request, cursor, begin, stop)
+        texts = [task.to_json() for task in tasks if task.start < stop]
         shares = [texts[first :: self._workers] for first in range(self._workers)]
         return [TaskPartition(share) for share in shares if share]
 
-    def _task(self, request: str, cursor: object, begin: int, stop: int) -> Task:
-        source = "" if request == READINGS else str(find(request))
+    def _readings(self, cursor: object, begin: int, stop: int) -> Task:
+        return self._task(READINGS, "", cursor, begin, stop)
+
+    def _tasks(self, request: str, cursor: object, begin: int, stop: int) -> Iterator[Task]:
+        """A request's task, or one for each of its parts."""
+        path = find(request)
+        whole = self._task(path.stem, self._sources[request], cursor, begin, stop)
+        parts = parts_of(path, self._partitions, self._workers, stop - whole.start)
+        for number in range(parts):
+            yield replace(whole, part=number, parts=parts)
+
+    def _task(self, name: str, source: str, cursor: object, begin: int, stop: int) -> Task:
         return Task(
-            request=request if request == READINGS else Path(source).stem,
+            request=name,
             source=source,
-            log_dir=str(self._log_dir),
+            location=self._location,
             start=getattr(cursor, "position", begin),
             end=stop,
             resume_from=getattr(cursor, "resume_from", begin),

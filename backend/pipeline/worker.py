@@ -1,22 +1,27 @@
 """What a Spark worker does with a stretch of the log: evaluate one request over it.
 
-No Spark here: a `Task` goes in as JSON, rows of results come out. The window is rebuilt
-from the log and the committed state, so it does not matter on which worker a task runs,
-or how often.
+No Spark here: a `Task` goes in as JSON, rows of results come out. The window is the
+truth's, rebuilt from the log and the committed state wherever the run of the batch before
+is not at hand, so it does not matter on which worker a task runs, or how often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from backend.ingest import records
 from backend.ingest.records import ClockReading, Reading
+from backend.pipeline import bundle
 from backend.pipeline.evaluation import RequestRun, Row
+from backend.pipeline.parts import Part
+from backend.pipeline.prepared import prepared
+from backend.pipeline.slices import Slices
+from backend.pipeline.warm import WarmRuns
 from reasoning.engines.limits import Limits
 from reasoning.reasoner import State
 
@@ -30,13 +35,18 @@ class Task:
 
     request: str
     source: str
-    """Path of the request's file; empty for the readings."""
-    log_dir: str
+    """The request's file, as `backend.pipeline.bundle.source` finds it; empty for the
+    readings."""
+    location: str
+    """Folder or address of the log."""
     start: int
     end: int
     resume_from: int
     state: Mapping[str, Any]
     limits: Mapping[str, Any]
+    part: int = 0
+    """Number of the part to evaluate, of `parts`."""
+    parts: int = 1
 
     def to_json(self) -> str:
         """The task as Spark carries it."""
@@ -48,58 +58,101 @@ class Task:
         return cls(**orjson.loads(text))
 
 
+class Worker:
+    """Does tasks one after the other, and keeps what the next may need.
+
+    What it keeps is a cache: any other worker gives the same rows for a task.
+    """
+
+    def __init__(self, slices: Slices | None = None, runs: WarmRuns | None = None) -> None:
+        self._slices = slices or Slices()
+        self._runs = runs or WarmRuns()
+
+    def run(self, task: Task) -> Iterator[Row]:
+        """Evaluate a task. Rows: `change` (of an event), `trace` (an evaluation), `late`
+        and `refused` (items for the dead letters), `reading`, and last `cursor`, the state
+        to commit with them."""
+        if task.request == READINGS:
+            yield from self._latest(task)
+        else:
+            yield from self._evaluate(task)
+
+    def _evaluate(self, task: Task) -> Iterator[Row]:
+        began = time.perf_counter()
+        run, key, warm = self._run(task)
+        entries = self._slices.read(task.location, task.start, task.end)
+        steps = {"read": time.perf_counter() - began, "reason": 0.0}
+        for entry in entries:
+            for row in run.take(entry):
+                steps["reason"] += row.body.get("seconds", 0.0)
+                yield row
+        yield from run.dead_letters()
+        end = records.item_position(task.end)
+        resume_from = records.record_position(run.resume_from(end))
+        after, answered = run.snapshot(end)
+        self._runs.keep(key, run, task.end, resume_from, after)
+        steps["encode"] = time.perf_counter() - began - sum(steps.values())
+        more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
+        yield _cursor(task, resume_from, answered, after.to_json(), more)
+
+    def _run(self, task: Task) -> tuple[RequestRun, Hashable, bool]:
+        """The run that a task continues, what it is kept by, and whether it was kept."""
+        part = Part(task.part, task.parts)
+        found = prepared(bundle.source(task.source), Limits(**task.limits), part)
+        state = State.from_json(task.state)
+        if found.division is not None:
+            state = found.division.own(state, part)
+        key = (found, task.location)
+        kept = self._runs.take(key, task.start, task.resume_from, state)
+        if kept is not None:
+            return kept, key, True
+        past = self._slices.read(task.location, task.resume_from, task.start)
+        return RequestRun(found, state, past), key, False
+
+    def _latest(self, task: Task) -> Iterator[Row]:
+        """The latest reading of each sensor and kind in the stretch, and the source's time."""
+        latest: dict[tuple[str, str], Reading] = {}
+        answered: int | None = task.state.get("answered_ms")
+        for entry in self._slices.read(task.location, task.start, task.end):
+            if isinstance(entry, ClockReading):
+                answered = max(answered or 0, entry.complete_ms)
+                continue
+            known = latest.get((entry.kind, entry.sensor))
+            if known is None or entry.observed_ms >= known.observed_ms:
+                latest[entry.kind, entry.sensor] = entry
+        for (kind, sensor), reading in latest.items():
+            body = {
+                "kind": kind,
+                "place_id": sensor,
+                "observed_ms": reading.observed_ms,
+                "body": dict(reading.values),
+            }
+            yield Row(READINGS, reading.observed_ms, "reading", body)
+        yield _cursor(task, task.end, answered, {"answered_ms": answered})
+
+
+_HERE = Worker()
+
+
 def run(task: Task) -> Iterator[Row]:
-    """Evaluate a task. Rows: `change` (of an event), `trace` (an evaluation), `late` and
-    `refused` (items for the dead letters), `reading`, and last `cursor`, the state to
-    commit with them."""
-    if task.request == READINGS:
-        yield from _latest(task)
-    else:
-        yield from _evaluate(task)
+    """Evaluate a task with what this process keeps; see `Worker.run`."""
+    return _HERE.run(task)
 
 
-def _evaluate(task: Task) -> Iterator[Row]:
-    folder = Path(task.log_dir)
-    past = records.read(folder, task.resume_from, task.start)
-    state, limits = State.from_json(task.state), Limits(**task.limits)
-    run = RequestRun(Path(task.source), limits, state, past)
-    for entry in records.read(folder, task.start, task.end):
-        yield from run.take(entry)
-    yield from run.dead_letters()
-    end = records.item_position(task.end)
-    after, answered = run.snapshot(end)
-    resume_from = records.record_position(run.resume_from(end))
-    yield _cursor(task, resume_from, answered, after.to_json())
-
-
-def _latest(task: Task) -> Iterator[Row]:
-    """The latest reading of each sensor and kind in the stretch, and the source's time."""
-    latest: dict[tuple[str, str], Reading] = {}
-    answered: int | None = task.state.get("answered_ms")
-    for entry in records.read(Path(task.log_dir), task.start, task.end):
-        if isinstance(entry, ClockReading):
-            answered = max(answered or 0, entry.complete_ms)
-            continue
-        known = latest.get((entry.kind, entry.sensor))
-        if known is None or entry.observed_ms >= known.observed_ms:
-            latest[entry.kind, entry.sensor] = entry
-    for (kind, sensor), reading in latest.items():
-        body = {
-            "kind": kind,
-            "place_id": sensor,
-            "observed_ms": reading.observed_ms,
-            "body": dict(reading.values),
-        }
-        yield Row(READINGS, reading.observed_ms, "reading", body)
-    yield _cursor(task, task.end, answered, {"answered_ms": answered})
-
-
-def _cursor(task: Task, resume_from: int, answered: int | None, state: dict[str, Any]) -> Row:
+def _cursor(
+    task: Task,
+    resume_from: int,
+    answered: int | None,
+    state: dict[str, Any],
+    more: Mapping[str, Any] | None = None,
+) -> Row:
+    """What to commit with a task's rows; `more` says how it went."""
     body = {
         "start": task.start,
         "position": task.end,
         "resume_from": resume_from,
         "answered_ms": answered,
         "state": state,
+        **(more or {}),
     }
     return Row(task.request, answered or 0, "cursor", body)

@@ -13,9 +13,9 @@ import paho.mqtt.client as paho
 import pytest
 from sqlalchemy import select
 
-from backend import mqtt
+from backend import machine, mqtt
 from backend.broker import EmbeddedBroker
-from backend.ingest import log, records
+from backend.ingest import log, records, remote
 from backend.ingest.intake import IntakeStore
 from backend.ingest.payloads import Place, Point
 from backend.ingest.service import IngestService
@@ -126,6 +126,27 @@ def test_readings_reach_the_log_and_bad_ones_the_dead_letters(street: Street) ->
     wait_until(lambda: len(street.readings()) == 2 and len(street.dead()) == 2)
     assert street.readings() == [("1", 10.0), ("1", 20.0)]
     assert street.dead() == ["json", "oversized"]
+
+
+def test_the_log_is_served_while_the_ingest_runs_and_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(remote.TOKEN, "0123456789abcdef")
+    monkeypatch.setattr(remote, "_PAUSES_S", ())
+    port = machine.free_port()
+    street = Street(tmp_path, serve_port=port, serve_token="0123456789abcdef")
+    address = f"http://127.0.0.1:{port}/log"
+    try:
+        know_road(street)
+        street.publish("observations/traffic", reading(10, 1))
+        wait_until(lambda: len(street.readings()) == 1)
+        found = records.read(address, 0, log.durable_end(address))
+        readings = [entry for entry in found if isinstance(entry, records.Reading)]
+        assert [r.values["speed_kmh"] for r in readings] == [10.0]
+    finally:
+        street.close()
+    with pytest.raises(log.LogError, match="no answer"):
+        log.durable_end(address)
 
 
 def test_what_comes_while_the_ingest_is_away_is_there_when_it_is_back(street: Street) -> None:

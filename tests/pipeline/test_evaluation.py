@@ -7,6 +7,7 @@ from pathlib import Path
 
 from backend.ingest.records import ClockReading, Reading
 from backend.pipeline.evaluation import RequestRun, Row
+from backend.pipeline.prepared import prepared
 from reasoning.engines.limits import Limits
 
 LIMITS = Limits(seconds=5, megabytes=1000, atoms=50_000, models=10)
@@ -47,7 +48,7 @@ def readings(*speeds: dict[str, float]) -> Iterator[Reading | ClockReading]:
         for road, speed in roads.items():
             values = {"speed_kmh": speed, "vehicle_count": 3}
             yield Reading("traffic", road, t_ms, t_ms, values, position := position + 1)
-        yield ClockReading(t_ms, t_ms, position := position + 1)
+        yield ClockReading(t_ms + 999, t_ms + 999, position := position + 1)
 
 
 def rows(run: RequestRun, *speeds: dict[str, float]) -> list[Row]:
@@ -64,15 +65,31 @@ def opened(found: list[Row]) -> list[tuple[int, str]]:
 
 def test_a_request_reads_its_knowledge_base(tmp_path: Path) -> None:
     write(tmp_path, "main_streets.ttl", STREETS)
-    run = RequestRun(write(tmp_path, "main.casp", REQUEST), LIMITS)
+    run = RequestRun(prepared(write(tmp_path, "main.casp", REQUEST), LIMITS))
     found = rows(run, {"1": 50, "2": 50}, {"1": 5, "2": 5}, {"1": 50, "2": 5})
     assert [place for _t_ms, place in opened(found)] == ["1"]
+
+
+def test_a_second_is_not_over_when_it_begins(tmp_path: Path) -> None:
+    """A request that counts in seconds takes what comes in the rest of the clock's second."""
+    write(tmp_path, "main_streets.ttl", STREETS)
+    run = RequestRun(prepared(write(tmp_path, "main.casp", REQUEST), LIMITS))
+    values = {"speed_kmh": 5, "vehicle_count": 3}
+    entries: list[Reading | ClockReading] = [
+        ClockReading(2000, 2000, 1),
+        Reading("traffic", "1", 2700, 2700, values, 2),
+        ClockReading(3998, 3998, 3),
+        ClockReading(3999, 3999, 4),
+    ]
+    found = [[row.t_ms for row in run.take(entry) if row.kind == "change"] for entry in entries]
+    assert found == [[], [], [], [3000]]
+    assert list(run.dead_letters()) == []
 
 
 def test_a_request_at_its_limit_is_traced_and_the_others_go_on(tmp_path: Path) -> None:
     write(tmp_path, "main_streets.ttl", STREETS)
     runs = {
-        name: RequestRun(write(tmp_path, f"{name}.casp", text), LIMITS)
+        name: RequestRun(prepared(write(tmp_path, f"{name}.casp", text), LIMITS))
         for name, text in (("steady", REQUEST), ("growing", REQUEST + GROWING))
     }
     speeds = [{"1": 50.0}, {"1": 4.0}, {"1": 50.0}, {"1": 50.0}, {"1": 8.0}]

@@ -1,0 +1,54 @@
+"""How a record stands in the log: length, checksum, payload, one after the other."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+_HEADER = struct.Struct("<II")
+
+
+class LogError(Exception):
+    """The log cannot be read or written; the message names the file or address, and the
+    position."""
+
+
+class Record(NamedTuple):
+    """A record: its position, the position after it, and its bytes."""
+
+    position: int
+    end: int
+    payload: bytes
+
+
+class Source(Protocol):
+    """What records are read from: an open segment, or a stretch that comes over the network."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next `size` bytes, fewer only at the end."""
+
+
+def pack(payloads: Sequence[bytes]) -> bytes:
+    """The bytes of records with these payloads."""
+    return b"".join(_HEADER.pack(len(p), zlib.crc32(p)) + p for p in payloads)
+
+
+def scan(source: Source, start: int, end: int | None = None) -> Iterator[Record]:
+    """Whole, undamaged records of a source that stands at position `start`.
+
+    Stops at the first that is neither, or at position `end`.
+    """
+    position = start
+    while end is None or position < end:
+        header = source.read(_HEADER.size)
+        if len(header) < _HEADER.size:
+            return
+        length, checksum = _HEADER.unpack(header)
+        payload = source.read(length)
+        if len(payload) < length or zlib.crc32(payload) != checksum:
+            return
+        after = position + _HEADER.size + length
+        yield Record(position, after, payload)
+        position = after

@@ -1,0 +1,155 @@
+"""Serving the log to readers on other machines: `GET /log` on the ingest process.
+
+Without a query the answer is `{"begin": …, "end": …}`, the positions between which the log
+can be read; with `?start=…&end=…` it is the bytes of that stretch, or its first part where
+it is large: the reader asks again from there, and checks every record itself. A request
+without the shared secret gets nothing.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socket import socket
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+
+from backend.errors import CitywiseError
+from backend.ingest import log
+from backend.ingest.frames import LogError
+
+LOG = logging.getLogger("citywise.ingest")
+MOST_BYTES = 4_000_000
+"""Of one answer."""
+MOST_READERS = 64
+"""Connections at the same time; a further one is closed."""
+_TIMEOUT_S = 10.0
+_POLL_S = 0.05
+
+
+class ServeError(CitywiseError):
+    """The log cannot be served at the configured address."""
+
+
+class LogServer(ThreadingHTTPServer):
+    """Serves the log in a folder while it is used as a context.
+
+    Raises `ServeError` if the address cannot be listened on.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, host: str, port: int, token: str) -> None:
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as error:
+            raise ServeError(
+                f"the log cannot be served at {host}:{port}: {error.strerror or error}; "
+                "choose another address (ingest.serve_host, ingest.serve_port)"
+            ) from error
+        self.folder = folder
+        self.token = token.encode()
+        self._free = threading.BoundedSemaphore(MOST_READERS)
+        self._thread = threading.Thread(target=self.serve_forever, args=(_POLL_S,), daemon=True)
+
+    def __enter__(self) -> LogServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+
+    def process_request(
+        self, request: socket | tuple[bytes, socket], client_address: object
+    ) -> None:
+        """One thread a connection, up to a number."""
+        if not self._free.acquire(blocking=False):
+            LOG.warning("more than %d readers of the log; %s is sent away", MOST_READERS,
+                        client_address)  # fmt: skip
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(
+        self, request: socket | tuple[bytes, socket], client_address: object
+    ) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
+        """A reader that goes away is no fault of ours."""
+        LOG.debug("reader %s went away", client_address, exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LogServer
+    timeout = _TIMEOUT_S
+    server_version = "citywise"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer, or say what is wrong with the question."""
+        address = urlsplit(self.path)
+        if not self._is_known():
+            self._refuse(
+                HTTPStatus.UNAUTHORIZED,
+                "the log's secret is missing or wrong; the reader needs the same "
+                "ingest.serve_token as the ingest",
+            )
+        elif address.path != "/log":
+            self._refuse(HTTPStatus.NOT_FOUND, f"nothing is served at {address.path}, see /log")
+        elif not address.query:
+            self._answer(orjson.dumps(self._bounds()), "application/json")
+        else:
+            self._slice({key: values[-1] for key, values in parse_qs(address.query).items()})
+
+    def _is_known(self) -> bool:
+        given = (self.headers.get("Authorization") or "").encode("latin-1", "replace")
+        return hmac.compare_digest(given, b"Bearer " + self.server.token)
+
+    def _bounds(self) -> dict[str, int]:
+        end = log.durable_end(self.server.folder)
+        bases = log.segments(self.server.folder)
+        return {"begin": bases[0] if bases else end, "end": end}
+
+    def _slice(self, query: dict[str, str]) -> None:
+        try:
+            start, end = int(query["start"]), int(query["end"])
+        except (KeyError, ValueError):
+            self._refuse(HTTPStatus.BAD_REQUEST, "expected /log?start=POSITION&end=POSITION")
+            return
+        durable = log.durable_end(self.server.folder)
+        if not 0 <= start < end <= durable:
+            self._refuse(
+                HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+                f"positions {start} to {end} are not in the log, which ends at {durable}",
+            )
+            return
+        try:
+            data = log.stretch(self.server.folder, start, min(end, start + MOST_BYTES))
+        except LogError as error:
+            self._refuse(HTTPStatus.GONE, str(error))
+            return
+        self._answer(data, "application/octet-stream")
+
+    def _answer(self, data: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._answer(why.encode(), "text/plain; charset=utf-8", status)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+        LOG.debug("%s " + format, self.address_string(), *args)

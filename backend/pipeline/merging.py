@@ -1,0 +1,99 @@
+"""From the rows of a request's parts to those that one task would have given."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from backend.pipeline.evaluation import Row
+
+_APART = ("feedback", "supplied", "resting")
+"""What of a state may differ from part to part."""
+
+
+class PartsError(Exception):
+    """The parts of a request do not fit together; nothing of the batch is committed."""
+
+
+def merged(rows: Iterable[Row]) -> list[Row]:
+    """The rows of a batch, with one cursor for each request.
+
+    The evaluations of the parts at an instant become one: facts are added up, the slowest
+    part's time counts. Raises `PartsError` if a part is missing or stands elsewhere.
+    """
+    by_request: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_request[row.request].append(row)
+    return [row for found in by_request.values() for row in _merged(found)]
+
+
+def _merged(rows: Sequence[Row]) -> Iterable[Row]:
+    cursors = [row for row in rows if row.kind == "cursor"]
+    if len(cursors) == 1 and cursors[0].body.get("parts", 1) == 1:
+        return rows
+    others = [row for row in rows if row.kind not in ("cursor", "trace")]
+    return [*_traces(rows), *others, _cursor(cursors)]
+
+
+def _traces(rows: Iterable[Row]) -> Iterator[Row]:
+    """One trace for each instant; a part that rests does not evaluate where others do."""
+    at: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.kind == "trace":
+            at[row.t_ms].append(row)
+    for t_ms in sorted(at):
+        for found in _evaluations(at[t_ms]):
+            yield Row(found[0].request, t_ms, "trace", _trace([row.body for row in found]))
+
+
+def _evaluations(traces: Sequence[Row]) -> Iterator[list[Row]]:
+    """The traces of an instant by evaluation: every part comes to the same in turn."""
+    seen: dict[int, int] = defaultdict(int)
+    turns: dict[int, list[Row]] = defaultdict(list)
+    for row in traces:
+        part = row.body["part"]
+        turns[seen[part]].append(row)
+        seen[part] += 1
+    yield from turns.values()
+
+
+def _trace(bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "items": max(body["items"] for body in bodies),
+        "atoms": sum(body["atoms"] for body in bodies),
+        "seconds": max(body["seconds"] for body in bodies),
+        "error": next((body["error"] for body in bodies if body["error"]), None),
+        "part": 0,
+    }
+
+
+def _cursor(cursors: Sequence[Row]) -> Row:
+    bodies = sorted((row.body for row in cursors), key=lambda body: body["part"])
+    name, count = cursors[0].request, bodies[0]["parts"]
+    if [body["part"] for body in bodies] != list(range(count)):
+        numbers = ", ".join(str(body["part"] + 1) for body in bodies)
+        raise PartsError(f"request `{name}`: of {count} parts there are {numbers}")
+    if len({_standing(body) for body in bodies}) > 1:
+        raise PartsError(
+            f"request `{name}`: its parts stand at different places: "
+            + "; ".join(_standing(body) for body in bodies)
+        )
+    states = [body["state"] for body in bodies]
+    state = {
+        **states[0],
+        "feedback": sorted({atom for s in states for atom in s["feedback"]}),
+        "supplied": [list(p) for p in sorted({tuple(p) for s in states for p in s["supplied"]})],
+        "resting": all(s["resting"] for s in states),
+    }
+    warm = all(body["warm"] for body in bodies)
+    seconds = {step: sum(b["seconds"][step] for b in bodies) for step in bodies[0]["seconds"]}
+    body = {**bodies[0], "state": state, "warm": warm, "seconds": seconds}
+    return Row(name, cursors[0].t_ms, "cursor", body)
+
+
+def _standing(body: dict[str, Any]) -> str:
+    """Where a part stands, in a form that can be compared and shown."""
+    places = [f"{k} {body[k]}" for k in ("start", "position", "resume_from", "answered_ms")]
+    state = sorted((k, v) for k, v in body["state"].items() if k not in _APART)
+    return ", ".join([*places, *(f"{k} {v}" for k, v in state)])

@@ -1,0 +1,70 @@
+"""Stretches of the log that this process has read, decoded once for all its requests."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from backend.ingest import records
+from backend.ingest.records import ClockReading, Reading, item_position
+
+Entry = Reading | ClockReading
+Read = Callable[[str, int, int], Iterable[Entry]]
+
+
+def _read(location: str, start: int, end: int) -> Iterable[Entry]:
+    return records.read(location, start, end)
+
+
+@dataclass
+class _Stretch:
+    """The entries of one log from `start` to `end` (log positions)."""
+
+    start: int
+    end: int
+    entries: list[Entry] = field(default_factory=list)
+
+    def cut(self, start: int, end: int) -> list[Entry]:
+        first, last = (
+            bisect_left(self.entries, item_position(position), key=lambda e: e.position)
+            for position in (start, end)
+        )
+        return self.entries[first:last]
+
+    def forget(self, most: int) -> None:
+        """Drop the oldest records when there are more than `most` entries."""
+        if len(self.entries) > most:
+            self.start = records.record_position(self.entries[-(most // 2)].position)
+            self.entries = self.cut(self.start, self.end)
+
+
+class Slices:
+    """The newest stretch of each log, at most about `most` entries of it.
+
+    A batch's requests read the same stretch, and a window that is rebuilt was mostly read
+    before: both find the same objects here.
+    """
+
+    def __init__(self, most: int = 50_000, read: Read = _read) -> None:
+        self._most = most
+        self._read = read
+        self._stretches: dict[str, _Stretch] = {}
+
+    def read(self, location: str, start: int, end: int) -> list[Entry]:
+        """Readings and clocks of a stretch of the log, in order of arrival.
+
+        Raises `LogError` as `backend.ingest.log.read` does.
+        """
+        if start >= end:
+            return []
+        known = self._stretches.get(location)
+        if known is None or not known.start <= start <= known.end:
+            known = _Stretch(start, start)
+        if end > known.end:
+            known.entries += list(self._read(location, known.end, end))  # all or nothing
+            known.end = end
+            self._stretches[location] = known
+        found = known.cut(start, end)
+        known.forget(self._most)
+        return found

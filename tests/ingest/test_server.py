@@ -1,0 +1,202 @@
+"""The log over the network: the same records, for those who know the secret."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backend import machine
+from backend.ingest import log, records, remote, server
+from backend.ingest.server import LogServer, ServeError
+
+TOKEN = "a secret of some length"
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a served log with nothing in it yet."""
+    monkeypatch.setenv(remote.TOKEN, TOKEN)
+    monkeypatch.setattr(remote, "_PAUSES_S", ())
+    with LogServer(tmp_path, "127.0.0.1", 0, TOKEN) as serving:
+        yield f"http://127.0.0.1:{serving.server_address[1]}/log"
+
+
+def fill(folder: Path, payloads: list[bytes], segment_bytes: int = 16_000_000) -> list[int]:
+    """Write records; returns the position after each."""
+    writer = log.LogWriter(folder, segment_bytes)
+    ends = [writer.append([payload]) for payload in payloads]
+    writer.close()
+    return ends
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
+)
+@given(
+    payloads=st.lists(st.binary(max_size=40), min_size=1, max_size=12),
+    segment_bytes=st.integers(1, 200),
+    most=st.integers(1, 100),
+    data=st.data(),
+)
+def test_a_stretch_reads_the_same_over_the_network_as_from_the_folder(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    payloads: list[bytes],
+    segment_bytes: int,
+    most: int,
+    data: st.DataObject,
+) -> None:
+    """Whatever the sizes of records, segments and answers."""
+    monkeypatch.setenv(remote.TOKEN, TOKEN)
+    monkeypatch.setattr(server, "MOST_BYTES", most)
+    folder = tmp_path_factory.mktemp("log")
+    positions = [0, *fill(folder, payloads, segment_bytes)]
+    start, end = sorted(data.draw(st.sampled_from(positions)) for _ in range(2))
+    with LogServer(folder, "127.0.0.1", 0, TOKEN) as serving:
+        there = f"http://127.0.0.1:{serving.server_address[1]}/log"
+        assert list(log.read(there, start, end)) == list(log.read(folder, start, end))
+        assert log.durable_end(there) == log.durable_end(folder)
+        assert log.limit(there, 0, positions[-1], most) == log.limit(folder, 0, positions[-1], most)
+
+
+def test_readings_are_decoded_alike(tmp_path: Path, address: str) -> None:
+    (end,) = fill(tmp_path, [b'{"k":"traffic","r":5,"v":[["1",4,{"speed_kmh":31.5}]]}'])
+    (reading,) = records.read(address, 0, end)
+    assert isinstance(reading, records.Reading)
+    assert [reading] == list(records.read(tmp_path, 0, end))
+    assert reading.values == {"speed_kmh": 31.5}
+
+
+@pytest.mark.parametrize("token", [None, "", TOKEN[:-1], TOKEN + "x", "ø"])
+def test_without_the_secret_nothing_is_read(
+    tmp_path: Path, address: str, token: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (end,) = fill(tmp_path, [b"one"])
+    if token is None:
+        monkeypatch.delenv(remote.TOKEN)
+    else:
+        monkeypatch.setenv(remote.TOKEN, token)
+    with pytest.raises(log.LogError, match=r"secret is missing or wrong.*ingest\.serve_token"):
+        list(log.read(address, 0, end))
+    with pytest.raises(log.LogError, match="secret is missing or wrong"):
+        log.durable_end(address)
+
+
+def test_a_refusal_is_final_and_not_asked_again(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(remote, "_PAUSES_S", (1, 2))
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    monkeypatch.setenv(remote.TOKEN, "wrong")
+    with pytest.raises(log.LogError, match="secret is missing or wrong"):
+        log.durable_end(address)
+    assert pauses == []
+
+
+def test_what_is_not_durable_is_not_served(tmp_path: Path, address: str) -> None:
+    writer = log.LogWriter(tmp_path)
+    writer.append([b"one"])
+    writer.sync()
+    end = writer.append([b"two"])
+    with pytest.raises(log.LogError, match=f"positions 0 to {end} are not in the log"):
+        list(log.read(address, 0, end))
+    writer.close()
+    assert [r.payload for r in log.read(address, 0, end)] == [b"one", b"two"]
+
+
+def test_a_removed_stretch_is_reported_with_where_the_log_begins(
+    tmp_path: Path, address: str
+) -> None:
+    ends = fill(tmp_path, [b"x"] * 5, segment_bytes=1)
+    for path in tmp_path.glob("*.log"):
+        os.utime(path, (0, 0))
+    log.trim(tmp_path, needed_from=ends[2], keep_seconds=60)
+    message = f"position 0 is no longer in the log, it begins at {ends[2]}"
+    with pytest.raises(log.LogError, match=message):
+        list(log.read(address, 0, ends[4]))
+    assert [r.position for r in log.read(address, ends[2], ends[4])] == [ends[2], ends[3]]
+
+
+def test_a_record_damaged_on_the_disk_is_found_by_the_reader(tmp_path: Path, address: str) -> None:
+    ends = fill(tmp_path, [b"one", b"two"])
+    (segment,) = tmp_path.glob("*.log")
+    data = bytearray(segment.read_bytes())
+    data[-1] ^= 1
+    segment.write_bytes(data)
+    with pytest.raises(log.LogError, match=rf"{address}: damaged record at position {ends[0]}"):
+        list(log.read(address, 0, ends[1]))
+
+
+def test_nobody_there_is_an_error_that_names_the_address_and_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote, "_PAUSES_S", (0.1, 0.2))
+    port = machine.free_port()
+    there = f"http://127.0.0.1:{port}/log"
+    begun = time.monotonic()
+    with pytest.raises(log.LogError, match=rf"{there}: no answer .*refused.*ingest\.serve_host"):
+        log.durable_end(there)
+    assert time.monotonic() - begun > 0.3, "it should have tried again before it gave up"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/log?start=0", 400),
+        ("/log?start=a&end=2", 400),
+        ("/log?start=5&end=5", 416),
+        ("/log?start=-1&end=1", 416),
+        ("/other", 404),
+        ("/log/../durable", 404),
+    ],
+)
+def test_a_wrong_question_gets_an_explanation(
+    tmp_path: Path, address: str, path: str, status: int
+) -> None:
+    fill(tmp_path, [b"one"])
+    url = address.removesuffix("/log") + path
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {TOKEN}"})
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request)
+    with caught.value as error:
+        assert error.code == status
+        assert error.read()
+
+
+def test_idle_connections_keep_nobody_out_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More readers than allowed are sent away; when the idle ones time out, there is room."""
+    monkeypatch.setenv(remote.TOKEN, TOKEN)
+    monkeypatch.setattr(server, "MOST_READERS", 2)
+    monkeypatch.setattr(server._Handler, "timeout", 0.3)
+    (end,) = fill(tmp_path, [b"one"])
+    with LogServer(tmp_path, "127.0.0.1", 0, TOKEN) as serving:
+        address = serving.server_address
+        port = int(address[1])
+        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+        with closing(idle[0]), closing(idle[1]):
+            time.sleep(0.15)
+            with closing(socket.create_connection(("127.0.0.1", port))) as third:
+                third.settimeout(0.1)
+                assert third.recv(1) == b"", "it should have been sent away at once"
+            assert [r.payload for r in log.read(f"http://127.0.0.1:{port}/log", 0, end)] == [b"one"]
+
+
+def test_an_address_that_is_taken_is_reported_with_the_settings_to_change(tmp_path: Path) -> None:
+    with (
+        LogServer(tmp_path, "127.0.0.1", 0, TOKEN) as serving,
+        pytest.raises(ServeError, match=r"in use.*ingest\.serve_port"),
+    ):
+        LogServer(tmp_path, "127.0.0.1", int(serving.server_address[1]), TOKEN)
