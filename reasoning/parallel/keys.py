@@ -199,23 +199,23 @@ class _Encoding:
                 yield f"plain({o.rule},{o.number})"
             for argument, term in enumerate(o.terms, 1):
                 if term is not None:
-                    yield f"term({o.number},{argument},{_quoted(term)})"
+                    yield f"term({o.number},{argument},{_value(o.rule, term)})"
         yield from self._preference_facts()
 
     def _predicate_facts(self) -> Iterator[str]:
         question = self._question
+        marks = {
+            "derived": self._derived,
+            "data": self._data,
+            "copied": set(filter(self._can_be_copied, self._data)),
+            "guessed": question.guessed,
+            "shown": question.shows,
+        }
         for signature, place in self._place.items():
             yield f"pred({place})"
             yield f"weight({place},{max(1, question.weights.get(signature, 1))})"
             if signature.arity:
                 yield f"arg({place},1..{signature.arity})"
-            marks = {
-                "derived": self._derived,
-                "data": self._data,
-                "copied": set(filter(self._can_be_copied, self._data)),
-                "guessed": question.guessed,
-                "shown": question.shows,
-            }
             yield from (f"{mark}({place})" for mark, those in marks.items() if signature in those)
             source = question.feedback.get(signature)
             if source is not None and source in self._place:
@@ -223,17 +223,20 @@ class _Encoding:
 
     def _can_be_copied(self, signature: Signature) -> bool:
         """Whether its atoms are facts only, and the names of their copies are free."""
-        taken = {other.name for other in self._predicates}
         names = {share_name(signature, place) for place in range(1, signature.arity + 1)}
         negative = signature.name.startswith("-")
-        return not (signature in self._derived or negative or names & taken)
+        return not (signature in self._derived or negative or names & self._names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(signature.name for signature in self._predicates)
 
     def _preference_facts(self) -> Iterator[str]:
         wishes = [(n, r) for n, r in enumerate(self._rules) if r.kind == "preference"]
         for number, rule in wishes:
             for index, term in enumerate(tuple_of(rule)):
                 if (text := _stable(term)) is not None:
-                    yield f"tuple({number},{index},{_quoted(text)})"
+                    yield f"tuple({number},{index},{_value(number, text)})"
         for (one, left), (other, right) in combinations(wishes, 2):
             if may_count_together(left, right, self._statements.constants):
                 yield f"rivals({one},{other})"
@@ -336,5 +339,6 @@ def _stable(term: Node) -> str | None:
     return str(term)
 
 
-def _quoted(text: str) -> str:
-    return str(clingo.String(text))
+def _value(rule: int, text: str) -> str:
+    """What a term says in a rule; the same text says something else in another."""
+    return f"t({rule},{clingo.String(text)})"
