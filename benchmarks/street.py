@@ -29,7 +29,7 @@ from playwright.sync_api import sync_playwright
 from backend import machine, mqtt
 from backend.city.publisher import Publisher
 from backend.ingest.payloads import Clock, LineString, Place
-from backend.settings import REPOSITORY, Ingest, Settings
+from backend.settings import REPOSITORY, Ingest, Pipeline, Settings
 from backend.supervisor import System
 
 SENSORS = 449
@@ -56,12 +56,15 @@ def run(rates: Sequence[int] = (1000, 5000), seconds: float = 40) -> list[dict[s
 
 
 @contextmanager
-def running(play: dict[str, Any] | None) -> Iterator[System]:
+def running(play: dict[str, Any] | None, pipeline: Pipeline | None = None) -> Iterator[System]:
     """A system of its own in a folder of its own, both gone afterwards."""
     base = REPOSITORY / ".citywise"
     base.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=base))
-    system = System(Settings(data_dir=folder, ingest=Ingest(clock="topic")), play, say=_quiet)
+    settings = Settings(
+        data_dir=folder, ingest=Ingest(clock="topic"), pipeline=pipeline or Pipeline()
+    )
+    system = System(settings, play, say=_quiet)
     try:
         system.start()
         yield system

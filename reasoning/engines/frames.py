@@ -1,4 +1,4 @@
-"""Messages between a guard and its worker: JSON behind eight bytes of length."""
+"""Messages between a guard and its worker: JSON, or text, behind eight bytes of length."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ class OverdueError(Exception):
 
 
 def send(descriptor: int, message: Any) -> None:
+    """Write one message as JSON; raises `EndedError` if nobody reads."""
+    send_text(descriptor, orjson.dumps(message))
+
+
+def send_text(descriptor: int, body: bytes) -> None:
     """Write one message; raises `EndedError` if nobody reads."""
-    body = orjson.dumps(message)
     header = len(body).to_bytes(_HEADER, "big")
     try:
         for part in (header + body[:_CHUNK], memoryview(body)[_CHUNK:]):
@@ -37,10 +41,16 @@ def send(descriptor: int, message: Any) -> None:
 
 
 def receive(descriptor: int, seconds: float | None = None) -> Any:
+    """Read one message in JSON, waiting at most `seconds`; raises `EndedError` or
+    `OverdueError`."""
+    return orjson.loads(receive_text(descriptor, seconds))
+
+
+def receive_text(descriptor: int, seconds: float | None = None) -> bytearray:
     """Read one message, waiting at most `seconds`; raises `EndedError` or `OverdueError`."""
     deadline = None if seconds is None else time.monotonic() + seconds
     length = int.from_bytes(_read(descriptor, _HEADER, deadline), "big")
-    return orjson.loads(_read(descriptor, length, deadline))
+    return _read(descriptor, length, deadline)
 
 
 def _read(descriptor: int, length: int, deadline: float | None) -> bytearray:

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
 from reasoning.engines import frames, replies
 from reasoning.engines.limits import LimitError, Limits
@@ -30,6 +30,7 @@ from reasoning.program import Request, Signature, previous
 GROUND_ONCE = 1000
 """Facts of knowledge from which on they are grounded once and not with every window;
 measured by `citywise bench casp`."""
+Message = TypeVar("Message")
 _START_S = 60.0
 _GRACE_S = 0.9
 
@@ -192,7 +193,7 @@ class Guard:
         Raises what went wrong; then, and when it is interrupted, the process has ended or
         is as it was before.
         """
-        reply = self._reply()
+        reply = self._receive(frames.receive)
         if "limit" in reply:
             self.close()
             raise LimitError(reply["limit"])
@@ -205,7 +206,7 @@ class Guard:
             self._send()
             return None
         self._setup = self._coming
-        return replies.answer_sets(reply, self._reply)
+        return replies.answer_sets(reply, lambda: self._receive(frames.receive_text))
 
     def close(self) -> None:
         """End the process, with whatever it is doing."""
@@ -224,10 +225,10 @@ class Guard:
             assert self._worker is not None
             frames.send(self._worker.sink, message)
 
-    def _reply(self) -> Any:
+    def _receive(self, receive: Callable[[int, float], Message]) -> Message:
         left = max(0.0, self.deadline - time.monotonic())
         with self._watched():
-            return frames.receive(self.source, left)
+            return receive(self.source, left)
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[Setup]:

@@ -34,6 +34,10 @@ class LimitError(SolvingError):
     """An evaluation was stopped at a limit; the message says which, and what grew."""
 
 
+class TooManyAnswersError(LimitError):
+    """An evaluation has more answer sets than allowed: so it has, however it is evaluated."""
+
+
 def exceeded(name: str, limit: str, phase: str, grown: Mapping[str, int]) -> LimitError:
     """The error for request `name`, stopped at `limit` while it was in `phase`.
 
@@ -44,7 +48,7 @@ def exceeded(name: str, limit: str, phase: str, grown: Mapping[str, int]) -> Lim
     return LimitError(f"request `{name}` was stopped in {phase}: {limit}{grew}")
 
 
-def too_many(name: str, most: int) -> LimitError:
+def too_many(name: str, most: int) -> TooManyAnswersError:
     """The error for request `name`, which has more than `most` answer sets."""
     limit = f"it has more than {most:,} answer sets; add constraints or ask for fewer"
-    return exceeded(name, limit, "solving", {})
+    return TooManyAnswersError(str(exceeded(name, limit, "solving", {})))

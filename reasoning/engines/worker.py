@@ -174,17 +174,18 @@ class Worker:
         try:
             answers = work()
             self._large[0] = sum(len(answer.atoms) for answer in answers) >= LARGE
-            for message in replies.messages(answers):
-                self._send(message)
+            replies.send(self._sink, answers)
         except LimitError as error:
             self._send({"limit": str(error)})
             os._exit(STOPPED)  # the thread that would not end ends with its process
         except SolvingError as error:
             self._send({"error": str(error)})
+        except frames.EndedError:
+            os._exit(0)
         except Exception:  # noqa: BLE001 - the guard reports it
             self._send({"fault": traceback.format_exc()})
 
-    def _send(self, message: Any) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         try:
             frames.send(self._sink, message)
         except frames.EndedError:

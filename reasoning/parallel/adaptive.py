@@ -22,6 +22,8 @@ LARGE = 4_000
 _REMEMBERED = 5
 _FIRST_WAIT, _LONGEST_WAIT = 32, 1024
 """Evaluations between trials of what lost."""
+_UNTRIED_WAIT = 8
+"""Evaluations between trials of what was not tried, but for the first."""
 
 
 class Way(NamedTuple):
@@ -48,6 +50,7 @@ class _Class:
     """What was measured for windows of one size."""
 
     seconds: dict[Way, deque[float]] = field(default_factory=dict)
+    """Of the last evaluations, by way; those that lost in the order of their trials."""
     since: int = 0
     """Evaluations since the last trial."""
     wait: int = _FIRST_WAIT
@@ -79,9 +82,10 @@ class Adaptive:
         if not others or (best == WHOLE and seconds < WORTH_S):
             return Choice(best)
         untried = [way for way in others if way not in known.seconds]
-        if not untried and known.since <= known.wait:
+        patience = min(_FIRST_WAIT, _UNTRIED_WAIT * (len(known.seconds) - 1))
+        if known.since <= (patience if untried else known.wait):
             return Choice(best)
-        way = untried[0] if untried else others[known.since % len(others)]
+        way = untried[0] if untried else next(way for way in known.seconds if way != best)
         return Choice(way, None if isinf(seconds) else 1.25 * seconds + WORTH_S)
 
     def took(self, facts: int, way: Way, seconds: float) -> None:

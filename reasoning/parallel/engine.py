@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from reasoning.engines.guard import supplied_by_windows
-from reasoning.engines.limits import UNLIMITED, LimitError, Limits
+from reasoning.engines.guard import is_large, supplied_by_windows
+from reasoning.engines.limits import UNLIMITED, LimitError, Limits, TooManyAnswersError
 from reasoning.engines.program import Knowledge, Program, WindowFacts, program
 from reasoning.engines.solver import AnswerSet
 from reasoning.parallel import greedy, sound
@@ -14,12 +14,14 @@ from reasoning.parallel.adaptive import WHOLE, Adaptive, Choice, Way
 from reasoning.parallel.combining import combined
 from reasoning.parallel.executors import Executor, Task
 from reasoning.parallel.graphs import input_predicates
-from reasoning.parallel.layouts import Layout, Planned
+from reasoning.parallel.layouts import Layout, Planned, with_keys
 from reasoning.parallel.plan import Name, Plan
-from reasoning.parallel.routing import grouped
+from reasoning.parallel.routing import Groups, by_signature, grouped
 from reasoning.parallel.rules import read
-from reasoning.program import Request
+from reasoning.program import Request, Signature
 
+_QUICK_S = 0.2
+"""A plan that took longer to make is made anew only where it must be."""
 _REPLANNED = 10
 """After so many windows, the square of it and so on, it is planned anew."""
 
@@ -39,6 +41,9 @@ class ParallelEngine:
         Whether `sound` looks for keys.
     adaptive:
         Whether measured times decide, window by window, if it is split, and into how much.
+    weights:
+        Facts of a window by predicate, by which keys are chosen; default: those of windows,
+        if it is `adaptive`.
 
     Within limits, those on memory and time are on all parts together, those on atoms on
     each of them, and that on answer sets on what they combine to.
@@ -55,6 +60,7 @@ class ParallelEngine:
         plan: Name = "sound",
         keys: bool = True,
         adaptive: bool = True,
+        weights: Mapping[Signature, int] | None = None,
     ) -> None:
         self._request = request
         self._knowledge = knowledge
@@ -68,12 +74,15 @@ class ParallelEngine:
         self._name = plan
         self._keys = keys
         self._adaptive = adaptive
+        self._weights = weights
         self._choosing: Adaptive | None = None
+        self._told: frozenset[Signature] = frozenset()
         self._seen = supplied_by_windows(request)
         self._windows = 0
         self._counts: Mapping[str, int] = {}
         """Facts of a window, by the name of their predicate."""
         self._planned: Planned | None = None
+        self._planning_s = 0.0
 
     @property
     def plan(self) -> Plan | None:
@@ -90,6 +99,7 @@ class ParallelEngine:
     def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
         """See `Engine`."""
         self._windows += 1
+        self._told = window.supplied | supplied_by_windows(self._request)
         self._prepare(window)
         if self._choosing is None:
             way = WHOLE if self._name == "whole" else Way(self.partitions, self.variant)
@@ -108,11 +118,14 @@ class ParallelEngine:
         what = program(self._request, supplied | self._supplied)
         known = self._planned
         same = known is not None and known.what == what and supplied <= self._seen
-        if same and not (self._adaptive and is_power(self._windows, _REPLANNED)):
+        again = self._adaptive and self._planning_s < _QUICK_S
+        if same and not (again and is_power(self._windows, _REPLANNED)):
             return
         self._seen |= supplied
         self._counts = {name: len(lines) for name, lines in grouped(window.text).items()}
+        started = time.perf_counter()
         plan = self._plan(what)
+        self._planning_s = time.perf_counter() - started
         if known is None or not same or _keys(plan) != _keys(known.plan):
             self._adopt(what, plan)
 
@@ -124,7 +137,8 @@ class ParallelEngine:
             inputs = input_predicates(self._request, read(what.rules, labels).rules)
             return greedy.plan(what, inputs, labels, present=present)
         counts = self._counts if self._adaptive else {}
-        weights = {s: counts[s.name] for s in present if s.name in counts}
+        seen = {s: counts[s.name] for s in present if s.name in counts}
+        weights = seen if self._weights is None else self._weights
         return sound.plan(what, labels, present=present, weights=weights, keys=self._keys)
 
     def _adopt(self, what: Program, plan: Plan) -> None:
@@ -140,18 +154,21 @@ class ParallelEngine:
             return [WHOLE, *[Way(1)] * (len(plan.partitions) > 1)]
         few = min(self._executor.width, self.partitions)
         numbers = {few, self.partitions} - ({1} if len(plan.partitions) == 1 else set())
-        return [WHOLE, *(Way(n, v) for n in sorted(numbers) for v in range(variants))]
+        order = sorted(range(variants), key=lambda v: _spread(plan, v))
+        return [WHOLE, *(Way(n, v) for n in sorted(numbers) for v in order)]
 
     # -- evaluation -----------------------------------------------------------------
 
     def _adaptively(self, choosing: Adaptive, facts: str, models: int) -> tuple[AnswerSet, ...]:
         """Evaluate in the way that pays, or try another; if that reaches a limit, the best
         of the others, in the time that is left."""
-        size = facts.count("\n")
+        size = self._size(facts)
         started = time.perf_counter()
         choice = choosing.choose(size)
         try:
             return self._measured(choosing, facts, models, choice)
+        except TooManyAnswersError:
+            raise
         except LimitError:
             left = self._limits.seconds - (time.perf_counter() - started)
             other = choosing.choose(size)
@@ -159,15 +176,24 @@ class ParallelEngine:
                 raise
             return self._measured(choosing, facts, models, Choice(other.way, left))
 
+    def _size(self, facts: str) -> int:
+        """The number of facts in an evaluation, but for those that are ground already."""
+        assert self._planned is not None
+        once = self._request.streams and is_large(self._knowledge)
+        known = self._knowledge.text.count("\n") if self._knowledge and not once else 0
+        return facts.count("\n") + known + self._planned.plan.facts.count("\n")
+
     def _measured(
         self, choosing: Adaptive, facts: str, models: int, choice: Choice
     ) -> tuple[AnswerSet, ...]:
         assert self._planned is not None
-        size = facts.count("\n")
+        size = self._size(facts)
         warm = self._planned.layout(choice.way).warm
         started = time.perf_counter()
         try:
             answers = self._evaluate(facts, models, choice)
+        except TooManyAnswersError:
+            raise
         except LimitError:
             choosing.took(size, choice.way, float("inf"))
             raise
@@ -176,16 +202,25 @@ class ParallelEngine:
         return answers
 
     def _evaluate(self, facts: str, models: int, choice: Choice) -> tuple[AnswerSet, ...]:
-        most = self._limits.models
+        limits = self._limits
+        allowed = limits.seconds if choice.seconds is None else choice.seconds
+        deadline = time.monotonic() + allowed
+        # A part may have too many answer sets, and the whole none.
+        asked = models or limits.models + 1
         layout, texts = self._dealt(facts, choice.way)
-        # Answer sets of a part are not too many where another part has none.
-        parts = self._run(layout, texts, models or most + 1, choice.seconds)
-        answers = combined(parts, self._request.name, models, most)
-        if len(answers) < models and any(len(part) == models for part in parts):
-            # Different choices unite to the same: others are needed.
-            parts = self._run(layout, texts, most + 1, choice.seconds)
-            answers = combined(parts, self._request.name, models, most)
+        parts = self._run(layout, texts, asked, choice.seconds)
+        answers = combined(parts, self._request.name, models, limits, deadline)
+        if len(answers) < asked and all(parts) and any(len(part) == asked for part in parts):
+            # Those that were asked for unite to fewer; there may be others.
+            left = max(0.0, deadline - time.monotonic())
+            return self._evaluate(facts, models, Choice(WHOLE, left))
         return answers
+
+    def _unforeseen(self, groups: Groups) -> frozenset[Signature]:
+        """Predicates of facts that nobody said would come."""
+        told = {signature.name for signature in self._told}
+        untold = (lines for name, lines in groups.items() if name not in told)
+        return frozenset(s for lines in untold for s in by_signature(lines)) - self._seen
 
     def _run(
         self, layout: Layout, texts: Sequence[str], models: int, seconds: float | None
@@ -204,12 +239,19 @@ class ParallelEngine:
         if way == WHOLE:
             return self._planned.layout(WHOLE), [facts]
         groups = grouped(facts)
-        while unforeseen := self._planned.unforeseen(groups):
+        if unforeseen := self._unforeseen(groups):
             self._seen |= unforeseen
             self._adopt(self._planned.what, self._plan(self._planned.what))
         layout = self._planned.layout(way)
         assert layout.router is not None
         return layout, [text for texts in layout.router.route(groups) for text in texts]
+
+
+def _spread(plan: Plan, variant: int) -> int:
+    """How many predicates the keys of a variant may derive in several buckets: what comes
+    out of a window is mostly more than what goes in."""
+    keys = (p.key for p in with_keys(plan, Way(2, variant)).partitions)
+    return sum(len(key.spread) for key in keys if key)
 
 
 def is_power(number: int, base: int) -> bool:

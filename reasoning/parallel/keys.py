@@ -121,7 +121,8 @@ class _Encoding:
         return any(signature.arity and signature in self._data for signature in read)
 
     def solve(self) -> Iterator[Key]:
-        """Keys, best first, that differ in how they split facts."""
+        """Keys that differ in how they split facts: first the one that gives least to all,
+        then those that derive least in several buckets."""
         control = self._control(["--opt-mode=opt", "--solve-limit", f"{_CONFLICTS},100000"])
         for number in range(_MOST):
             best: list[clingo.Symbol] = []
@@ -139,6 +140,8 @@ class _Encoding:
         old = (f"old({number},{self._place[s]},{i})." for s, i in key.positions.items())
         part = f"old_{number}"
         control.add(part, [], " ".join(old))
+        if number == 0:
+            control.ground([("apart", [])])
         control.ground([(part, []), ("further", [clingo.Number(number)])])
 
     def refusals(self) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from reasoning.engines.limits import Limits
 from reasoning.engines.program import Knowledge, Program
 from reasoning.parallel.adaptive import WHOLE, Way
 from reasoning.parallel.executors import Part
 from reasoning.parallel.plan import Key, Partition, Plan
-from reasoning.parallel.routing import Groups, Router, by_signature, grouped
+from reasoning.parallel.routing import Router, grouped
 from reasoning.program import Signature
 
 
@@ -42,7 +41,6 @@ class Planned:
         self.what = what
         self.plan = plan
         self._text = knowledge.text if knowledge else ""
-        self._known = seen | (knowledge.supplied if knowledge else frozenset())
         self._seen = seen
         self._limits = limits
         self._layouts: dict[Way, Layout] = {}
@@ -59,7 +57,7 @@ class Planned:
     def _laid_out(self, way: Way) -> Layout:
         plan = with_keys(self.plan, way)
         router = Router(plan, way.buckets, self._seen)
-        settled = router.settle(self._settled)
+        settled = router.settle(grouped(self._text + self.plan.facts))
         parts = [
             self._part(partition.program(bucket), text, shared(partition, self._seen))
             for partition, texts in zip(plan.partitions, settled, strict=True)
@@ -71,35 +69,6 @@ class Planned:
         self, what: Program, knowledge: str, more: frozenset[Signature] = frozenset()
     ) -> Part:
         return Part(what, knowledge, self._seen | more, self._limits)
-
-    @cached_property
-    def _settled(self) -> Groups:
-        """The facts that stay: knowledge, and those of the program itself."""
-        return grouped(self._text + self.plan.facts)
-
-    def unforeseen(self, groups: Groups) -> frozenset[Signature]:
-        """Predicates of facts that the plan did not reckon with."""
-        doubtful = (name for name in groups if name not in self._names or name in self._doubtful)
-        found = {s for name in doubtful for s in by_signature(groups[name])}
-        return frozenset(found - self._known)
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(signature.name for signature in self._known | self._mentioned)
-
-    @cached_property
-    def _mentioned(self) -> frozenset[Signature]:
-        rules = (rule for partition in self.plan.partitions for rule in partition.rules)
-        return frozenset[Signature]().union(*(rule.head | rule.body for rule in rules))
-
-    @cached_property
-    def _doubtful(self) -> frozenset[str]:
-        """Names of predicates of which facts would matter to the plan, had it known: those
-        that rules derive, and the opposites of others."""
-        rules = (rule for partition in self.plan.partitions for rule in partition.rules)
-        derived = frozenset[Signature]().union(*(rule.head for rule in rules))
-        opposites = {_opposite(s) for s in self._known | self._mentioned}
-        return frozenset(s.name for s in (derived | opposites) - self._known)
 
 
 def with_keys(plan: Plan, way: Way) -> Plan:
@@ -118,8 +87,3 @@ def shared(partition: Partition, moving: Collection[Signature]) -> frozenset[Sig
     """The other names under which windows supply what moves."""
     shares = partition.key.shares.values() if partition.key else ()
     return frozenset(Signature(s.name, s.of.arity) for s in shares if s.of in moving)
-
-
-def _opposite(signature: Signature) -> Signature:
-    name, arity = signature
-    return Signature(name[1:] if name.startswith("-") else f"-{name}", arity)

@@ -18,12 +18,14 @@ import clingo
 
 from reasoning.atoms import STRING, signature_of
 from reasoning.parallel.plan import Key, Partition, Plan
+from reasoning.parallel.rules import read
 from reasoning.program import Signature
 
+_VALUES = 100_000
+"""Arguments whose values are remembered."""
 Groups = Mapping[str, Sequence[str]]
 """The lines of facts by the name of their predicate, as they begin."""
 _SIMPLE = r'(?:"(?:[^"\\\n]|\\.)*"|[^(),"\n]+)'
-_CONSTANT = re.compile(r"^#const (\w+) =", re.MULTILINE)
 
 
 def grouped(facts: str) -> dict[str, list[str]]:
@@ -76,23 +78,34 @@ class Values:
 
     def __init__(self, constants: str) -> None:
         self._constants = constants
-        names = _CONSTANT.findall(constants)
-        self._name = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)") if names else None
-        self._value = lru_cache(maxsize=10_000)(self._ground)
+        names = "|".join(read(constants).constants)
+        self._name = re.compile(rf"(?<![\w'])(?:{names})(?![\w'])") if names else None
+        self._values: dict[str, str] = {}
 
     def all(self, arguments: list[str]) -> list[str]:
         """The arguments' values as text: those that are equal read equal."""
-        return arguments if self._name is None else list(map(self._value, arguments))
+        if self._name is None:
+            return arguments
+        if len(self._values) > _VALUES:
+            self._values.clear()
+        self._ground([a for a in set(arguments) - self._values.keys() if self._names(a)])
+        return [self._values.get(argument, argument) for argument in arguments]
 
-    def _ground(self, argument: str) -> str:
+    def _names(self, argument: str) -> bool:
+        """Whether a constant is named in it."""
         assert self._name is not None
-        if not self._name.search(STRING.sub("", argument)):
-            return argument
-        control = clingo.Control(["--warn=none"])
-        control.add("base", [], f"{self._constants}\ncitywise_value({argument}).")
-        control.ground([("base", [])])
-        (atom,) = control.symbolic_atoms.by_signature("citywise_value", 1)
-        return str(atom.symbol.arguments[0])
+        return self._name.search(STRING.sub("", argument)) is not None
+
+    def _ground(self, arguments: Sequence[str]) -> None:
+        """Find the values of arguments."""
+        if arguments:
+            facts = "".join(f"citywise_value({n},{a}).\n" for n, a in enumerate(arguments))
+            control = clingo.Control(["--warn=none"])
+            control.add("base", [], f"{self._constants}\n{facts}")
+            control.ground([("base", [])])
+            for atom in control.symbolic_atoms.by_signature("citywise_value", 2):
+                number, value = atom.symbol.arguments
+                self._values[arguments[number.number]] = str(value)
 
 
 def bucket(value: str, buckets: int) -> int:
@@ -264,10 +277,18 @@ def by_signature(lines: Iterable[str]) -> dict[Signature, list[str]]:
     """Lines of facts by their predicate, arguments counted."""
     found: defaultdict[Signature, list[str]] = defaultdict(list)
     for line in lines:
-        signature = signature_of(clingo.parse_term(line[:-1]))
-        assert signature is not None, line
-        found[signature].append(line)
+        found[_signature(line)].append(line)
     return found
+
+
+def _signature(line: str) -> Signature:
+    name, bracket, arguments = line.partition("(")
+    if '"' not in arguments and "(" not in arguments:
+        arity = arguments.count(",") + 1 if bracket else 0
+        return Signature(name if bracket else name.removesuffix("."), arity)
+    signature = signature_of(clingo.parse_term(line[:-1]))
+    assert signature is not None, line
+    return signature
 
 
 def _text(lines: list[str]) -> str:

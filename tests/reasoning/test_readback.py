@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
 import clingo
-import orjson
 import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines import readback, replies
+from reasoning.engines import frames, readback, replies
 from reasoning.engines.guard import GuardedEngine
 from reasoning.engines.limits import Limits
 from reasoning.engines.program import WindowFacts
@@ -106,12 +106,24 @@ ANSWERS = st.builds(
 
 @given(st.lists(ANSWERS, max_size=4))
 def test_answers_that_travel_in_pieces_arrive_as_they_were(answers: list[AnswerSet]) -> None:
-    with mock.patch.object(replies, "_PIECE", 3):
-        said = list(replies.messages(answers))
-    received = iter(orjson.loads(orjson.dumps(said)))
-    assert replies.answer_sets(next(received), lambda: next(received)) == tuple(answers)
-    assert not list(received)
-    assert all(len(message) <= 3 for message in said[1:])
+    source, sink = os.pipe()
+    try:
+        with mock.patch.object(replies, "_PIECE", 3):
+            replies.send(sink, answers)
+        os.close(sink)
+        first = frames.receive(source)
+        following: list[bytearray] = []
+
+        def text() -> bytearray:
+            following.append(frames.receive_text(source))
+            return following[-1]
+
+        assert replies.answer_sets(first, text) == tuple(answers)
+        assert all(text.count(b"\n") < 3 for text in following)
+        with pytest.raises(frames.EndedError):
+            frames.receive(source)
+    finally:
+        os.close(source)
 
 
 @pytest.fixture

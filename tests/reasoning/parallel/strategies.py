@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from reasoning.atoms import signature
+from reasoning.program import Signature
 from reasoning.rdf.knowledge import Background
 
 T = TypeVar("T")
@@ -33,6 +35,8 @@ class Example:
     windows: tuple[tuple[str, ...], ...]
     told: bool = True
     """Whether the engine is told what the streams supply."""
+    costs: int = 0
+    """From which the weights follow that choose among keys; 0: all are equal."""
 
     def __str__(self) -> str:
         windows = "\n".join(f"window: {' '.join(f'{a}.' for a in w)}" for w in self.windows)
@@ -42,6 +46,15 @@ class Example:
     def text(self) -> str:
         """A request."""
         return f"#from stream <urn:s> [time 1s step 1s].\n{self.program}"
+
+    @property
+    def weights(self) -> dict[Signature, int]:
+        """What the planner is told of the numbers of facts."""
+        if not self.costs:
+            return {}
+        chance = Random(self.costs)
+        names = [f"{island}{n}" for island in _ISLANDS for n in "012pqr"]
+        return {Signature(n, arity): chance.randint(1, 50) for n in names for arity in (1, 2, 3)}
 
     @property
     def background(self) -> Background:
@@ -87,7 +100,8 @@ class Writer:
             arguments = [pick(self.draw, terms) for _ in range(arity)]
         else:
             arguments = [pick(self.draw, others) for _ in range(arity)]
-            arguments[position : position + 1] = ["K"] * bool(arity)
+            place = (position + self.chance(6)) % max(arity, 1)
+            arguments[place : place + 1] = ["K"] * bool(arity)
         return f"{name}({','.join(arguments)})" if arity else name
 
     def positive(self, most: int = 3) -> list[str]:
@@ -130,7 +144,9 @@ class Writer:
         return "; ".join([*atoms, *more]), terms
 
     def head(self, terms: Sequence[str]) -> str:
-        """An atom that the island derives."""
+        """An atom that the island derives; now and then the key is not in it."""
+        if self.chance(6):
+            terms = [term for term in terms if term != "K"] or terms
         return self.atom(pick(self.draw, list(self.island.derived)), terms, self.island.derived)
 
     def normal(self) -> str:
@@ -158,6 +174,14 @@ class Writer:
         within = [*terms, "V"] if "V" in inner else terms
         element = f"{self.head(within)} : {inner}" if self.chance(2) else self.head(terms)
         return f"{low}{{ {element} }}{high} :- {body}."
+
+    def shared(self) -> str:
+        """For each key a choice of one among atoms that are not its own."""
+        inputs = self.island.inputs
+        own, outer = (self.atom(pick(self.draw, list(inputs)), t, inputs) for t in ("KV", "KX"))
+        if "V" not in own or "K" not in outer:
+            return self.choice()
+        return f"{{ {self.head(['V'])} : {own} }} 1 :- {outer}."
 
     def rivals(self) -> str:
         body, terms = self.body(2)
@@ -204,6 +228,7 @@ class Writer:
             "aggregating": self.aggregating,
             "choice": self.choice,
             "rivals": self.rivals,
+            "shared": self.shared,
             "disjunctive": self.disjunctive,
             "constraint": self.constraint,
         }
@@ -212,7 +237,7 @@ class Writer:
 
 
 _CERTAIN = ("normal", "normal", "normal", "counting", "aggregating")
-_GUESSES = ("choice", "choice", "choice", "rivals", "disjunctive", "constraint")
+_GUESSES = ("choice", "choice", "shared", "rivals", "disjunctive", "constraint")
 _GUESSING = ("normal", "normal", "normal", *_GUESSES)
 
 
@@ -262,9 +287,9 @@ def facts(
 
     def one() -> str:
         rare = draw(st.integers(0, 59))
-        name = pick(draw, list(derived) if rare >= 58 else read)
+        name = pick(draw, list(derived) if rare >= 57 else read)
         arity = (derived | predicates)[name]
-        if rare == 57:
+        if rare == 56:
             name = f"-{name}"
         arguments = ",".join(pick(draw, values) for _ in range(arity))
         return f"{name}({arguments})" if arity else name
@@ -280,11 +305,19 @@ def examples(draw: DrawFn, windows: int = 2) -> Example:
     if len(parts) > 1 and draw(st.integers(0, 3)) == 3:
         bridge = Writer(draw, parts[0], parts[1:])
         lines += bridge.rules(("normal", "normal", "constraint", "aggregating"))[:1]
-    if draw(st.integers(0, 3)) == 3:
-        lines.append(f"#const k = {pick(draw, ('2', 'b', '4'))}.")
     values = [*NUMBERS[: draw(st.integers(1, 2))], pick(draw, VALUES)]
+    if draw(st.integers(0, 3)) == 3:
+        meant, word = pick(draw, ("1", "b", "2")), pick(draw, ("k", "k", "k'"))
+        lines.append(f"#const {word} = {meant}.")
+        values = [word, meant, "3"]
     lines += [f"{fact}." for fact in draw(facts(parts, values, 0, 2))]
     lines += draw(shows(parts))
     known = draw(facts(parts, values, 0, 4)) if draw(st.booleans()) else ()
     seen = [draw(facts(parts, values, 6, 14)) for _ in range(windows)]
-    return Example("\n".join(lines), known, tuple(seen), told=draw(st.integers(0, 5)) < 5)
+    told = draw(st.integers(0, 5)) < 5
+    if not told and draw(st.booleans()):  # an atom with one argument more
+        atom = seen[0][0]
+        more = f"{atom.removesuffix(')')},1)" if atom.endswith(")") else f"{atom}(1)"
+        seen[0] += (more,)
+    costs = draw(st.integers(0, 30)) % 16
+    return Example("\n".join(lines), known, tuple(seen), told, costs)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from itertools import combinations
+
 import pytest
 
-from reasoning.engines.limits import LimitError
+from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.solver import AnswerSet
 from reasoning.parallel.combining import combined
 
@@ -46,6 +49,25 @@ def test_of_independent_parts(parts: list[list[AnswerSet]], whole: list[AnswerSe
     assert set(combined(parts, "r", models=1)) <= set(whole)
 
 
+def test_many_choices_that_unite_to_few_are_united_soon() -> None:
+    """Four parts choose among the same five atoms: a million choices, 32 answer sets."""
+    every = [answer(" ".join(c)) for n in range(6) for c in combinations("abcde", n)]
+    begun = time.monotonic()
+    assert combined([every] * 4, "r") == tuple(sorted(every))
+    assert time.monotonic() - begun < 2
+
+
+def test_what_is_there_anyway_is_no_choice() -> None:
+    parts = [[answer(), answer("a")], [answer("a"), answer("a b")], [answer("b c")]]
+    assert combined(parts, "r") == (answer("a b c"),)
+
+
+def test_combining_ends_at_the_deadline() -> None:
+    parts = [[answer(), answer(f"p({n})")] for n in range(30)]
+    with pytest.raises(LimitError, match=r"in combining: it took more than 5 s"):
+        combined(parts, "r", limits=Limits(seconds=5), deadline=time.monotonic() + 0.1)
+
+
 def test_asked_for_n_it_makes_n_of_the_products() -> None:
     """20 parts of two have a million."""
     parts = [[answer(), answer(f"p({n})")] for n in range(20)]
@@ -55,10 +77,12 @@ def test_asked_for_n_it_makes_n_of_the_products() -> None:
 def test_more_answer_sets_than_the_limit_are_an_error_that_says_what_to_do() -> None:
     parts = [[answer(), answer(f"p({n})")] for n in range(20)]
     with pytest.raises(LimitError, match=r"request `r` .* more than 1,000 answer sets; add con"):
-        combined(parts, "r", most=1_000)
-    assert len(combined(parts[:3], "r", most=8)) == 8
-    assert len(combined(parts, "r", models=3, most=2)) == 3
+        combined(parts, "r", limits=Limits(models=1_000))
+    assert len(combined(parts[:3], "r", limits=Limits(models=8))) == 8
+    assert len(combined(parts, "r", models=3, limits=Limits(models=2))) == 3
 
 
 def test_parts_that_have_many_do_not_matter_where_another_has_none() -> None:
-    assert combined([[answer(f"p({n})") for n in range(50)], []], "r", most=10) == ()
+    assert (
+        combined([[answer(f"p({n})") for n in range(50)], []], "r", limits=Limits(models=10)) == ()
+    )

@@ -39,12 +39,11 @@ def folder(tmp_path: Path) -> Folder:
     return found
 
 
-@pytest.fixture(params=["as measured", "always split"], autouse=True)
-def _split(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows as small as these are left whole, if nothing makes them be split."""
-    if request.param == "always split":
-        monkeypatch.setattr(adaptive, "LARGE", 0)
-        monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
+@pytest.fixture(autouse=True)
+def _split(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows as small as these would be left whole."""
+    monkeypatch.setattr(adaptive, "LARGE", 0)
+    monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
 
 
 @pytest.mark.parametrize(

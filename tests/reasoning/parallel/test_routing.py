@@ -112,6 +112,16 @@ def test_a_constant_with_a_value_is_the_key_that_its_value_is() -> None:
     assert places["p(1,ab)"] == home("ab", buckets)
 
 
+def test_a_constant_may_have_a_prime() -> None:
+    split = plan(SPLIT, constants="#const k' = 2.\n#const k'k = 3.\n")
+    ((*found,),) = routed(split, "p(1,k'). p(2,2). p(1,k'k). p(2,3). p(1,k). p(1,k'').", 64)
+    places = {a: place for place, atoms in enumerate(found) for a in atoms}
+    assert places["p(1,k')"] == places["p(2,2)"]
+    assert places["p(1,k'k)"] == places["p(2,3)"]
+    assert places["p(1,k)"] == home("k", 64)
+    assert places["p(1,k'')"] == home("k''", 64)
+
+
 def test_predicates_of_one_name_are_told_apart_by_their_arguments() -> None:
     key = Key({P: 1}, whole=signatures("p/1"), spread=signatures("p/3"))
     facts = 'p(1). p("a,b"). p(7,"(,"). p(1,2,3). p(f(1,2)).'
