@@ -28,6 +28,8 @@ _UNSTABLE = (ASTType.Interval, ASTType.Pool)
 _CONFLICTS = 20_000
 """Bound on the search for the best key; the best so far is taken."""
 _MOST = 3
+_LARGEST = 1_000
+"""Occurrences of atoms; more would take seconds, before the first window."""
 _EXPLAINED = 12
 _MINIMISED = 20
 
@@ -51,6 +53,8 @@ def find_keys(
         if rule.kind == "preference" and not statements.has_fixed_priority(rule):
             return (), [f"{rule.cited} has a priority that is known only when it is ground"]
     encoding = _Encoding(partition, question, statements)
+    if encoding.size > _LARGEST:
+        return (), [f"its rules hold more than {_LARGEST:,} atoms: no key is looked for"]
     if not encoding.could_be_split:
         return (), ["it reads nothing that could be split"]
     found = tuple(encoding.solve())
@@ -113,6 +117,11 @@ class _Encoding:
         self._data = {
             s for s in self._predicates if s not in self._derived or s in question.present
         }
+
+    @property
+    def size(self) -> int:
+        """How many atoms the rules hold."""
+        return len(self._occurrences)
 
     @property
     def could_be_split(self) -> bool:

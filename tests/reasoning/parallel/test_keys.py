@@ -183,3 +183,12 @@ def test_other_keys_split_something_else() -> None:
     for number, one in enumerate(split):
         assert not any(one <= other for other in split[:number])
     assert {("b/2", 1)} in split
+
+
+def test_no_key_is_looked_for_where_that_would_take_long() -> None:
+    rules = (f"p{i}(X) :- p{i - 1}(X), r(X,{i}), not n{i}(X)." for i in range(1, 300))
+    found = planned("\n".join(rules))
+    assert found.partitions[0].key is None
+    assert (
+        "partition 1: its rules hold more than 1,000 atoms: no key is looked for" in found.reasons
+    )
