@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -25,6 +25,16 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 class SettingsError(CitywiseError):
     """A configuration file or variable is wrong; the message names it."""
+
+
+_MASTER = re.compile(r"local(\[[^\[\]]+\])?|spark://[^\s/]+:\d+(,[^\s/]+:\d+)*|yarn|k8s://\S+")
+_LOOPBACK = ("localhost", "127.", "[::1]")
+_MOST_PARTS = 1000
+
+
+def _separated(given: object) -> object:
+    """A list that an environment variable gives as text, its elements separated by commas."""
+    return given.split(",") if isinstance(given, str) else given
 
 
 class Section(BaseModel):
@@ -60,8 +70,8 @@ class Ingest(Section):
     """The address at which this machine serves its log, and at which others find it."""
     serve_port: int = Field(default=0, ge=0, le=65535)
     """0: the log is not served, and only this machine can read it."""
-    serve_token: str | None = Field(default=None, min_length=16)
-    """The secret that a reader must know."""
+    serve_token: str | None = Field(default=None, min_length=16, pattern=r"^[!-~][ -~]*[!-~]$")
+    """The secret that a reader must know; letters, digits and signs of ASCII."""
 
     @model_validator(mode="after")
     def _served_to_those_who_know(self) -> Ingest:
@@ -89,7 +99,7 @@ class RequestLimits(Section):
 class Cluster(Section):
     """What a Spark cluster needs beyond its address; not used by a local master."""
 
-    driver_host: str = "127.0.0.1"
+    driver_host: str = Field(default="127.0.0.1", min_length=1)
     """The address at which the executors find the driver; it listens there and only there."""
     driver_port: int = Field(default=0, ge=0, le=65535)
     block_port: int = Field(default=0, ge=0, le=65535)
@@ -106,10 +116,17 @@ class Cluster(Section):
     spark: tuple[str, ...] = ()
     """Further settings of Spark, each `name=value`."""
 
+    @field_validator("spark", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
     @field_validator("spark")
     @classmethod
     def _names_and_values(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         for text in given:
+            if text.startswith(("spark.authenticate", "spark.network.crypto")):
+                raise ValueError(f"`{text}`: set pipeline.cluster.secret instead")
             if not re.fullmatch(r"spark\.[\w.]+=.*", text):
                 raise ValueError(f"`{text}` is not of the form spark.executor.memory=2g")
         return given
@@ -122,7 +139,7 @@ class Pipeline(Section):
     requests: tuple[str, ...] = ("traffic_jam", "garage_nearly_full")
     """Names of files in `backend/city/requests`, or paths of `.casp` files."""
     max_batch_bytes: int = 2_000_000
-    partitions: Literal["auto"] | Annotated[int, Field(ge=0)] = "auto"
+    partitions: Literal["auto"] | int = "auto"
     """Into how many parts a request divides whose plan has the place as its key; 0 or 1:
     none does."""
     trace_retention_hours: float = 24
@@ -130,6 +147,31 @@ class Pipeline(Section):
     """Folder or Hadoop address where Spark notes its batches; default: in `data_dir`."""
     limits: RequestLimits = RequestLimits()
     cluster: Cluster = Cluster()
+
+    @field_validator("master")
+    @classmethod
+    def _address_of_spark(cls, given: str) -> str:
+        if not _MASTER.fullmatch(given):
+            raise ValueError(
+                f"`{given}` is no master of Spark: expected local[2], spark://HOST:PORT, yarn or "
+                "k8s://ADDRESS"
+            )
+        return given
+
+    @field_validator("requests", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
+    @field_validator("partitions", mode="before")
+    @classmethod
+    def _auto_or_number(cls, given: object) -> str | int:
+        text = str(given)
+        if text == "auto":
+            return text
+        if not text.isdecimal() or int(text) > _MOST_PARTS:
+            raise ValueError(f"`{text}` is neither `auto` nor a number from 0 to {_MOST_PARTS}")
+        return int(text)
 
     @property
     def is_local(self) -> bool:
@@ -166,6 +208,17 @@ class Settings(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _executors_can_reach_the_driver(self) -> Settings:
+        master, host = self.pipeline.master, self.pipeline.cluster.driver_host
+        elsewhere = not master.removeprefix("spark://").startswith(_LOOPBACK)
+        if not self.pipeline.is_local and elsewhere and host.startswith(_LOOPBACK):
+            raise ValueError(
+                f"pipeline.master is {master}, but executors elsewhere cannot reach the driver "
+                f"at {host}: set pipeline.cluster.driver_host to this machine's address"
+            )
+        return self
+
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data_dir.resolve() / 'citywise.db'}"
@@ -194,6 +247,8 @@ def load(path: Path | None = None) -> Settings:
             target = values
             for section in sections:
                 target = target.setdefault(section, {})
+                if not isinstance(target, dict):
+                    raise SettingsError(f"{name}: `{section}` is a value, no section")
             target[key] = text
     try:
         return Settings.model_validate(values)

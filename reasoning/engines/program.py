@@ -8,6 +8,10 @@ from typing import Protocol
 from reasoning.program import Request, Signature
 
 
+OURS = "citywise_"
+"""How the names begin that engines add to a program; messages do not name them."""
+
+
 class Knowledge(Protocol):
     """Facts that hold in every window."""
 

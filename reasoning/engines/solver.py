@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import clingo
 
 from reasoning.engines.limits import Limits, exceeded
-from reasoning.engines.program import Knowledge, Program, WindowFacts, program
+from reasoning.engines.program import OURS, Knowledge, Program, WindowFacts, program
 from reasoning.engines.readback import sorted_texts
 from reasoning.errors import SolvingError
 from reasoning.program import Request, Signature
@@ -125,6 +125,8 @@ class Solving:
         total = len(atoms)
         counts: dict[str, int] = {}
         for name, arity, positive in atoms.signatures:
+            if name.startswith(OURS):
+                continue
             signature = Signature(name if positive else f"-{name}", arity)
             counted = zip(range(_COUNTED), atoms.by_signature(name, arity, positive), strict=False)
             counts[str(signature)] = sum(1 for _ in counted)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from clingo.ast import AST, ASTType, parse_string
 
-from reasoning.engines.program import Program
+from reasoning.engines.program import OURS, Program
 from reasoning.languages.rules import atom_signatures, atoms, head_atoms
 from reasoning.languages.syntax import Node, copy
 from reasoning.program import Signature
 
-_OFF, _TRIED = "citywise_off", "citywise_tried"
+_OFF, _TRIED = f"{OURS}off", f"{OURS}tried"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Literal
 
-from reasoning.engines.program import Program
+from reasoning.engines.program import OURS, Program
 from reasoning.parallel.rules import Rule
 from reasoning.program import Signature
 
@@ -51,7 +51,7 @@ class Share:
 
 def share_name(signature: Signature, argument: int) -> str:
     """The name under which buckets get their shares of a predicate by an argument."""
-    return f"citywise_by_{argument}_{signature.name}"
+    return f"{OURS}by_{argument}_{signature.name}"
 
 
 @dataclass(frozen=True)

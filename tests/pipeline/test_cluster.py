@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -18,7 +19,8 @@ from backend.settings import REPOSITORY, Settings, SettingsError, load
 SERVED = {"serve_host": "10.0.0.5", "serve_port": 7190, "serve_token": "0123456789abcdef"}
 
 
-def settings(folder: Path, **pipeline: object) -> Settings:
+def settings(folder: Path, **pipeline: Any) -> Settings:
+    pipeline["cluster"] = {"driver_host": "10.0.0.5"} | pipeline.get("cluster", {})
     return Settings.model_validate({"data_dir": folder, "ingest": SERVED, "pipeline": pipeline})
 
 
@@ -55,6 +57,9 @@ def test_without_a_secret_spark_authenticates_nobody(tmp_path: Path) -> None:
     assert not any(name.startswith("spark.authenticate") for name in found)
 
 
+TOML_SERVED = 'ingest.serve_port = 7190\ningest.serve_token = "0123456789abcdef"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -64,6 +69,16 @@ def test_without_a_secret_spark_authenticates_nobody(tmp_path: Path) -> None:
         ('pipeline.cluster.secret = "short"', "secret: .*at least 16"),
         ('pipeline.cluster.spark = ["executor.memory=2g"]', "not of the form spark.executor"),
         ("pipeline.cluster.cores = 0", "cores: .*greater than 0"),
+        ('pipeline.cluster.driver_host = ""', "driver_host: .*at least 1"),
+        ('pipeline.cluster.spark = ["spark.authenticate=false"]', "set pipeline.cluster.secret"),
+        ('ingest.serve_token = "ein Geheimnis mit ä"', "serve_token: "),
+        ('pipeline.master = "a:7077"', "no master of Spark"),
+        ('pipeline.partitions = "many"', "`many` is neither `auto` nor a number"),
+        ("pipeline.partitions = -1", "`-1` is neither `auto` nor a number"),
+        (
+            TOML_SERVED + 'pipeline.master = "spark://a:7077"',
+            "cannot reach the driver at 127.0.0.1",
+        ),
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused_with_what_to_set(
@@ -74,6 +89,16 @@ def test_a_configuration_that_cannot_work_is_refused_with_what_to_set(
     with pytest.raises(SettingsError, match=message) as caught:
         load(file)
     assert str(file) in str(caught.value)
+
+
+def test_the_environment_gives_lists_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITYWISE_SET__PIPELINE__REQUESTS", "traffic_jam,b.casp")
+    monkeypatch.setenv("CITYWISE_SET__PIPELINE__PARTITIONS", "3")
+    assert load().pipeline.requests == ("traffic_jam", "b.casp")
+    assert load().pipeline.partitions == 3
+    monkeypatch.setenv("CITYWISE_SET__PIPELINE__PARTITIONS__X", "3")
+    with pytest.raises(SettingsError, match="`partitions` is a value, no section"):
+        load()
 
 
 def test_spark_listens_where_it_is_told_and_its_workers_run_the_python_that_is_named(
