@@ -9,7 +9,7 @@ Each mode runs in processes of its own, windows go to all modes in turn, and spe
 medians of the ratios to `whole` for the same window and number of cores. Seconds are from
 a window's facts as text to its answer sets in the caller, CPU seconds are those of all
 processes, which other load on the machine touches less. Peak memory is that of all
-processes of the mode together (proportional set size, sampled). Answers are compared by
+processes of the mode together (resident set sizes added up, sampled). Answers are compared by
 their number and a SHA-256 over the sorted atoms.
 
 - `whole`: one clingo call in a worker process; `clingo`: the same without worker and limits.
@@ -36,7 +36,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -62,6 +62,8 @@ WIDTH_S, SLIDE_S = 3, 2
 """The windows of the streaming experiment."""
 _PER_BUCKET = 25_000
 """Triples from which on a window is split into more buckets than cores, to save memory."""
+_LARGE = 60_000
+"""Triples from which on modes start anew, for the memory they take."""
 _SAMPLE_S = 0.1
 _PIECE = 100_000
 _EVERY = ("whole", "greedy", "sound", "key 1", "key 2")
@@ -154,7 +156,8 @@ def run(extent: str = "default", parts: str = "") -> dict[str, Any]:
     much = EXTENTS[extent]
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as closing:
-        bench = Bench(Path(folder), closing)
+        bench = Bench(Path(folder))
+        closing.callback(bench.end_modes)
         for name in chosen:
             print(f"measuring {name} …", file=sys.stderr)
             results[name] = []
@@ -263,15 +266,13 @@ def _cpu(process: int) -> float:
 
 
 def _memory(process: int) -> float:
-    """Proportional set size of a process and its children in megabytes (Linux)."""
+    """Resident memory of a process and its children in megabytes, what they share counted
+    for each: asking Linux for proportional sizes stops a large process for a while."""
     total = 0
     for member in _family(process):
-        try:
-            rollup = Path(f"/proc/{member.pid}/smaps_rollup").read_text(encoding="ascii")
-        except OSError:
-            continue  # it has ended
-        total += sum(int(row.split()[1]) for row in rollup.splitlines() if row.startswith("Pss:"))
-    return total / 1024
+        with suppress(psutil.Error):
+            total += member.memory_info().rss
+    return total / 1e6
 
 
 def _serve(name: str, cores: int, request: Path, facts: Path) -> None:
@@ -339,7 +340,6 @@ class Bench:
     """Modes of several requests, each started once."""
 
     folder: Path
-    _closing: ExitStack
     _facts: dict[Path, Path] = field(default_factory=dict)
     _modes: dict[tuple[str, int, Path], Mode] = field(default_factory=dict)
 
@@ -367,8 +367,13 @@ class Bench:
         key = (name, cores, facts)
         if key not in self._modes:
             self._modes[key] = Mode(name, cores, request, facts)
-            self._closing.callback(self._modes[key].close)
         return self._modes[key]
+
+    def end_modes(self) -> None:
+        """End the modes' processes: what they held of large windows is no longer theirs."""
+        for mode in self._modes.values():
+            mode.close()
+        self._modes.clear()
 
     def measure(
         self,
@@ -455,6 +460,8 @@ def static(bench: Bench, much: Extent) -> Iterator[dict[str, Any]]:
     best: dict[Path, str] = {}
     for cores, rules, sizes in [*cases, (1, POSITIVE, much.alone)]:
         for triples, names in sizes.items():
+            if triples >= _LARGE:
+                bench.end_modes()
             window = Window(0, triples, max(2, triples // _PER_BUCKET))
             windows = [window] * much.repeats.get(triples, 1)
             modes = [best[rules] if name == "best" else name for name in names]

@@ -18,7 +18,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.request import urlopen
 
@@ -152,7 +152,8 @@ class Load:
         """Everything up to the newest reading has been sent."""
         self._told = seconds
         now = datetime.fromtimestamp(seconds, UTC)
-        clock = Clock(now=now, complete=now)
+        # The log keeps milliseconds: the next reading may have the same as this moment.
+        clock = Clock(now=now, complete=now - timedelta(milliseconds=2))
         self._publisher.publish(
             f"{self._prefix}/clock", clock.model_dump_json().encode(), retain=True
         )

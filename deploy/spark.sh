@@ -29,5 +29,6 @@ spark.network.crypto.enabled true
 spark.ui.killEnabled false
 END
 export SPARK_CONF_DIR SPARK_HOME JAVA_HOME
+(sleep 30 && rm -rf "$SPARK_CONF_DIR") >/dev/null 2>&1 & # it is read at the start
 unset CITYWISE_SPARK_SECRET
 exec "$SPARK_HOME/bin/spark-class" "$class" "$@"

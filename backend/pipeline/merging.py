@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from backend.errors import CitywiseError
 from backend.pipeline.evaluation import Row
 
 _APART = ("feedback", "supplied", "resting")
 """What of a state may differ from part to part."""
 
 
-class PartsError(Exception):
+class PartsError(CitywiseError):
     """The parts of a request do not fit together; nothing of the batch is committed."""
 
 

@@ -9,7 +9,6 @@ parts may change from batch to batch.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -17,10 +16,12 @@ from functools import cache, lru_cache
 import clingo
 
 from backend.city.observations import FEATURE, PLACE, kind_of, predicates
+from backend.errors import CitywiseError
 from reasoning.analysis.dependencies import Dependencies
 from reasoning.encoding import Encoder
 from reasoning.engines.program import program
 from reasoning.parallel.plan import Follow, Key, Partition
+from reasoning.parallel.routing import bucket
 from reasoning.parallel.sound import plan
 from reasoning.program import Request, Signature, previous
 from reasoning.rdf.mapping import Iri
@@ -43,7 +44,7 @@ class Part:
 WHOLE = Part()
 
 
-class IndivisibleError(Exception):
+class IndivisibleError(CitywiseError):
     """A request runs in one piece; the message says why."""
 
 
@@ -195,4 +196,4 @@ def _bucket(value: str, parts: int) -> int:
     """The part of a key's value: the same on every machine and in every run, unlike `hash`."""
     if value[:1].isalpha():  # a name may be a constant of the program, and mean another value
         raise IndivisibleError(f"`{value}` is a name; keys are strings and numbers")
-    return zlib.crc32(value.encode()) % parts
+    return bucket(value, parts)

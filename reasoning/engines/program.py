@@ -7,7 +7,6 @@ from typing import Protocol
 
 from reasoning.program import Request, Signature
 
-
 OURS = "citywise_"
 """How the names begin that engines add to a program; messages do not name them."""
 

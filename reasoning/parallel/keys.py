@@ -60,31 +60,13 @@ def find_keys(
     found = tuple(encoding.solve())
     if not found:
         return (), encoding.refusals()
-    return found, [*_described(found[0]), *_alternatives(found[1:])]
-
-
-def _described(key: Key) -> Iterator[str]:
-    split = ", ".join(f"{s} by argument {i}" for s, i in sorted(key.positions.items()))
-    yield f"its facts can be split: {split}"
-    for signature, follow in sorted(key.following.items()):
-        yield (
-            f"{signature} goes where {follow.of} goes: they join on argument {follow.argument} "
-            f"and {follow.there}"
-        )
-    if key.whole:
-        yield f"all buckets get all of {', '.join(map(str, sorted(key.whole)))}"
-    for rule, share in sorted(key.shares.items()):
-        yield (
-            f"rule {rule} reads in each bucket a share of {share.of}: by argument {share.argument}"
-        )
-    if key.spread:
-        yield f"{', '.join(map(str, sorted(key.spread)))} may be derived in any bucket"
+    return found, list(_alternatives(found[1:]))
 
 
 def _alternatives(keys: Iterable[Key]) -> Iterator[str]:
     for key in keys:
         split = ", ".join(f"{s} by argument {i}" for s, i in sorted(key.positions.items()))
-        yield f"they can also be split: {split}"
+        yield f"its facts can also be split otherwise: {split}"
 
 
 @dataclass(frozen=True)
@@ -162,9 +144,9 @@ class _Encoding:
             for argument in range(1, signature.arity + 1 if signature in self._data else 1)
             if (names := self._forbidding(control, place, argument))
         )
-        found = list(islice(said, _EXPLAINED))
-        more = ["… and so on for other arguments"] if len(found) == _EXPLAINED else []
-        return ["its facts are not split", *found, *more]
+        found = list(islice(said, _EXPLAINED + 1))
+        more = ["… and so on for other arguments"] if len(found) > _EXPLAINED else []
+        return ["its facts are not split", *found[:_EXPLAINED], *more]
 
     def _forbidding(self, control: clingo.Control, place: int, argument: int) -> list[str]:
         """Rules that do not go together with a key: none of them is superfluous, if they are

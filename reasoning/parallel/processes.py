@@ -55,6 +55,13 @@ class Processes:
             self._took[task.part] = outcome.seconds
         return window.done
 
+    def _alone(self, task: Task) -> Outcome:
+        """The outcome of the only task: there is nothing to deal out."""
+        place = self._homes.setdefault(task.part, 0)
+        outcome = self._places[place].evaluate(task)
+        self._took[task.part] = outcome.seconds
+        return outcome
+
     def close(self) -> None:
         """See `Executor`."""
         for place in self._places:
@@ -127,7 +134,12 @@ class _Window:
 
     def _proceed(self, place: int) -> None:
         work = self.busy[place]
-        answers = work.guard.proceed()
+        try:
+            answers = work.guard.proceed()
+        except LimitError as error:
+            if len(self.tasks) == 1:
+                raise
+            raise type(error)(f"{error} (in one of {len(self.tasks)} parts)") from None
         if answers is not None:
             self._found[work.index] = Outcome(answers, time.perf_counter() - work.started)
             del self.busy[place]

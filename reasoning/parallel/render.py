@@ -40,6 +40,7 @@ def _partition(found: Description, partition: Partition, number: int) -> dict[st
     return {
         "predicates": _texts(found.inputs_of(partition)),
         "rules": sorted(found.rules_of(partition)),
+        "besides": _texts(_besides(found, partition)),
         "key": _arguments(key.positions) if partition.key else None,
         "following": {
             str(s): {"argument": follow.argument, "of": str(follow.of), "there": follow.there}
@@ -124,7 +125,7 @@ def _about(found: Description, partition: Partition) -> Iterator[str]:
     rules = found.rules_of(partition)
     yield f"rules   {', '.join(rules) or 'none'}"
     yield f"inputs  {_list(found.inputs_of(partition)) or 'none'}"
-    if others := partition.inputs - found.inputs - _heads(partition):
+    if others := _besides(found, partition):
         yield f"besides {_list(others)}"
     yield f"shows   {_list(partition.shows) or 'nothing'}"
     if partition.key is None:
@@ -133,8 +134,10 @@ def _about(found: Description, partition: Partition) -> Iterator[str]:
         yield from _key(partition.key)
 
 
-def _heads(partition: Partition) -> frozenset[Signature]:
-    return frozenset[Signature]().union(*(rule.head for rule in partition.rules))
+def _besides(found: Description, partition: Partition) -> frozenset[Signature]:
+    """What else it takes facts of: from knowledge bases, or of the evaluation before."""
+    heads = frozenset[Signature]().union(*(rule.head for rule in partition.rules))
+    return partition.inputs - found.inputs - heads
 
 
 def _key(key: Key) -> Iterator[str]:

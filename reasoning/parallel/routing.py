@@ -63,15 +63,6 @@ class Router:
         """The facts of each partition, for each of its buckets."""
         return [deal.route(groups) for deal in self._deals]
 
-    def bucket_of(self, atoms: Iterable[str]) -> int | None:
-        """The bucket of an item, in a plan of one partition: the one to which all its atoms
-        go that are wanted; None if they go to several.
-
-        What follows does so within the item. What may lie anywhere goes along.
-        """
-        (deal,) = self._deals
-        return deal.bucket_of(grouped("".join(f"{atom}.\n" for atom in atoms)))
-
 
 class Values:
     """What arguments mean: a word may be one that `#const` gives a value."""
@@ -125,9 +116,6 @@ class _Whole:
     def settle(self, groups: Groups, _moving: Collection[Signature]) -> list[str]:
         return self.route(groups)
 
-    def bucket_of(self, _groups: Groups) -> int | None:
-        return 0
-
 
 Leader = tuple[Signature, int]
 """A predicate, and the argument by which others follow its atoms."""
@@ -165,21 +153,6 @@ class _Split:
         self._settled = self._led(found, places)
         fixed = {leader: led for leader, led in self._settled.items() if leader[0] not in moving}
         return self._dealt(found, places, fixed)
-
-    def bucket_of(self, groups: Groups) -> int | None:
-        found = self._found(groups)
-        places = self._places(found)
-        goals: set[tuple[int, ...]] = {(p,) for buckets in places.values() for p in buckets}
-        led = self._led(found, places)
-        for signature, lines in found.items():
-            if signature in self._key.following:
-                goals.update(self._followed(signature, lines, led))
-            elif signature in self._key.whole:
-                return None
-        if len(goals) > 1:
-            return None
-        (goal,) = goals or {(0,)}
-        return goal[0] if len(goal) == 1 else None
 
     def _found(self, groups: Groups) -> Found:
         found: dict[Signature, Sequence[str]] = {}

@@ -276,6 +276,11 @@ class Units:
         for (one, other), why in self._why.items():
             self.reasons.append(f"{_names([other, one])} stay together: {why}")
         for view in self._views:
+            for number, unit in enumerate(units, 1):
+                if needed := ", ".join(map(str, sorted(view.head & unit.needs))):
+                    self.reasons.append(
+                        f"{view.cited} is in partition {number}, which needs all of {needed}"
+                    )
             copies = [n for n, unit in enumerate(units, 1) if view in unit.rules]
             if len(copies) > 1:
                 places = " and ".join(map(str, copies))

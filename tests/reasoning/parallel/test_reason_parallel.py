@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from reasoning.parallel import adaptive
+from reasoning.parallel.executors import Outcome, Task
+from reasoning.parallel.processes import Processes
 from tests.command import Folder
 
 JAMS = """
@@ -40,10 +43,19 @@ def folder(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture(autouse=True)
-def _split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows as small as these would be left whole."""
+def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of parts of each window; as small as these they would be left whole."""
     monkeypatch.setattr(adaptive, "LARGE", 0)
     monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
+    found: list[int] = []
+    run = Processes.run
+
+    def noted(processes: Processes, tasks: Sequence[Task]) -> list[Outcome]:
+        found.append(len(tasks))
+        return run(processes, tasks)
+
+    monkeypatch.setattr(Processes, "run", noted)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -57,11 +69,14 @@ def _split(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=" ".join,
 )
-def test_results_are_those_of_one_process(folder: Folder, options: list[str]) -> None:
+def test_results_are_those_of_one_process(
+    folder: Folder, options: list[str], parts: list[int]
+) -> None:
     one = folder.run("reason", *options, "--stream", "s.jsonl")
     three = folder.run("reason", *options, "--stream", "s.jsonl", "--parallel", "3")
     assert one.stdout == three.stdout != ""
     assert (one.returncode, three.returncode) == (0, 0)
+    assert (max(parts) > 1) == (options != ["count.casp"])
 
 
 def test_so_many_answer_sets_are_given_as_are_asked_for(folder: Folder) -> None:

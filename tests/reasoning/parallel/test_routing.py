@@ -180,22 +180,6 @@ print([bucket(f"road_{n}", 7) for n in range(50)])
     assert said.stdout.strip() == str([bucket(f"road_{n}", 7) for n in range(50)])
 
 
-ITEMS = {
-    "p(1,r). p(2,r). v(1,a). q(9). other(3).": home("r"),
-    "p(1,r). p(2,u).": None,
-    "p(1,r). v(2,a).": None,
-    "p(1,r). w(1).": None,
-    "q(1).": 0,
-    "": 0,
-}
-
-
-@pytest.mark.parametrize(("item", "place"), ITEMS.items())
-def test_an_item_has_a_bucket_if_all_its_atoms_go_there(item: str, place: int | None) -> None:
-    assert home("r") != home("u")
-    assert Router(plan(SPLIT), 3).bucket_of(item[:-1].split(". ") if item else []) == place
-
-
 def test_lines_are_told_apart_by_their_predicates() -> None:
     lines = ["p(1).", 'p("a,b",2).', "p.", "-p(1)."]
     assert {str(s): len(found) for s, found in by_signature(lines).items()} == {
