@@ -297,11 +297,15 @@ def _active(rules: Iterable[int]) -> list[tuple[clingo.Symbol, bool]]:
 
 
 def _plain(tree: Node) -> Iterator[tuple[int, Node]]:
-    """The atoms of a body that are neither negated nor part of anything larger, and where."""
+    """The atoms of a body that are neither negated nor part of anything larger, and where.
+
+    An alternative of a pool stands in one of several rules only, and puts none in its bucket.
+    """
     for literal, part in enumerate(tree.many("body")):
         if part.kind == ASTType.Literal and not part.origin.sign:
             atom = part.one("atom")
-            if atom.kind == ASTType.SymbolicAtom:
+            pooled = any(node.kind == ASTType.Pool for node in atom.walk())
+            if atom.kind == ASTType.SymbolicAtom and not pooled:
                 yield literal, atom
 
 
@@ -312,17 +316,14 @@ def _arguments(
     symbol = atom.one("symbol")
     while symbol.kind == ASTType.UnaryOperation:
         symbol = symbol.one("argument")
-    alternatives = list(atom_signatures(atom))
-    if symbol.kind != ASTType.Function:
-        for signature in alternatives:
-            yield signature, (None,) * signature.arity
-        return
-    terms = []
-    for place, argument in enumerate(symbol.many("arguments")):
-        anonymous = argument.kind == ASTType.Variable and argument.name == "_"
-        fresh = f"_ {number} {place}" if plain else None
-        terms.append(fresh if anonymous else _stable(argument))
-    yield alternatives[0], tuple(terms)
+    alternatives = symbol.many("arguments") if symbol.kind == ASTType.Pool else (symbol,)
+    for signature, alternative in zip(atom_signatures(atom), alternatives, strict=True):
+        terms = []
+        for place, argument in enumerate(alternative.many("arguments")):
+            anonymous = argument.kind == ASTType.Variable and argument.name == "_"
+            fresh = f"_ {number} {place}" if plain else None
+            terms.append(fresh if anonymous else _stable(argument))
+        yield signature, tuple(terms)
 
 
 def _stable(term: Node) -> str | None:

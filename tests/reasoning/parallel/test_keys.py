@@ -192,3 +192,15 @@ def test_no_key_is_looked_for_where_that_would_take_long() -> None:
     assert (
         "partition 1: its rules hold more than 1,000 atoms: no key is looked for" in found.reasons
     )
+
+
+def test_alternatives_of_a_pool_are_split_alike() -> None:
+    found = key("1{ lane(R,left; R,right) }1 :- speed(R,V), V < 3. #show lane/2.")
+    assert found is not None
+    assert found.positions[Signature("lane", 2)] == found.positions[Signature("speed", 2)] == 1
+
+
+def test_an_alternative_of_a_pool_puts_no_rule_in_a_bucket() -> None:
+    """It is two rules, and one of them reads no b(X)."""
+    assert key("a(X) :- b(1;X), not c(X), X = 1..3. #show a/1.") is None
+    assert key("a(X) :- b(X), not c(X), X = 1..3. #show a/1.") is not None
