@@ -161,7 +161,10 @@ def once(rows: list[Any]) -> list[Any]:
         ),
         (SLOW + "{ lucky(Road) } :- sosa_hasFeatureOfInterest(_,Road).", "choice"),
         (SLOW + ":- event(_,Road,_,_,_), bad(Road).", "constraint"),
-        (SLOW + 'event("ev_TrafficJam","place_1",1,1,1) :- not quiet("place_9").', "reads nothing that is split"),
+        (
+            SLOW + 'event("ev_TrafficJam","place_1",1,1,1) :- not quiet("place_9").',
+            "reads nothing that is split",
+        ),
         (SLOW + 'quiet("place_4").', "its rules hold facts"),
         (SLOW + "odd(R) :- sosa_hasFeatureOfInterest(_,R), not odd(R).", "its own absence"),
     ],
