@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 import clingo
 
-from reasoning.engines.limits import Limits, exceeded
+from reasoning.engines.limits import Limits, exceeded, too_many
 from reasoning.engines.program import OURS, Knowledge, Program, WindowFacts, program
 from reasoning.engines.readback import sorted_texts
 from reasoning.errors import SolvingError
@@ -110,8 +110,7 @@ class Solving:
             if len(found) > 1:
                 found = sorted({*found, *candidates})  # one alone needs no hash
         if most and not models and len(found) > most:
-            limit = f"it has more than {most:,} answer sets; add constraints or ask for fewer"
-            raise exceeded(self.name, limit, self.phase, {})
+            raise too_many(self.name, most)
         return tuple(found)
 
     def atoms(self) -> int:

@@ -89,8 +89,7 @@ def plan(
         *_unplaced(graph, groups),
         *flaws.sentences(),
     )
-    constants = statements.common if statements.constants else ""
-    return Plan("greedy", partitions, reasons, statements.facts, constants)
+    return Plan("greedy", partitions, reasons, statements.facts, statements.constants_text)
 
 
 def decompose(edges: Iterable[Edge]) -> tuple[frozenset[Signature], ...]:

@@ -175,7 +175,8 @@ class _Encoding:
         return control
 
     def _all_active(self) -> list[tuple[clingo.Symbol, bool]]:
-        return _active(range(len(self._rules)))
+        numbers = map(clingo.Number, range(len(self._rules)))
+        return [(clingo.Function("active", [number]), True) for number in numbers]
 
     @cached_property
     def _place(self) -> Mapping[Signature, int]:
@@ -290,10 +291,6 @@ def _core(control: clingo.Control, literals: Sequence[int]) -> list[int]:
     """Those of the literals that cannot hold together; none if they can."""
     with control.solve(literals, yield_=True) as handle:
         return [] if handle.get().satisfiable else handle.core()
-
-
-def _active(rules: Iterable[int]) -> list[tuple[clingo.Symbol, bool]]:
-    return [(clingo.Function("active", [clingo.Number(rule)]), True) for rule in rules]
 
 
 def _plain(tree: Node) -> Iterator[tuple[int, Node]]:

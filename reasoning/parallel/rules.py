@@ -75,6 +75,11 @@ class Statements:
         """Names that `#const` gives a value."""
         return frozenset(node.name for node in self.definitions)
 
+    @property
+    def constants_text(self) -> str:
+        """The `#const` statements, one a line."""
+        return "".join(f"{node}\n" for node in self.definitions)
+
     def has_fixed_priority(self, preference: Rule) -> bool:
         """Whether a preference's priority is a number before anything is ground."""
         constants = Constants([*self.definitions, preference.tree])

@@ -57,7 +57,7 @@ def plan(
     rules = (*statements.rules, *_exclusions(here))
     shows = statements.shows if statements.shows is not None else here
     if reason := _indivisible(statements.rules):
-        partitions: tuple[Partition, ...] = (_all(rules, here, shows),)
+        partitions: tuple[Partition, ...] = (Partition(rules, here, shows),)
         reasons = [reason]
     else:
         units = Units(rules, statements, feedback or {})
@@ -69,7 +69,7 @@ def plan(
             partitions, said = _keyed(partitions, question, statements)
             reasons += said
     partitions = tuple(_finished(p, what, statements) for p in partitions)
-    constants = "".join(f"{node}\n" for node in statements.definitions)
+    constants = statements.constants_text
     return Plan("sound", partitions, tuple(reasons), statements.facts, constants)
 
 
@@ -78,14 +78,8 @@ def whole(what: Program, labels: Labels | None = None, present: Iterable[Signatu
     statements = read(what.rules, labels)
     here = statements.predicates | frozenset(present)
     shows = statements.shows if statements.shows is not None else here
-    partition = _finished(_all(statements.rules, here, shows), what, statements)
+    partition = _finished(Partition(statements.rules, here, shows), what, statements)
     return Plan("whole", (partition,), (), statements.facts)
-
-
-def _all(
-    rules: tuple[Rule, ...], here: frozenset[Signature], shows: frozenset[Signature]
-) -> Partition:
-    return Partition(rules, here, shows)
 
 
 def _finished(partition: Partition, what: Program, statements: Statements) -> Partition:
