@@ -48,6 +48,21 @@ class ClockReading:
         return Clock(now=from_ms(self.now_ms), complete=from_ms(self.complete_ms))
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands from here in the log until it is replaced or removed.
+
+    `subject` is `place`, `event`, `position`, `route`, `activity`, `preferences` or
+    `instance`; `key` names one of them (for what a user does: the user); `body` is None
+    where it is removed.
+    """
+
+    subject: str
+    key: str
+    body: Mapping[str, Any] | None
+    position: int
+
+
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:
     """A record of observations of one kind."""
     rows = [
