@@ -1,0 +1,234 @@
+"""The evaluation of a request over standing facts, key by key.
+
+Keys are the entities whose answers are wanted. When facts change, only keys that can reach
+a changed entity are evaluated again, together with what they reach; for a local program
+(see `locality`) that gives each key what an evaluation over all facts would. A program that
+is not local is evaluated over all facts whenever any change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from clingo.ast import ASTType
+
+from reasoning.analysis.dependencies import Dependencies
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import Engine
+from reasoning.errors import SolvingError
+from reasoning.keyed.facts import StandingFacts
+from reasoning.keyed.locality import Locality
+from reasoning.languages.syntax import Node
+from reasoning.program import Signature
+
+_TOGETHER = 4_000
+"""Keys in one call of the solver: enough that its fixed cost (about 1 ms) does not count."""
+_EVERYWHERE = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is known of a request's rules before there are facts."""
+
+    local: bool
+    certain: bool
+    """Whether there is exactly one answer set, whatever the facts."""
+    leaps: tuple[str, ...] = ()
+    """Why it is not local."""
+
+    @classmethod
+    def of(
+        cls,
+        statements: Sequence[Node],
+        everywhere: Collection[Signature],
+        supplied: Collection[Signature],
+    ) -> Rules:
+        """Look at a program; for the predicates see `Locality`."""
+        found = Locality(statements, everywhere, supplied)
+        leaps = tuple(str(leap) for leap in found.leaps)
+        return cls(not leaps, _is_certain(statements), leaps)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a key's answer was and is: its atoms, sorted."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass
+class Evaluated:
+    """One evaluation."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """By key, where the answer changed."""
+    keys: tuple[str, ...] = ()
+    """The keys that were evaluated."""
+    facts: int = 0
+    """Facts given to the solver."""
+    seconds: float = 0.0
+    errors: dict[str, str] = field(default_factory=dict)
+    """By key, why there is no answer; the one before stays."""
+
+
+class KeyedEvaluation:
+    """Evaluates keys over facts that stand.
+
+    Parameters
+    ----------
+    rules:
+        What is known of the program.
+    engine:
+        Gives the answers of the program to facts; its shown atoms have the key they belong
+        to as first argument.
+    supplied:
+        Predicates of the facts.
+    """
+
+    def __init__(self, rules: Rules, engine: Engine, supplied: frozenset[Signature]) -> None:
+        self.facts = StandingFacts()
+        self._rules = rules
+        self._engine = engine
+        self._supplied = supplied
+        self._keys: set[str] = set()
+        self._gone: set[str] = set()
+        self._answers: dict[str, tuple[str, ...]] = {}
+
+    def add(self, key: str) -> None:
+        """Answers are wanted for `key`."""
+        if key not in self._keys:
+            self._keys.add(key)
+            self._gone.discard(key)
+            self.facts.changed.add(key)
+
+    def remove(self, key: str) -> None:
+        """Answers are no longer wanted for `key`: its last is empty."""
+        if key in self._keys:
+            self._keys.remove(key)
+            self._gone.add(key)
+            self.facts.changed.add(key)
+
+    def everywhere(self, group: Hashable, facts: Iterable[str]) -> None:
+        """Facts that go into every evaluation; when they change, all keys are concerned."""
+        self.facts.put(_EVERYWHERE, group, facts)
+
+    def answer(self, key: str) -> tuple[str, ...]:
+        """The last answer of a key."""
+        return self._answers.get(key, ())
+
+    def slice(self, key: str) -> str:
+        """The facts that decide a key's answer, one `atom.` a line."""
+        return self._text([key])
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything changed since the last evaluation."""
+        return bool(self.facts.changed)
+
+    def evaluate(self) -> Evaluated:
+        """Evaluate the keys that what changed concerns.
+
+        Of several answer sets the first counts, in the order of their atoms as text.
+        """
+        began = time.perf_counter()
+        found = Evaluated(keys=tuple(sorted(self._concerned())))
+        for key in sorted(self._gone):
+            self._answered(found, key, ())
+            del self._answers[key]
+        self._gone.clear()
+        self.facts.changed.clear()
+        for keys in self._batches(found.keys):
+            self._evaluate(keys, found)
+        found.seconds = time.perf_counter() - began
+        return found
+
+    def _concerned(self) -> set[str]:
+        changed = self.facts.changed
+        if _EVERYWHERE in changed or (changed and not self._rules.local):
+            return set(self._keys)
+        return self.facts.reaching(changed) & self._keys
+
+    def _batches(self, keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Keys to evaluate together: all if they may read of each other, one by one if one
+        may have several answers or none."""
+        size = len(keys) or 1
+        if self._rules.local:
+            size = _TOGETHER if self._rules.certain else 1
+        left = iter(keys)
+        while batch := tuple(islice(left, size)):
+            yield batch
+
+    def _evaluate(self, keys: Sequence[str], found: Evaluated) -> None:
+        """Evaluate some keys together; if that fails, find the ones at fault."""
+        text = self._text(keys)
+        found.facts += text.count("\n")
+        try:
+            atoms = self._solved(text)
+        except SolvingError as failure:
+            if len(keys) == 1 or not self._rules.local:
+                found.errors.update(dict.fromkeys(keys, str(failure)))
+                return
+            half = len(keys) // 2
+            self._evaluate(keys[:half], found)
+            self._evaluate(keys[half:], found)
+            return
+        by_key = _by_key(atoms)
+        for key in keys:
+            self._answered(found, key, tuple(by_key.get(key, ())))
+
+    def _solved(self, text: str) -> tuple[str, ...]:
+        answers = self._engine.answer_sets(WindowFacts(text, self._supplied))
+        if not answers:
+            raise SolvingError("its constraints leave no answer")
+        return answers[0].atoms
+
+    def _text(self, keys: Sequence[str]) -> str:
+        if self._rules.local:
+            entities = self.facts.reached([_EVERYWHERE, *keys])
+        else:
+            entities = set(self.facts.entities)
+        return "".join(self.facts.text(entities))
+
+    def _answered(self, found: Evaluated, key: str, after: tuple[str, ...]) -> None:
+        before = self._answers.get(key, ())
+        self._answers[key] = after
+        if before != after:
+            found.answers[key] = Answer(before, after)
+
+
+def _by_key(atoms: Iterable[str]) -> dict[str, list[str]]:
+    """Atoms by their first argument, which is a string or a name."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for atom in atoms:
+        found[_first_argument(atom)].append(atom)
+    return found
+
+
+def _first_argument(atom: str) -> str:
+    start = atom.find("(") + 1
+    if atom[start : start + 1] != '"':
+        ends = [e for e in (atom.find(",", start), atom.find(")", start)) if e >= 0]
+        return atom[start : min(ends, default=start)]
+    end = start + 1
+    while atom[end] != '"':
+        end += 2 if atom[end] == "\\" else 1
+    return atom[start : end + 1]
+
+
+def _is_certain(statements: Sequence[Node]) -> bool:
+    """Only rules that derive one atom each, and no recursion through negation."""
+    rules = [s for s in statements if s.kind == ASTType.Rule]
+    if any(s.kind == ASTType.Minimize for s in statements):
+        return False
+    plain = all(_derives_one(rule) for rule in rules)
+    return plain and Dependencies(rules).negative_cycle() is None
+
+
+def _derives_one(rule: Node) -> bool:
+    head = rule.one("head")
+    return head.kind == ASTType.Literal and head.one("atom").kind == ASTType.SymbolicAtom

@@ -1,0 +1,282 @@
+"""What is evaluated key by key is what an evaluation over all facts says of each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import clingo
+import pytest
+from clingo.ast import parse_string
+from hypothesis import event, example, given, settings
+from hypothesis import strategies as st
+
+from reasoning.engines.limits import LimitError
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import AnswerSet
+from reasoning.errors import SolvingError
+from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation, Rules
+from reasoning.keyed.locality import Locality
+from reasoning.languages.syntax import Node, copy
+from reasoning.program import Signature
+
+KEYS = ('"a"', '"b"', '"c"')
+THINGS = ('"x"', '"y"', '"z"')
+PLACES = ('"p"', '"q"')
+FACTS = {"of": (KEYS, THINGS), "at": (THINGS, PLACES), "big": (THINGS,), "far": (PLACES,)}
+SUPPLIED = frozenset({Signature(n, len(a)) for n, a in FACTS.items()})
+EVERYWHERE = frozenset({Signature("knows", 2)})
+DERIVED = {"one": 1, "two": 2, "three": 2}
+
+
+def trees(program: str) -> list[Node]:
+    """The statements of a program."""
+    found: list[Node] = []
+    parse_string(program, lambda tree: found.append(copy(tree)))
+    return found
+
+
+def rules(program: str) -> Rules:
+    """What is known of a program over the facts of these tests."""
+    return Rules.of(trees(program), EVERYWHERE, SUPPLIED)
+
+
+def whole(program: str, facts: Iterable[str]) -> list[list[str]]:
+    """The answer sets of a program over all facts, by clingo alone."""
+    control = clingo.Control(["0", "--warn=none", "--opt-mode=optN"])
+    control.add("base", [], f"{program}\n" + "".join(f"{fact}.\n" for fact in facts))
+    control.ground([("base", [])])
+    with control.solve(yield_=True) as models:
+        return sorted(sorted(str(a) for a in model.symbols(shown=True)) for model in models)
+
+
+class Clingo:
+    """An engine that counts what it is asked, and may refuse facts."""
+
+    def __init__(self, program: str, refused: str | None = None) -> None:
+        self.program, self.refused = program, refused
+        self.calls: list[str] = []
+
+    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+        del models
+        self.calls.append(window.text)
+        if self.refused is not None and self.refused in window.text:
+            raise LimitError("too much")
+        found = whole(self.program, window.text.replace(".\n", "\n").splitlines())
+        return tuple(AnswerSet(tuple(atoms)) for atoms in found)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def keyed(program: str, refused: str | None = None) -> tuple[KeyedEvaluation, Clingo]:
+    """An evaluation of a program, and the engine it asks."""
+    engine = Clingo(program, refused)
+    return KeyedEvaluation(rules(program), engine, SUPPLIED), engine
+
+
+def put(evaluation: KeyedEvaluation, atoms: Iterable[tuple[str, ...]]) -> None:
+    """Let these atoms (predicate and arguments) be all the facts."""
+    wanted = set(atoms)
+    for entity in list(evaluation.facts.entities):
+        for group in evaluation.facts.groups(entity):
+            if group not in wanted:
+                evaluation.facts.put(entity, group, ())
+    for atom in wanted:
+        name, entity, *others = atom
+        evaluation.facts.put(entity, atom, [text(atom)], others)
+        del name
+
+
+def text(atom: Sequence[str]) -> str:
+    return f"{atom[0]}({','.join(atom[1:])})"
+
+
+def of_key(atoms: Iterable[str], key: str) -> tuple[str, ...]:
+    return tuple(sorted(a for a in atoms if a.startswith((f"n({key},", f"n({key})"))))
+
+
+VARIABLES = st.sampled_from(["M", "E", "P", "_"])
+
+
+@st.composite
+def literals(draw: st.DrawFn, names: Sequence[str]) -> str:
+    """An atom about M, E or P, mostly as it is meant, perhaps negated."""
+    name = draw(st.sampled_from([*FACTS, "knows", *names]))
+    meant = {"of": ("M", "E"), "at": ("E", "P"), "big": ("E",), "far": ("P",)}.get(name)
+    arity = len(meant) if meant else {"knows": 2, **DERIVED}[name]
+    if meant is None or draw(st.integers(0, 5)) == 0:
+        meant = tuple(draw(VARIABLES) for _ in range(arity))
+    negated = "not " if draw(st.booleans()) and draw(st.booleans()) else ""
+    return f"{negated}{name}({','.join(meant)})"
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A stratified program in three layers, safe by construction."""
+    lines = ['knows("p","x"). knows("x","q"). #show n/2.']
+    layers: list[tuple[str, list[str]]] = [
+        ("one", []),
+        ("two", ["one"]),
+        ("three", ["one", "two"]),
+        ("n", ["one", "two", "three"]),
+    ]
+    for head, names in layers:
+        for _rule in range(draw(st.integers(1, 2))):
+            body = draw(st.lists(literals(names), min_size=1, max_size=3))
+            root = draw(st.sampled_from(["M", "M", "E", "P"] if head != "n" else ["M"]))
+            second = draw(st.sampled_from(["M", "E", "P"]))
+            domain = {"M": "of(M,_)", "E": "of(M,E)", "P": "of(M,E), at(E,P)"}
+            if root != "M":
+                domain = {"M": "of(M,_)", "E": "at(E,_)", "P": "at(E,P)"}
+            used = {v for v in "MEP" if any(v in literal for literal in body)} | {root}
+            used |= {second} if DERIVED.get(head, 2) == 2 else set()
+            guards = list(dict.fromkeys(domain[v] for v in sorted(used)))
+            arguments = root if DERIVED.get(head, 2) == 1 else f"{root},{second}"
+            lines.append(f"{head}({arguments}) :- {', '.join([*guards, *body])}.")
+    return "\n".join(lines)
+
+
+ATOMS = st.sets(
+    st.one_of(*(st.tuples(st.just(n), *map(st.sampled_from, a)) for n, a in FACTS.items())),
+    max_size=10,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(programs(), st.lists(ATOMS, min_size=1, max_size=3))
+@example(
+    "n(M,E) :- of(M,E), two(E,_). two(E,P) :- at(E,P), not far(P).", [{("of", *_) for _ in ()}]
+)
+def test_each_key_gets_what_an_evaluation_over_all_facts_gives_it(
+    program: str, steps: list[set[tuple[str, ...]]]
+) -> None:
+    """After any changes, for local programs and others, however the keys are batched."""
+    evaluation, _engine = keyed(program)
+    event(f"local: {rules(program).local}")
+    for key in KEYS:
+        evaluation.add(key)
+    for atoms in steps:
+        put(evaluation, atoms)
+        found = evaluation.evaluate()
+        (expected,) = whole(program, map(text, atoms))
+        assert not found.errors
+        for key in KEYS:
+            assert evaluation.answer(key) == of_key(expected, key)
+
+
+LOCAL = """
+#show n/2.
+one(E) :- big(E), at(E,P), not far(P).
+n(M,E) :- of(M,E), one(E), knows(_,_), 1 <= #count{ P : at(E,P), not far(P) }.
+"""
+
+
+def test_only_keys_that_reach_what_changed_are_evaluated() -> None:
+    evaluation, engine = keyed(LOCAL)
+    for key in KEYS:
+        evaluation.add(key)
+    put(evaluation, [("of", '"a"', '"x"'), ("of", '"b"', '"y"'), ("at", '"x"', '"p"')])
+    assert evaluation.evaluate().keys == KEYS
+    evaluation.facts.put('"p"', "far", ['far("p")'])
+    found = evaluation.evaluate()
+    assert found.keys == ('"a"',)
+    assert 'of("b"' not in engine.calls[-1]
+    assert not evaluation.is_due
+    assert evaluation.evaluate().keys == ()
+
+
+def test_facts_that_go_everywhere_concern_all_keys() -> None:
+    evaluation, engine = keyed("#show n/2. n(M,E) :- of(M,E), knows(E,yes).")
+    evaluation.add('"a"')
+    evaluation.add('"b"')
+    put(evaluation, [("of", '"a"', '"x"')])
+    evaluation.evaluate()
+    evaluation.everywhere("k", ['knows("x",yes)'])
+    found = evaluation.evaluate()
+    assert found.keys == ('"a"', '"b"')
+    assert found.answers == {'"a"': Answer((), ('n("a","x")',))}
+    assert len(engine.calls) == 2
+
+
+def test_a_key_that_is_removed_ends_with_an_empty_answer() -> None:
+    evaluation, _engine = keyed("#show n/2. n(M,E) :- of(M,E).")
+    evaluation.add('"a"')
+    put(evaluation, [("of", '"a"', '"x"')])
+    evaluation.evaluate()
+    evaluation.remove('"a"')
+    assert evaluation.evaluate().answers == {'"a"': Answer(('n("a","x")',), ())}
+    assert evaluation.answer('"a"') == ()
+
+
+def test_a_key_whose_facts_cannot_be_evaluated_does_not_stop_the_others() -> None:
+    evaluation, _engine = keyed("#show n/2. n(M,E) :- of(M,E).", refused='of("b"')
+    for key in KEYS:
+        evaluation.add(key)
+    put(evaluation, [("of", key, '"x"') for key in KEYS])
+    found = evaluation.evaluate()
+    assert found.errors == {'"b"': "too much"}
+    assert evaluation.answer('"a"') == ('n("a","x")',)
+    assert evaluation.answer('"c"') == ('n("c","x")',)
+
+
+def test_keys_of_a_program_that_chooses_are_evaluated_one_by_one() -> None:
+    program = "#show n/2. { n(M,E) : of(M,E) } = 1 :- of(M,_). :- n(M,E), big(E)."
+    evaluation, engine = keyed(program)
+    evaluation.add('"a"')
+    evaluation.add('"b"')
+    put(evaluation, [("of", '"a"', '"x"'), ("of", '"a"', '"y"'), ("of", '"b"', '"z"')])
+    evaluation.facts.put('"z"', "big", ['big("z")'])
+    found = evaluation.evaluate()
+    assert evaluation.answer('"a"') == ('n("a","x")',)
+    assert found.errors == {'"b"': "its constraints leave no answer"}
+    assert len(engine.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "leap"),
+    [
+        ("n(M,E) :- of(M,E), big(X).", "big(X)"),
+        ("n(M,E) :- of(M,E), not far(P), at(X,P).", "far(P)"),
+        ("n(M,E) :- of(M,E), of(X,E).", "of(X,E)"),
+        ("n(M,T) :- of(M,_), knows(T,_), big(T).", "big(T)"),
+        ("any :- big(E). n(M,E) :- of(M,E), any.", "big(E)"),
+        ("n(M,N) :- of(M,_), N = #count{ E : big(E) }.", "big(E)"),
+        ("one(M,T) :- of(M,_), knows(T,_). n(M,T) :- one(M,T), big(T).", "big(T)"),
+        ("n(E,M) :- of(M,E).", "of(M,E)"),
+        ('n(M,E) :- of(M,E), big("x").', 'big("x")'),
+        (":- of(M,E), at(X,P).", "of(M,E)"),
+        ("n(M,E) :- of(M,E), not has(_).  has(M) :- of(M,_).", "has(_)"),
+    ],
+)
+def test_a_rule_that_reads_of_everybody_is_found(program: str, leap: str) -> None:
+    found = Locality(trees(program), EVERYWHERE, SUPPLIED).leaps
+    assert [found_leap.atom for found_leap in found][:1] == [leap]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "n(M,P) :- of(M,E), at(E,P), not far(P).",
+        "one(E) :- at(E,P), far(P). n(M,E) :- of(M,E), one(E).",
+        "two(M,E) :- of(M,E). n(M,P) :- two(M,E), at(E,P), not big(E).",
+        "n(M,N) :- of(M,_), N = #sum{ 1,E : of(M,E), at(E,P), not far(P) }.",
+        "n(M,E) :- of(M,E), far(P) : at(E,P).",
+        "n(M,E) :- of(M,E), knows(E,_), not knows(_,E).",
+        'kind("k"). n(M,K) :- of(M,_), kind(K).',
+        ":- of(M,E), at(E,P), far(P).",
+        "#minimize{ 1,M,E : of(M,E), big(E) }.",
+        "n(M,E) :- of(M,E), n(M,F), at(F,_), at(E,_).",
+    ],
+)
+def test_a_rule_that_reaches_what_it_reads_is_local(program: str) -> None:
+    assert Locality(trees(program), EVERYWHERE, SUPPLIED).leaps == ()
+
+
+def test_what_failed_is_said_of_each_key_where_keys_cannot_be_told_apart() -> None:
+    evaluation, _engine = keyed("#show n/2. n(M,E) :- of(M,E), big(X).", refused="big")
+    evaluation.add('"a"')
+    put(evaluation, [("of", '"a"', '"x"'), ("big", '"x"')])
+    found = evaluation.evaluate()
+    assert isinstance(found, Evaluated)
+    assert found.errors == {'"a"': "too much"}
+    assert issubclass(LimitError, SolvingError)
