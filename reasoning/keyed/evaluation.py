@@ -88,10 +88,19 @@ class KeyedEvaluation:
         to as first argument.
     supplied:
         Predicates of the facts.
+    together:
+        Keys in one call of the engine, at most.
     """
 
-    def __init__(self, rules: Rules, engine: Engine, supplied: frozenset[Signature]) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        engine: Engine,
+        supplied: frozenset[Signature],
+        together: int = _TOGETHER,
+    ) -> None:
         self.facts = StandingFacts()
+        self._together = together
         self._rules = rules
         self._engine = engine
         self._supplied = supplied
@@ -158,7 +167,7 @@ class KeyedEvaluation:
         may have several answers or none."""
         size = len(keys) or 1
         if self._rules.local:
-            size = _TOGETHER if self._rules.certain else 1
+            size = self._together if self._rules.certain else 1
         left = iter(keys)
         while batch := tuple(islice(left, size)):
             yield batch
