@@ -1,1 +1,22 @@
-""""""
+"""Space and time as facts: how users stand to things, areas, and the city's own time.
+
+Pure functions and small classes over numbers; the rules see what they give as atoms
+(docs/space.md says exactly what each means). Metres, degrees of WGS84, Unix milliseconds.
+"""
+
+from backend.space.areas import Area, BadAreaError
+from backend.space.hours import BadHoursError, LocalTime, check_hours, in_span, is_open
+from backend.space.space import OFF_ROUTE_M, Relation, Space
+
+__all__ = [
+    "OFF_ROUTE_M",
+    "Area",
+    "BadAreaError",
+    "BadHoursError",
+    "LocalTime",
+    "Relation",
+    "Space",
+    "check_hours",
+    "in_span",
+    "is_open",
+]

@@ -1,0 +1,40 @@
+"""Lengths on the map are those on the ground."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.ingest.payloads import LineString, Place
+from backend.space.geometry import Path, Spot, between, project
+from tests.space.reference import EARTH
+
+
+@pytest.mark.parametrize("latitude", [-70, -33, 0, 56, 70])
+@pytest.mark.parametrize(("metres", "error"), [(100, 1e-9), (1000, 1e-7), (50_000, 1e-4)])
+def test_distances_are_the_geodesic_ones(latitude: float, metres: float, error: float) -> None:
+    azimuth = np.arange(0.0, 360.0, 7.0)
+    lon, lat = np.full_like(azimuth, 10.2), np.full_like(azimuth, latitude)
+    to = project(*EARTH.fwd(lon, lat, azimuth, np.full_like(azimuth, metres))[:2])
+    assert between(project(lon, lat), to.x, to.y) == pytest.approx(metres, rel=error)
+
+
+def test_the_length_of_a_path_is_that_of_its_geodesics() -> None:
+    line = [(10.1, 56.1), (10.15, 56.2), (10.3, 56.2), (10.3, 56.05)]
+    assert Path.of(line).along[-1] == pytest.approx(
+        EARTH.line_length([p[0] for p in line], [p[1] for p in line]), 1e-5
+    )
+
+
+def test_a_line_is_where_the_middle_of_its_place_is() -> None:
+    line = [(10.1, 56.1), (10.2, 56.2), (10.5, 56.3), (10.5, 56.3), (10.6, 56.3)]
+    place = Place(
+        id="1", kind="road", name="x", geometry=LineString(coordinates=line), sensors=("traffic",)
+    )
+    spot = Spot.of(place.model_dump(mode="json")["geometry"], directed=True)
+    assert spot == (*place.middle, 10.5, 56.3)
+    assert Spot.of({"type": "Point", "coordinates": [10.1, 56.1, 7.0]}, True)[:2] == (10.1, 56.1)
+
+
+def test_the_pole_is_as_near_as_the_map_goes() -> None:
+    assert np.isfinite(project(np.array([0.0]), np.array([90.0])).y).all()
