@@ -65,7 +65,9 @@ class Ingest(Section):
     max_lag_bytes: int = 256_000_000
     min_free_bytes: int = 500_000_000
     segment_bytes: int = 16_000_000
-    retention_hours: float = 24
+    retention_hours: float = Field(default=24, ge=0)
+    context_hours: float = Field(default=24, gt=0)
+    """After how long without word of a user what the phone told of them is forgotten."""
     serve_host: str = "127.0.0.1"
     """The address at which this machine serves its log, and at which others find it."""
     serve_port: int = Field(default=0, ge=0, le=65535)
@@ -179,6 +181,18 @@ class Pipeline(Section):
         return self.master.startswith("local")
 
 
+class Apps(Section):
+    """The apps beside those that Citywise brings along."""
+
+    folders: tuple[str, ...] = ()
+    """Folders of apps, or folders that hold apps."""
+
+    @field_validator("folders", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
+
 class Web(Section):
     host: str = "127.0.0.1"
     port: int = Field(default=0, ge=0, le=65535)
@@ -196,6 +210,7 @@ class Settings(Section):
     broker: Broker = Broker()
     ingest: Ingest = Ingest()
     pipeline: Pipeline = Pipeline()
+    apps: Apps = Apps()
     web: Web = Web()
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -24,6 +25,7 @@ from backend.ingest.payloads import (
     Place,
 )
 from backend.ingest.records import Reading
+from backend.ingest.standing import Entry, context_entries, event_entries, of_place
 from backend.settings import Ingest
 
 LOG = logging.getLogger("citywise.ingest")
@@ -50,6 +52,7 @@ class Verdict:
     duplicates: int = 0
     place: Place | None = None
     removed_place: str | None = None
+    standing: list[Entry] = field(default_factory=list)
     clock: Clock | None = None
     dead: list[DeadLetter] = field(default_factory=list)
 
@@ -127,6 +130,10 @@ class Acceptor:
                 return self._observations(kind, parts[2:], payload, received)
             case ["places", place_kind, place_id]:
                 return self._place(place_kind, place_id, payload)
+            case ["events", event]:
+                return _standing(event_entries, event, payload)
+            case ["context", user]:
+                return _standing(context_entries, user, payload)
             case ["clock"]:
                 return self._clock(payload)
         return _dead(
@@ -136,7 +143,8 @@ class Acceptor:
     def _place(self, kind: str, place_id: str, payload: bytes) -> Verdict:
         if not payload:
             self.forget(place_id)
-            return Verdict(removed_place=place_id)
+            standing = [Entry("place", place_id, None)]
+            return Verdict(removed_place=place_id, standing=standing)
         try:
             place = Place.model_validate_json(payload)
         except ValidationError as error:
@@ -145,7 +153,7 @@ class Acceptor:
             found = f"`{place.kind}` `{place.id}`"
             return _dead("schema", f"{found} is not the topic's `{kind}` `{place_id}`", payload)
         self.know(place)
-        return Verdict(place=place)
+        return Verdict(place=place, standing=[of_place(place)])
 
     def _clock(self, payload: bytes) -> Verdict:
         if self._limits.clock != "topic":
@@ -270,12 +278,26 @@ class Acceptor:
         return True
 
 
+def _standing(read: Callable[[str, bytes], list[Entry]], key: str, payload: bytes) -> Verdict:
+    try:
+        return Verdict(standing=read(key, payload))
+    except ValueError as error:
+        return _dead(*explained(error), payload)
+
+
 def _list_of(model: type[Observation]) -> TypeAdapter[list[Observation]]:
     return TypeAdapter(list[model])  # type: ignore[valid-type]
 
 
 def _dead(reason: str, detail: str, payload: bytes) -> Verdict:
     return Verdict(dead=[DeadLetter(reason, detail, payload)])
+
+
+def explained(error: ValueError) -> tuple[str, str]:
+    """Reason and detail of what does not fit."""
+    if isinstance(error, ValidationError):
+        return _explain(error.errors()[0])
+    return "schema", str(error)
 
 
 def _explain(error: ErrorDetails) -> tuple[str, str]:

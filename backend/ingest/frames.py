@@ -35,6 +35,11 @@ def pack(payloads: Sequence[bytes]) -> bytes:
     return b"".join(_HEADER.pack(len(p), zlib.crc32(p)) + p for p in payloads)
 
 
+def size(payload: bytes) -> int:
+    """The bytes that a record with this payload takes in the log."""
+    return _HEADER.size + len(payload)
+
+
 def scan(source: Source, start: int, end: int | None = None) -> Iterator[Record]:
     """Whole, undamaged records of a source that stands at position `start`.
 

@@ -40,17 +40,17 @@ class IntakeStore:
     """The ingest's side of the store."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
 
     def places(self) -> list[Place]:
         """All known places."""
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             bodies = connection.scalars(select(PlaceRow.body)).all()
         return [Place.model_validate(body, strict=False) for body in bodies]
 
     def write(self, entries: Sequence[Entry]) -> None:
         """Keep places and dead letters, all or none; doing it twice changes nothing."""
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             places: dict[str, dict[str, Any] | None] = {}
             for entry in entries:
                 if entry.verdict.place:
@@ -65,7 +65,7 @@ class IntakeStore:
 
     def progress(self) -> Progress:
         """How far the slowest request has come; all zero before the first batch."""
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             position, needed, answered = connection.execute(
                 select(
                     func.min(CursorRow.position),
@@ -77,7 +77,7 @@ class IntakeStore:
 
     def beat(self, process: str, detail: Mapping[str, Any]) -> None:
         """Note that `process` lives."""
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             beat(connection, process, detail)
 
 

@@ -210,12 +210,25 @@ def trim(folder: Path, needed_from: int, keep_seconds: float) -> int:
 
     Returns how many were removed; the last segment always stays.
     """
-    bases = segments(folder)
+    old = min(needed_from, older_than(folder, keep_seconds))
     removed = 0
-    for base, following in pairwise(bases):
-        path = _path(folder, base)
-        if following > needed_from or time.time() - path.stat().st_mtime < keep_seconds:
+    for base, following in pairwise(segments(folder)):
+        if following > old:
             break
-        path.unlink()
+        _path(folder, base).unlink()
         removed += 1
     return removed
+
+
+def older_than(folder: Path, seconds: float) -> int:
+    """The position before which everything was written more than `seconds` ago.
+
+    It is where a segment begins; the last segment counts as new.
+    """
+    bases = segments(folder)
+    position = bases[0] if bases else 0
+    for base, following in pairwise(bases):
+        if time.time() - _path(folder, base).stat().st_mtime < seconds:
+            break
+        position = following
+    return position

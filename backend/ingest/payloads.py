@@ -15,10 +15,12 @@ from backend.times import to_ms
 Kind = Literal["traffic", "parking", "weather", "air"]
 KINDS: tuple[Kind, ...] = ("traffic", "parking", "weather", "air")
 
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$")]
+IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$"
+Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Position = tuple[Annotated[float, Field(ge=-180, le=180)], Annotated[float, Field(ge=-90, le=90)]]
 """Longitude and latitude, WGS84."""
+Line = Annotated[list[Position], Field(min_length=2, max_length=10_000)]
 
 
 def _in_utc(time: datetime) -> datetime:
@@ -100,7 +102,10 @@ class LineString(Payload):
     """GeoJSON line, WGS84 (longitude, latitude)."""
 
     type: Literal["LineString"] = "LineString"
-    coordinates: list[Position] = Field(min_length=2, max_length=10_000)
+    coordinates: Line
+
+
+Geometry = Annotated[Point | LineString, Field(discriminator="type")]
 
 
 class Place(Payload):
@@ -112,11 +117,13 @@ class Place(Payload):
     id: Identifier
     kind: Literal["road", "garage", "weather_station", "air_station"]
     name: Name
-    geometry: Annotated[Point | LineString, Field(discriminator="type")]
+    geometry: Geometry
     sensors: tuple[Kind, ...]
     length_m: float | None = Field(default=None, ge=0)
     free_flow_kmh: float | None = Field(default=None, gt=0, le=300)
     capacity: int | None = Field(default=None, gt=0)
+    opening_hours: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    """When it is open, in OpenStreetMap's syntax (`Mo-Fr 07:00-20:00`)."""
 
     @property
     def middle(self) -> tuple[float, float]:

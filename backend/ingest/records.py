@@ -1,16 +1,18 @@
-"""What a log record holds: accepted observations of one kind, or a clock.
+"""What a log record holds: accepted observations of one kind, a clock, or what stands.
 
-Records are JSON, so that a person can read a log: `{"k": kind, "r": received, "v": [[sensor,
-observed, {values}], …]}` and `{"k": "clock", "r": …, "now": …, "complete": …, …}`; times are
-Unix milliseconds.
+Records are JSON, so that a person can read a log; times are Unix milliseconds:
+- `{"k": kind, "r": received, "v": [[sensor, observed, {values}], …]}`,
+- `{"k": "clock", "r": …, "now": …, "complete": …}`,
+- `{"k": "standing", "r": …, "since": position, "v": [[subject, key, {body} or null, inlet id or
+  null, heard], …]}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,6 +22,9 @@ from backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
 _IDENTITY = ("sensor", "observed_at")
+_STANDING = b'{"k":"standing"'
+MOST_ROWS = 1 << _INDEX_BITS
+"""Of one record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,39 @@ class Standing:
 
     `subject` is `place`, `event`, `position`, `route`, `activity`, `preferences` or
     `instance`; `key` names one of them (for what a user does: the user); `body` is None
-    where it is removed.
+    where it is removed. Everything that stands at `position` is found from the log position
+    `since` on: what the ingest does not hear again it appends again.
     """
 
     subject: str
     key: str
     body: Mapping[str, Any] | None
     position: int
+    since: int = 0
+
+
+LogEntry = Reading | ClockReading | Standing
+
+
+class StandingRow(NamedTuple):
+    """One row of a record of what stands: `body` is JSON; `inlet` the id of the row of the
+    table `inlet` that it comes from; `heard_ms` when its user was last heard of."""
+
+    subject: str
+    key: str
+    body: bytes | None
+    inlet: int | None = None
+    heard_ms: int | None = None
+
+
+class StandingRecord(NamedTuple):
+    """A record of what stands, not yet decoded into entries."""
+
+    position: int
+    received_ms: int
+    since: int
+    rows: list[list[Any]]
+    """As `StandingRow`, with the body as a value."""
 
 
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:
@@ -78,8 +109,41 @@ def encode_clock(clock: Clock, received_ms: int) -> bytes:
     return orjson.dumps({"k": "clock", "r": received_ms, **times})
 
 
-def read(location: Path | str, start: int, end: int) -> Iterator[Reading | ClockReading]:
-    """Readings and clocks of a stretch of the log, in order of arrival.
+def encode_standing(rows: Sequence[StandingRow], received_ms: int, since: int) -> bytes:
+    """A record of what stands from now on; at most `MOST_ROWS` rows."""
+    values = [
+        [r.subject, r.key, r.body and orjson.Fragment(r.body), r.inlet, r.heard_ms] for r in rows
+    ]
+    return orjson.dumps({"k": "standing", "r": received_ms, "since": since, "v": values})
+
+
+def decode_standing(record: log.Record) -> StandingRecord | None:
+    """What a record says to stand; None if it is of another kind."""
+    if not record.payload.startswith(_STANDING):
+        return None
+    body: dict[str, Any] = orjson.loads(record.payload)
+    return StandingRecord(record.position, body["r"], body["since"], body["v"])
+
+
+def standing_since(folder: Path, end: int) -> int:
+    """The log position from which on everything that stands at `end` is found.
+
+    That is what a reader needs that begins at `end` and knows nothing.
+    """
+    bases = [base for base in log.segments(folder) if base < end]
+    stop = end
+    for base in reversed(bases):
+        newest = None
+        for record in log.read(folder, base, stop):
+            newest = record if record.payload.startswith(_STANDING) else newest
+        if newest and (found := decode_standing(newest)):
+            return max(found.since, bases[0])
+        stop = base
+    return end
+
+
+def read(location: Path | str, start: int, end: int) -> Iterator[LogEntry]:
+    """Readings, clocks and what stands in a stretch of the log, in order of arrival.
 
     The location is the log's folder or its address (see `backend.ingest.log`).
 
@@ -87,6 +151,13 @@ def read(location: Path | str, start: int, end: int) -> Iterator[Reading | Clock
     """
     for record in log.read(location, start, end):
         yield from decode(record)
+
+
+def read_standing(location: Path | str, start: int, end: int) -> Iterator[Standing]:
+    """Only what stands of a stretch of the log: as `read`, without decoding the rest."""
+    for record in log.read(location, start, end):
+        if (found := decode_standing(record)) is not None:
+            yield from _standing(found)
 
 
 def item_position(record_position: int) -> int:
@@ -99,8 +170,11 @@ def record_position(item_position: int) -> int:
     return item_position >> _INDEX_BITS
 
 
-def decode(record: log.Record) -> Iterator[Reading | ClockReading]:
+def decode(record: log.Record) -> Iterator[LogEntry]:
     """What one record holds."""
+    if (found := decode_standing(record)) is not None:
+        yield from _standing(found)
+        return
     body: dict[str, Any] = orjson.loads(record.payload)
     position = item_position(record.position)
     if body["k"] == "clock":
@@ -108,3 +182,9 @@ def decode(record: log.Record) -> Iterator[Reading | ClockReading]:
         return
     for index, (sensor, observed, values) in enumerate(body["v"]):
         yield Reading(body["k"], sensor, observed, body["r"], values, position + index)
+
+
+def _standing(record: StandingRecord) -> Iterator[Standing]:
+    position = item_position(record.position)
+    for index, (subject, key, body, *_) in enumerate(record.rows):
+        yield Standing(subject, key, body, position + index, record.since)

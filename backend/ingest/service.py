@@ -19,13 +19,15 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend import mqtt
-from backend.ingest import log, records
+from backend.ingest import log, records, standing
 from backend.ingest.acceptance import Acceptor, Verdict
+from backend.ingest.inlet import MOST_ROWS, Inlet, Taken
 from backend.ingest.intake import Entry, IntakeStore
+from backend.ingest.journal import Journal
 from backend.ingest.payloads import Clock
 from backend.ingest.server import LogServer
 from backend.settings import Settings
-from backend.times import iso_or_none, to_ms
+from backend.times import iso_or_none, to_ms, wall_ms
 
 LOG = logging.getLogger("citywise.ingest")
 CLIENT_ID = "ingest"
@@ -33,13 +35,20 @@ _QUEUE = 2000
 _GROUP = 500
 _GROUP_BYTES = 8_000_000
 _BEAT_SECONDS = 0.25
+_INLET_SECONDS = 0.05
 _WALL_CLOCK_MS = 250
 _REMEMBER_BYTES = 32_000_000
 
 MESSAGES = Counter("citywise_ingest_messages", "MQTT messages received")
 ACCEPTED = Counter("citywise_ingest_observations", "Observations made durable", ["kind"])
-DUPLICATES = Counter("citywise_ingest_duplicates", "Observations dropped as duplicates")
+STANDING = Counter(
+    "citywise_ingest_standing", "Places, events, contexts and instances made durable", ["source"]
+)
+DUPLICATES = Counter(
+    "citywise_ingest_duplicates", "Observations, and what already stands, dropped as duplicates"
+)
 DEAD = Counter("citywise_dead_letters", "Messages and observations refused", ["reason"])
+STANDS = Gauge("citywise_standing", "What stands in the log's end", multiprocess_mode="mostrecent")
 LOG_END = Gauge(
     "citywise_log_end_bytes", "Position of the end of the log", multiprocess_mode="mostrecent"
 )
@@ -52,10 +61,11 @@ class IngestService:
         self._settings = settings
         self._limits = settings.ingest
         self._store = store
+        self._inlet = Inlet(store.engine)
         self._stop = stop
         self._acceptor = Acceptor(settings.broker.prefix, settings.ingest)
         self._messages: queue.Queue[tuple[paho.MQTTMessage, datetime]] = queue.Queue(_QUEUE)
-        self._log = log.LogWriter(settings.log_dir, settings.ingest.segment_bytes)
+        self._journal = Journal(settings.log_dir, settings.ingest.segment_bytes)
         self._client: paho.Client | None = None
         self._reconnected = threading.Event()
         self._accepted = 0
@@ -64,6 +74,7 @@ class IngestService:
         self._last_clock_ms = 0
         self._last_beat = 0.0
         self._last_row = 0.0
+        self._last_inlet = 0.0
 
     def run(self) -> None:
         """Work until stopped; where it is configured, serve the log to other machines."""
@@ -94,20 +105,27 @@ class IngestService:
         finally:
             self._client.disconnect()
             self._client.loop_stop()
-            self._log.close()
+            self._journal.close()
 
     def _recall(self) -> None:
-        """Know again what a process before this one knew: places, and recent readings."""
-        for place in self._store.places():
+        """Know again what a process before this one knew: places, and recent readings; and
+        finish what it had begun."""
+        self._inlet.remove(self._journal.inlet_ids)
+        places = self._store.places()
+        for place in places:
             self._acceptor.know(place)
+        self._journal.stand([standing.of_place(place) for place in places], wall_ms())
+        self._retry(self._write)
         bases = log.segments(self._settings.log_dir)
-        start = next((b for b in bases if b >= self._log.end - _REMEMBER_BYTES), self._log.end)
-        for entry in records.read(self._settings.log_dir, start, self._log.end):
+        start = next(
+            (b for b in bases if b >= self._journal.end - _REMEMBER_BYTES), self._journal.end
+        )
+        for entry in records.read(self._settings.log_dir, start, self._journal.end):
             if isinstance(entry, records.Reading):
                 self._acceptor.remember(entry)
-            elif self._limits.clock == "topic":
+            elif isinstance(entry, records.ClockReading) and self._limits.clock == "topic":
                 self._acceptor.clock = entry.clock
-        LOG.info("log ends at %d; %d places known", self._log.end, len(self._store.places()))
+        LOG.info("log ends at %d; %d places known", self._journal.end, len(places))
 
     # -- the network thread ---------------------------------------------------------
 
@@ -128,7 +146,7 @@ class IngestService:
             return
         self._reconnected.set()
         prefix = self._settings.broker.prefix
-        topics = ("places/#", "observations/#", "clock")
+        topics = ("places/#", "observations/#", "events/#", "context/#", "clock")
         client.subscribe([(f"{prefix}/{topic}", 1) for topic in topics])
 
     def _on_message(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
@@ -148,6 +166,7 @@ class IngestService:
         if self._blocked is not None:
             time.sleep(0.1)
             return
+        self._take_inlet()
         group = self._group()
         if self._reconnected.is_set():
             self._reconnected.clear()
@@ -180,22 +199,49 @@ class IngestService:
     def _make_durable(
         self, group: Sequence[tuple[paho.MQTTMessage, datetime]], verdicts: Sequence[Verdict]
     ) -> None:
-        """Places and dead letters to the store, observations and clocks to the log."""
-        frames: list[bytes] = []
+        """Places and dead letters to the store, the rest to the log; places to both."""
         entries: list[Entry] = []
         for (message, at), verdict in zip(group, verdicts, strict=True):
             received = to_ms(at)
             if verdict.place or verdict.removed_place or verdict.dead:
                 entries.append(Entry(message.topic, received, _digest(message), verdict))
             if verdict.kind and verdict.observations:
-                frames.append(records.encode_readings(verdict.kind, received, verdict.observations))
+                self._journal.add(
+                    records.encode_readings(verdict.kind, received, verdict.observations)
+                )
+            self._stand("mqtt", verdict.standing, received)
             if verdict.clock:
-                frames.append(records.encode_clock(verdict.clock, received))
+                self._journal.add(records.encode_clock(verdict.clock, received))
             self._count(verdict)
         if entries:
             self._retry(lambda: self._store.write(entries))
-        if frames:
-            self._retry(lambda: self._append(frames))
+        self._retry(self._write)
+
+    def _stand(
+        self, source: str, entries: Sequence[standing.Entry], at_ms: int, ids: Sequence[int] = ()
+    ) -> None:
+        known = self._journal.stand(entries, at_ms, ids)
+        DUPLICATES.inc(known)
+        STANDING.labels(source).inc(len(entries) - known)
+
+    def _take_inlet(self) -> None:
+        """What the web and the pipeline put into the database for the log."""
+        if time.monotonic() - self._last_inlet < _INLET_SECONDS:
+            return
+        try:
+            taken = self._inlet.take()
+        except SQLAlchemyError:
+            LOG.exception("cannot read the inlet")
+            taken = Taken()
+        if len(taken.ids) < MOST_ROWS:
+            self._last_inlet = time.monotonic()
+        if not taken.ids:
+            return
+        if taken.dead:
+            self._retry(lambda: self._store.write(taken.dead))
+        self._stand("inlet", taken.entries, wall_ms(), taken.entry_ids)
+        self._retry(self._write)
+        self._retry(lambda: self._inlet.remove(taken.ids))
 
     def _retry(self, action: Callable[[], None]) -> None:
         """Do it until it works: what was received is neither lost nor acknowledged."""
@@ -210,10 +256,9 @@ class IngestService:
                 if self._stop.wait(1.0):
                     raise
 
-    def _append(self, frames: Sequence[bytes]) -> None:
-        self._log.append(frames)
-        self._log.sync()
-        LOG_END.set(self._log.end)
+    def _write(self) -> None:
+        self._journal.write()
+        LOG_END.set(self._journal.end)
 
     def _count(self, verdict: Verdict) -> None:
         MESSAGES.inc()
@@ -242,8 +287,8 @@ class IngestService:
         if clock is None:
             return
         self._last_clock_ms = now_ms
-        frame = records.encode_clock(clock, now_ms)
-        self._retry(lambda: self._append([frame]))
+        self._journal.add(records.encode_clock(clock, now_ms))
+        self._retry(self._write)
 
     def _oldest_waiting(self, now: datetime) -> datetime:
         """When the oldest message that waits to be written arrived."""
@@ -263,13 +308,24 @@ class IngestService:
         except SQLAlchemyError:
             LOG.exception("cannot read the pipeline's progress")
             return
-        lag = self._log.end - progress.position
+        lag = self._journal.end - progress.position
         if not force:
             was_blocked, self._blocked = self._blocked, self._why_blocked(lag)
             if was_blocked and not self._blocked:
                 self._reconnected.set()
-        log.trim(self._settings.log_dir, progress.needed_from, self._limits.retention_hours * 3600)
+        self._tidy(progress.needed_from, write=not force and self._blocked is None)
         self._report(lag, progress.answered_ms)
+
+    def _tidy(self, needed_from: int, write: bool) -> None:
+        """Keep what stands at the log's end, and remove segments that nobody needs."""
+        now, seconds = wall_ms(), self._limits.retention_hours * 3600
+        if write:
+            self._journal.forget(now - round(self._limits.context_hours * 3_600_000), now)
+            self._journal.refresh(seconds / 4, now)
+            self._retry(self._write)
+        needed = min(needed_from, self._journal.needed_from)
+        log.trim(self._settings.log_dir, needed, seconds)
+        STANDS.set(len(self._journal.register))
 
     def _why_blocked(self, lag: int) -> str | None:
         free = shutil.disk_usage(self._settings.log_dir).free
@@ -293,7 +349,7 @@ class IngestService:
         detail = {
             "connected": connected,
             "blocked": self._blocked,
-            "position": self._log.end,
+            "position": self._journal.end,
             "lag_bytes": lag,
             "accepted": self._accepted,
             "dead_letters": self._dead,
@@ -315,7 +371,7 @@ class IngestService:
                 mqtt.status_topic(self._settings.broker, CLIENT_ID),
                 mqtt.status_payload(
                     "online",
-                    position=self._log.end,
+                    position=self._journal.end,
                     complete=complete if known else None,
                     answered=iso_or_none(answered_ms),
                     blocked=self._blocked,

@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.city.events import changes
 from backend.city.observations import kind_of
-from backend.ingest.records import ClockReading, Reading
+from backend.ingest.records import ClockReading, LogEntry, Reading
 from backend.pipeline.prepared import Prepared
 from backend.pipeline.sharing import Sight
 from reasoning.reasoner import Evaluation, Reasoner, State
@@ -35,7 +35,7 @@ class RequestRun:
         self,
         found: Prepared,
         state: State | None = None,
-        past: Iterable[Reading | ClockReading] = (),
+        past: Iterable[LogEntry] = (),
     ) -> None:
         request = found.request
         self.name = request.name
@@ -54,14 +54,14 @@ class RequestRun:
         self._reasoner.restore(state or State(), [self._item(r) for r in readings])
         self._feedback = self._reasoner.feedback
 
-    def take(self, entry: Reading | ClockReading) -> Iterator[Row]:
+    def take(self, entry: LogEntry) -> Iterator[Row]:
         """The next entry of the log; yields `change` and `trace` rows."""
         if isinstance(entry, ClockReading):
             # Of the request's units of time, the last that is over: more of its own may come.
             complete = (entry.complete_ms + 1) // self._scale - 1
             for evaluation in self._reasoner.advance(complete):
                 yield from self._rows(evaluation)
-        elif entry.kind in self._kinds:
+        elif isinstance(entry, Reading) and entry.kind in self._kinds:
             for evaluation in self._reasoner.push(self._item(entry)):
                 yield from self._rows(evaluation)
 

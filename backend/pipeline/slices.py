@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from backend.ingest import records
-from backend.ingest.records import ClockReading, Reading, item_position
+from backend.ingest.records import LogEntry, item_position
 
-Entry = Reading | ClockReading
+Entry = LogEntry
 Read = Callable[[str, int, int], Iterable[Entry]]
 
 
@@ -52,7 +52,7 @@ class Slices:
         self._stretches: dict[str, _Stretch] = {}
 
     def read(self, location: str, start: int, end: int) -> list[Entry]:
-        """Readings and clocks of a stretch of the log, in order of arrival.
+        """The entries of a stretch of the log, in order of arrival.
 
         Raises `LogError` as `backend.ingest.log.read` does.
         """

@@ -116,6 +116,7 @@ class Worker:
         for entry in self._slices.read(task.location, task.start, task.end):
             if isinstance(entry, ClockReading):
                 answered = max(answered or 0, entry.complete_ms)
+            if not isinstance(entry, Reading):
                 continue
             known = latest.get((entry.kind, entry.sensor))
             if known is None or entry.observed_ms >= known.observed_ms:

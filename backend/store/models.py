@@ -8,6 +8,8 @@ from sqlalchemy import JSON, BigInteger, Float, Index, Integer, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
+RequestName = String(128)
+"""Of a template: `app/template@version`."""
 
 
 class Base(DeclarativeBase):
@@ -52,7 +54,7 @@ class EventRow(Base):
     start_ms: Mapped[int] = mapped_column(BigInteger, index=True)
     confirmed_ms: Mapped[int] = mapped_column(BigInteger)
     end_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
-    request: Mapped[str] = mapped_column(String(64))
+    request: Mapped[str] = mapped_column(RequestName)
     causes: Mapped[dict[str, Any]] = mapped_column(JSON)
     """Ground atoms behind it: `{"opened": [...], "confirmed": [...], "ended": [...]}`."""
 
@@ -66,9 +68,9 @@ class OutboxRow(Base):
     t_ms: Mapped[int] = mapped_column(BigInteger)
     """Stream time of the evaluation."""
     kind: Mapped[str] = mapped_column(String(32))
-    """`event.opened`, `event.updated` or `event.cleared`."""
+    """`event.opened`, `event.updated`, `event.cleared` or `notice`."""
     body: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """The event as the API shows it (DESIGN A10)."""
+    """The event (DESIGN A10) or the notice as the API shows it."""
     created_ms: Mapped[int] = mapped_column(BigInteger)
     __table_args__ = ({"sqlite_autoincrement": True},)
 
@@ -77,7 +79,7 @@ class CursorRow(Base):
     """How far a request has come: the truth from which a restart continues."""
 
     __tablename__ = "cursors"
-    request: Mapped[str] = mapped_column(String(64), primary_key=True)
+    request: Mapped[str] = mapped_column(RequestName, primary_key=True)
     position: Mapped[int] = mapped_column(BigInteger)
     """Log position up to which answers are committed."""
     resume_from: Mapped[int] = mapped_column(BigInteger)
@@ -105,15 +107,32 @@ class DeadLetterRow(Base):
 
 
 class TraceRow(Base):
-    """One evaluation of a request, kept for a bounded time."""
+    """One evaluation of a request, kept for a bounded time.
+
+    Of an app's template it also says what was evaluated (`keys`, `changed`), at which log
+    position, and what came of it, so that a page can show it and a replay can repeat it.
+    """
 
     __tablename__ = "traces"
     id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
-    request: Mapped[str] = mapped_column(String(64))
+    request: Mapped[str] = mapped_column(RequestName)
     t_ms: Mapped[int] = mapped_column(BigInteger)
     items: Mapped[int] = mapped_column(Integer)
+    """Items in the windows; of a template: facts."""
     atoms: Mapped[int] = mapped_column(Integer)
+    """Atoms of the answer."""
     seconds: Mapped[float] = mapped_column(Float)
+    position: Mapped[int | None] = mapped_column(BigInteger)
+    """Log position up to which entries counted."""
+    keys: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    """Template instances evaluated."""
+    notices: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    """Notices opened, updated and closed."""
+    error: Mapped[str | None] = mapped_column(Text)
+    """Why there was no answer."""
+    changed: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Some of the instances evaluated and of the notices changed (bounded):
+    `{"instances": [id, …], "notices": [{"change", "id"}, …]}`."""
     created_ms: Mapped[int] = mapped_column(BigInteger, index=True)
     __table_args__ = (Index("ix_traces_request_t", "request", "t_ms"),)
 
@@ -125,3 +144,81 @@ class HeartbeatRow(Base):
     process: Mapped[str] = mapped_column(String(32), primary_key=True)
     at_ms: Mapped[int] = mapped_column(BigInteger)
     detail: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class InletRow(Base):
+    """What the web and the pipeline want in the log: written in the transaction of the
+    change, appended and removed by the ingest (docs/delivery.md)."""
+
+    __tablename__ = "inlet"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    subject: Mapped[str] = mapped_column(String(16))
+    """As of `backend.ingest.records.Standing`."""
+    key: Mapped[str] = mapped_column(String(160))
+    body: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """None where it is removed."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class InstanceRow(Base):
+    """A template instance: whose it is, of which template version, and its values."""
+
+    __tablename__ = "instances"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    app: Mapped[str] = mapped_column(String(32))
+    template: Mapped[str] = mapped_column(String(32))
+    version: Mapped[int] = mapped_column(Integer)
+    user: Mapped[str] = mapped_column(String(64), index=True)
+    values: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """All values, checked and with defaults filled in, as `TemplateVersion.bind` gives them."""
+    title: Mapped[str | None] = mapped_column(String(200))
+    """What the user calls it."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+    __table_args__ = (Index("ix_instances_template", "app", "template", "version"),)
+
+
+class TemplateVersionRow(Base):
+    """An installed version of a template: never changed, kept while instances use it."""
+
+    __tablename__ = "template_versions"
+    app: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    version: Mapped[int] = mapped_column(Integer, primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64))
+    body: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """`TemplateVersion.to_json()`."""
+    installed_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class NoticeRow(Base):
+    """A notice to a user: open while `closed_ms` is null."""
+
+    __tablename__ = "notices"
+    id: Mapped[str] = mapped_column(String(300), primary_key=True)
+    """`<instance>~<kind>~<about>~<opened>`."""
+    app: Mapped[str] = mapped_column(String(32))
+    template: Mapped[str] = mapped_column(String(32))
+    version: Mapped[int] = mapped_column(Integer)
+    instance: Mapped[str] = mapped_column(String(64), index=True)
+    user: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column(String(32))
+    about: Mapped[str] = mapped_column(String(200))
+    """Id of an event or a place, or the text of a term."""
+    about_type: Mapped[str] = mapped_column(String(16))
+    """`event`, `place` or `term`."""
+    about_name: Mapped[str] = mapped_column(String(200))
+    """Its name, as it was when the notice opened; what it is may be forgotten before."""
+    about_lat: Mapped[float | None] = mapped_column(Float)
+    about_lon: Mapped[float | None] = mapped_column(Float)
+    criticality: Mapped[int] = mapped_column(Integer)
+    """1 (least) to 5."""
+    details: Mapped[dict[str, Any]] = mapped_column(JSON)
+    why: Mapped[list[str]] = mapped_column(JSON)
+    """Ground atoms behind it."""
+    opened_ms: Mapped[int] = mapped_column(BigInteger, index=True)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+    closed_ms: Mapped[int | None] = mapped_column(BigInteger)
+    closed_because: Mapped[str | None] = mapped_column(String(64))
+    __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)

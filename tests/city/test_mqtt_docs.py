@@ -14,6 +14,7 @@ from backend.city.source import AHEAD, BATCH
 from backend.ingest import payloads
 from backend.ingest.acceptance import Acceptor
 from backend.ingest.payloads import KINDS, Clock, Observation, Place, Point
+from backend.ingest.standing import CONTEXT, ContextUpdate, EventState, UserPosition, UserRoute
 from backend.settings import REPOSITORY, Ingest
 
 TEXT = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
@@ -23,6 +24,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "Command": Command,
     "Place": Place,
     "Clock": Clock,
+    "ContextUpdate": ContextUpdate,
+    "EventState": EventState,
     **{model.__name__: model for model in payloads.OBSERVATIONS.values()},
 }
 
@@ -36,7 +39,8 @@ def test_every_example_is_what_its_model_accepts(model: str, text: str) -> None:
 
 def test_every_model_has_an_example_and_every_field_is_named() -> None:
     assert {model for model, _ in EXAMPLES} == set(MODELS)
-    fields = {field for model in MODELS.values() for field in model.model_fields}
+    models: list[type[BaseModel]] = [*MODELS.values(), UserPosition, UserRoute]
+    fields = {field for model in models for field in model.model_fields}
     missing = {field for field in fields if f"`{field}`" not in TEXT and f'"{field}"' not in TEXT}
     assert not missing
 
@@ -44,6 +48,21 @@ def test_every_model_has_an_example_and_every_field_is_named() -> None:
 def test_every_kind_of_place_and_observation_is_named() -> None:
     kinds = Place.model_fields["kind"].annotation
     assert all(f"`{kind}`" in TEXT for kind in (*KINDS, *kinds.__args__))
+
+
+def test_the_topics_and_limits_of_what_stands_are_those_of_the_code() -> None:
+    acceptor = Acceptor("citywise", Ingest())
+    now = datetime(2014, 8, 5, 7, tzinfo=UTC)
+    examples = dict(reversed([e for e in EXAMPLES if e[0] in ("EventState", "ContextUpdate")]))
+    for topic, model in (("events/<id>", "EventState"), ("context/<user>", "ContextUpdate")):
+        assert f"`citywise/{topic}` | a" in TEXT
+        name = "citywise/" + topic.replace("<id>", "e1").replace("<user>", "alice")
+        verdict = acceptor.judge(name, examples[model].encode(), now)
+        assert {entry.subject for entry in verdict.standing} <= {"event", *CONTEXT}
+        assert verdict.standing
+    assert f"`ingest.context_hours` ({Ingest().context_hours:g} hours)" in TEXT.replace("\n", " ")
+    assert "2 to 10,000 points" in TEXT
+    assert "1 to 160 characters" in TEXT
 
 
 @pytest.mark.parametrize(("reason", "payload"), LETTERS)

@@ -192,3 +192,34 @@ def test_a_clock_beyond_the_end_of_its_recording_is_refused() -> None:
     clock = {"now": NOW + timedelta(days=9), "complete": NOW, "until": NOW}
     verdict = acceptor("topic").judge("citywise/clock", orjson.dumps(clock), NOW)
     assert [letter.reason for letter in verdict.dead] == ["clock"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "payload", "reason", "says"),
+    [
+        ("context/alice", b"{", "json", ""),
+        ("context/alice", b"{}", "schema", "at least one of position"),
+        ("context/alice", b'{"route": {"coordinates": []}}', "schema", "`route.coordinates`"),
+        ("context/a b", b"", "schema", "user `a b`"),
+        ("context/alice/position", b"{}", "topic", "docs/mqtt.md"),
+        ("events/e1", b'{"type": "TrafficJam"}', "schema", "`level`"),
+        ("events/" + "x" * 161, b"", "schema", "1 to 160 characters"),
+    ],
+)
+def test_a_context_or_event_that_cannot_be_is_refused(
+    topic: str, payload: bytes, reason: str, says: str
+) -> None:
+    verdict = judge(payload, f"citywise/{topic}")
+    assert verdict.standing == []
+    (letter,) = verdict.dead
+    assert (letter.reason, says in letter.detail) == (reason, True)
+
+
+def test_a_place_stands_in_the_log_until_it_is_gone() -> None:
+    payload = ROAD.model_dump_json().encode()
+    (entry,) = judge(payload, "citywise/places/road/158324").standing
+    assert entry.body is not None
+    assert entry[:2] == ("place", "158324")
+    assert Place.model_validate(entry.body, strict=False) == ROAD
+    (entry,) = judge(b"", "citywise/places/road/158324").standing
+    assert entry == ("place", "158324", None)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 import paho.mqtt.client as paho
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, insert, select
+from sqlalchemy.exc import OperationalError
 
 from backend import machine, mqtt
 from backend.broker import EmbeddedBroker
-from backend.ingest import log, records, remote
-from backend.ingest.intake import IntakeStore
+from backend.ingest import inlet, log, records, remote
+from backend.ingest.acceptance import Verdict
+from backend.ingest.intake import Entry, IntakeStore
 from backend.ingest.payloads import Place, Point
 from backend.ingest.service import IngestService
 from backend.settings import Broker, Ingest, Settings
 from backend.store.database import create_engine_for, migrate
-from backend.store.models import DeadLetterRow, PlaceRow
+from backend.store.models import CursorRow, DeadLetterRow, InletRow, PlaceRow
 
 ROAD = Place(
     id="1", kind="road", name="Ringgaden", geometry=Point(coordinates=(10.1, 56.2)),
@@ -74,6 +76,34 @@ class Street:
             if isinstance(e, records.Reading)
         ]
 
+    def standing_now(self) -> dict[tuple[str, str], object]:
+        """What a reader finds who starts at the log's end."""
+        folder, end = self.settings.log_dir, log.durable_end(self.settings.log_dir)
+        entries = records.read_standing(folder, records.standing_since(folder, end), end)
+        found = {(e.subject, e.key): e.body for e in entries}
+        return {key: body for key, body in found.items() if body is not None}
+
+    def answered_up_to(self, position: int) -> None:
+        """As if the pipeline needed the log only from a position on."""
+        row = {"request": "r", "position": position, "resume_from": position, "state": {}}
+        with self.engine.begin() as connection:
+            connection.execute(insert(CursorRow), [{**row, "updated_ms": 0}])
+
+    def standing(self) -> list[tuple[str, str, object]]:
+        """What the log says to stand, one after the other, without the places."""
+        folder = self.settings.log_dir
+        entries = records.read_standing(folder, 0, log.durable_end(folder))
+        return [(e.subject, e.key, e.body) for e in entries if e.subject != "place"]
+
+    def put(self, *entries: tuple[str, str, Mapping[str, object] | None]) -> None:
+        with self.engine.begin() as connection:
+            inlet.write(connection, entries)
+
+    def waiting(self) -> int:
+        """Rows in the inlet."""
+        with self.engine.connect() as connection:
+            return connection.scalar(select(func.count()).select_from(InletRow)) or 0
+
     def overtaken(self) -> list[int]:
         """Readings that the log's time had passed before they came: their windows are gone."""
         folder = self.settings.log_dir
@@ -81,7 +111,7 @@ class Street:
         for entry in records.read(folder, 0, log.durable_end(folder)):
             if isinstance(entry, records.ClockReading):
                 complete = max(complete, entry.complete_ms)
-            elif entry.observed_ms <= complete:
+            elif isinstance(entry, records.Reading) and entry.observed_ms <= complete:
                 found.append(entry.observed_ms)
         return found
 
@@ -190,5 +220,159 @@ def test_a_full_disk_stops_acknowledgement_and_loses_nothing(tmp_path: Path) -> 
         street.start()
         wait_until(lambda: len(street.readings()) == 1)
         assert street.overtaken() == []
+    finally:
+        street.close()
+
+
+def test_contexts_and_events_reach_the_log_once_and_bad_ones_the_dead_letters(
+    street: Street,
+) -> None:
+    event = {
+        "type": "PublicEvent", "level": 2, "start_ms": 1_407_222_000_000, "source": "social",
+        "geometry": {"type": "Point", "coordinates": [10.2, 56.1]},
+        "place_id": None, "name": "Festuge",
+    }  # fmt: skip
+    know_road(street)
+    for _ in range(2):
+        street.publish("context/alice", b'{"activity": "DrivingCar"}')
+        street.publish("events/party", orjson.dumps(event))
+    street.publish("context/alice", b'{"position": {"lat": 91, "lon": 10}}')
+    street.publish("context/al ice", b'{"activity": "DrivingCar"}')
+    street.publish("events/party", b'{"type": "PublicEvent"}')
+    street.publish("events/party", b"")
+    street.publish("context/alice", b"")
+    wait_until(lambda: len(street.standing()) == 4 and len(street.dead()) == 3)
+    assert street.standing() == [
+        ("activity", "alice", {"activity": "DrivingCar"}),
+        ("event", "party", event),
+        ("event", "party", None),
+        ("activity", "alice", None),
+    ]
+    assert street.dead() == ["schema", "schema", "schema"]
+
+
+def test_a_place_stands_once_however_often_the_broker_tells_it(street: Street) -> None:
+    know_road(street)
+    street.stop()
+    street.start()
+    renamed = ROAD.model_copy(update={"name": "Ringvejen"})
+    street.publish("places/road/1", renamed.model_dump_json().encode(), retain=True)
+    street.publish("places/road/1", b"", retain=True)
+    folder = street.settings.log_dir
+
+    def places() -> list[str | None]:
+        entries = records.read_standing(folder, 0, log.durable_end(folder))
+        return [None if e.body is None else str(e.body["name"]) for e in entries]
+
+    wait_until(lambda: None in places())
+    assert places() == ["Ringgaden", "Ringvejen", None]
+
+
+def test_places_known_before_they_stood_in_the_log_are_written_at_the_start(
+    street: Street,
+) -> None:
+    street.stop()
+    known = Entry("citywise/places/road/1", 0, "digest", Verdict(place=ROAD))
+    IntakeStore(street.engine).write([known])
+    street.start()
+    wait_until(lambda: [key for _subject, key in street.standing_now()] == ["1"])
+
+
+def test_what_is_committed_to_the_inlet_reaches_the_log_in_order_and_leaves_the_table(
+    street: Street,
+) -> None:
+    with street.engine.connect() as connection:
+        inlet.write(connection, [("activity", "bob", {"activity": "OnBicycle"})])
+        connection.rollback()
+    positions = [{"lat": 56.0 + n / 1000, "lon": 10.0} for n in range(inlet.MOST_ROWS + 50)]
+    street.put(*(("position", "alice", position) for position in positions))
+    street.put(("position", "alice", positions[0]), ("position", "alice", positions[0]))
+    street.put(("weather", "x", {}), ("position", "alice", {"lat": 91.0, "lon": 0.0}))
+    street.put(("instance", "huge", {**instance(1), "values": {"radius": 1 << 70}}))
+    street.put(("position", "alice", None))
+    wait_until(lambda: street.waiting() == 0)
+    found = [
+        body["lat"] if isinstance(body, dict) else body
+        for _subject, _key, body in street.standing()
+    ]
+    assert found == [*(p["lat"] for p in positions), 56.0, None]
+    assert street.dead() == ["schema", "schema", "schema"]
+
+
+def test_a_crash_between_append_and_removal_appends_nothing_twice(
+    street: Street, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_self: inlet.Inlet, _ids: object) -> None:
+        raise OperationalError("delete", {}, Exception("the machine is gone"))
+
+    bodies: list[dict[str, object]] = [{"activity": "OnFoot"}, {"activity": "DrivingCar"}]
+    with monkeypatch.context() as broken:
+        broken.setattr(inlet.Inlet, "remove", crash)
+        broken.setattr(threading, "excepthook", lambda _args: None)
+        street.put(*(("activity", "alice", body) for body in bodies))
+        wait_until(lambda: len(street.standing()) == 2)
+        street.stop()
+    assert street.waiting() == 2
+    street.start()
+    wait_until(lambda: street.waiting() == 0)
+    street.put(("activity", "alice", None))
+    wait_until(lambda: street.waiting() == 0)
+    assert [body for _subject, _key, body in street.standing()] == [*bodies, None]
+
+
+def test_what_cannot_be_written_waits_in_the_inlet(tmp_path: Path) -> None:
+    street = Street(tmp_path, min_free_bytes=1 << 60)
+    try:
+        street.put(("activity", "alice", {"activity": "OnFoot"}))
+        time.sleep(0.5)
+        assert (street.waiting(), street.standing()) == (1, [])
+    finally:
+        street.close()
+
+
+def instance(number: int) -> dict[str, object]:
+    return {
+        "app": "jams", "template": "jam", "version": 1, "user": "alice",
+        "values": {"radius": number},
+    }  # fmt: skip
+
+
+def test_no_segment_is_removed_in_which_something_stands(tmp_path: Path) -> None:
+    street = Street(tmp_path, retention_hours=0, segment_bytes=200)
+    try:
+        street.answered_up_to(1 << 40)
+        expected = {}
+        for number in range(12):
+            street.put(("instance", f"i{number}", instance(number)))
+            expected["instance", f"i{number}"] = instance(number)
+            wait_until(lambda: street.waiting() == 0)
+        time.sleep(0.6)  # two looks for segments that nobody needs
+        assert street.standing_now() == expected
+    finally:
+        street.close()
+
+
+@pytest.mark.slow
+def test_what_stands_outlives_the_log_s_retention_and_silent_users_do_not(
+    tmp_path: Path,
+) -> None:
+    street = Street(tmp_path, retention_hours=1e-4, segment_bytes=4000, context_hours=5e-4)
+    folder = street.settings.log_dir
+    try:
+        street.answered_up_to(1 << 40)
+        street.put(("instance", "alice.jam", instance(1)))
+        street.put(("activity", "alice", {"activity": "OnFoot"}))
+        wait_until(lambda: street.waiting() == 0)
+        for number in range(12):
+            route = {"coordinates": [[10 + n / 1e6 + number, 56.1] for n in range(150)]}
+            street.publish("context/bob", orjson.dumps({"route": route}))
+            time.sleep(0.1)
+        wait_until(lambda: log.segments(folder)[0] > 8000)
+        wait_until(lambda: street.standing_now() == {("instance", "alice.jam"): instance(1)})
+        street.stop()
+        street.start()
+        street.put(("activity", "alice", {"activity": "OnFoot"}))
+        wait_until(lambda: len(street.standing_now()) == 2)
+        assert street.standing_now()["instance", "alice.jam"] == instance(1)
     finally:
         street.close()

@@ -1,0 +1,13 @@
+"""Values in portions small enough for one `IN (…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+_AT_ONCE = 500
+
+
+def chunks(values: Iterable[str]) -> Iterator[list[str]]:
+    """The distinct values, sorted, a few hundred at a time."""
+    ordered = sorted(set(values))
+    return (ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE))
