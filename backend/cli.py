@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
@@ -24,11 +24,13 @@ import click
 from backend import settings as configuration
 from backend.errors import CitywiseError
 from backend.machine import MachineError
-from backend.settings import Ingest, Settings, Web
+from backend.packs.commands import app as app_commands
+from backend.settings import Apps, Ingest, Settings, Web
 from reasoning.engines.limits import Limits
 from reasoning.errors import ReasoningError
 
 if TYPE_CHECKING:
+    from backend.pipeline.appreplay import Recording
     from reasoning.parallel.plan import Name
     from reasoning.recorded import Operator, Recorded
 
@@ -137,6 +139,13 @@ def cli() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep database and log in this folder [removed at the end].",
 )
+@click.option(
+    "--app",
+    "apps",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    help="Folder of an app, or of apps, to run too; repeatable.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
 def demo(
     data: Path | None,
@@ -148,6 +157,7 @@ def demo(
     seconds: float | None,
     seed: int,
     state: Path | None,
+    apps: tuple[Path, ...],
     verbose: bool,
 ) -> None:
     """Run the whole system on embedded defaults and print its address."""
@@ -161,7 +171,12 @@ def demo(
     }
     _check_source(play)
     folder = state or _temporary_folder()
-    settings = Settings(data_dir=folder, ingest=Ingest(clock="topic"), web=Web(port=port))
+    settings = Settings(
+        data_dir=folder,
+        ingest=Ingest(clock="topic"),
+        apps=Apps(folders=tuple(str(path.resolve()) for path in apps)),
+        web=Web(port=port),
+    )
     # After a failed start the folder stays: its logs say why.
     _run(settings, play, seconds, verbose)
     if state is None:
@@ -188,6 +203,7 @@ def run(config: Path, seconds: float | None, verbose: bool) -> None:
 
 
 @cli.command()
+@click.argument("app", required=False)
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -197,12 +213,66 @@ def run(config: Path, seconds: float | None, verbose: bool) -> None:
 @click.option("--from", "start", type=Time(), required=True, help="First time to report.")
 @click.option("--until", type=Time(), required=True, help="Last time to report.")
 @click.option("--lead-in", type=Hours(), default=24, show_default=True, help="Hours fed for state.")
-def replay(data: Path, start: datetime, until: datetime, lead_in: float) -> None:
-    """Print the events that recorded data give, as JSON Lines, without a broker."""
+@click.option(
+    "--users",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="With APP: users and their instances, as in a scenario (docs/apps.md).",
+)
+@click.option(
+    "--travellers",
+    type=click.IntRange(1, 10_000),
+    help="With APP: so many simulated travellers, each with an instance of every template.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the travellers.")
+@click.option(
+    "--against",
+    metavar="GIT_REF|DIR",
+    help="With APP: print how its notices differ from those of another version of it.",
+)
+def replay(app: str | None, data: Path, start: datetime, until: datetime, **given: Any) -> None:
+    """Print the events that recorded data give, or the notices of APP, as JSON Lines.
+
+    APP is the folder or the name of an app. No broker is needed.
+    """
+    from backend.pipeline.appreplay import Recording
     from backend.pipeline.recorded import announcements
 
-    for line in announcements(data, start, until, lead_in):
+    if app is None:
+        for line in announcements(data, start, until, given["lead_in"]):
+            click.echo(line)
+        return
+    _replay_app(app, Recording(data, start, until, given.pop("lead_in")), **given)
+
+
+def _replay_app(
+    name: str,
+    recording: Recording,
+    *,
+    users: Path | None,
+    travellers: int | None,
+    seed: int,
+    against: str | None,
+) -> None:
+    from backend.packs.library import find
+    from backend.pipeline.against import earlier
+    from backend.pipeline.appreplay import Replayed, compare
+
+    if not users and not travellers:
+        raise click.UsageError(
+            "an app tells its users: give --users FILE (lines as in a scenario, docs/apps.md) "
+            "or --travellers 200"
+        )
+    folder = find(name)
+    after = Replayed(folder, recording, users, travellers or 0, seed)
+    if against is None:
+        for line in after.lines():
+            click.echo(line)
+        return
+    with earlier(folder, against) as other:
+        found = compare(Replayed(other, recording, users, travellers or 0, seed), after)
+    for line in found.lines():
         click.echo(line)
+    _say(found.summary)
 
 
 _COUNT = click.IntRange(1, 2**31 - 1)
@@ -339,17 +409,30 @@ def plan(program: Path, form: str, name: Name) -> None:
     help="Demand what partitions need: no recursion through negation.",
 )
 def check(path: Path, partitioned: bool) -> None:
-    """Look for faults in a program, or in all programs of a folder; one line each."""
+    """Look for faults in a program, an app, or all there are in a folder; one line each."""
+    from backend.packs.check import check_pack
+    from backend.packs.library import folders
     from reasoning.analysis.check import SUFFIXES
     from reasoning.analysis.check import check as findings
 
-    if path.is_dir() and not any(file.suffix in SUFFIXES for file in path.rglob("*")):
-        raise click.UsageError(f"{path} holds no program ({', '.join(SUFFIXES)})")
-    found = findings(path, partitioned=partitioned)
+    apps = folders(path)
+    if not apps and path.is_dir() and not any(file.suffix in SUFFIXES for file in path.rglob("*")):
+        raise click.UsageError(f"{path} holds no app and no program ({', '.join(SUFFIXES)})")
+    found = [finding for folder in apps for finding in check_pack(folder)]
+    for file in programs(path, SUFFIXES, apps):
+        found += findings(file, partitioned=partitioned)
     for finding in found:
         click.echo(str(finding))
     if any(finding.severity == "error" for finding in found):
         sys.exit(1)
+
+
+def programs(path: Path, suffixes: tuple[str, ...], apps: Sequence[Path]) -> list[Path]:
+    """The programs at a path that do not belong to an app."""
+    if path.is_file():
+        return [path]
+    found = sorted(p for p in path.rglob("*") if p.suffix in suffixes and p.is_file())
+    return [file for file in found if not any(file.is_relative_to(app) for app in apps)]
 
 
 @cli.command()
@@ -501,6 +584,9 @@ def _run(
     finally:
         click.echo("Stopping …", err=True)
         system.stop()
+
+
+cli.add_command(app_commands)
 
 
 def main() -> None:

@@ -24,6 +24,9 @@ from sqlalchemy import Engine, delete, func, select
 from backend import machine, mqtt
 from backend.broker import EmbeddedBroker
 from backend.errors import CitywiseError
+from backend.packs.check import checked
+from backend.packs.installed import install
+from backend.packs.library import available
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import CursorRow, HeartbeatRow
@@ -98,6 +101,7 @@ class System:
         self.settings = _with_ports(self.settings)
         self._engine = create_engine_for(self.settings.database_url)
         migrate(self._engine)
+        self._install_apps(self._engine)
         with self._database.begin() as connection:
             connection.execute(delete(HeartbeatRow))
         if self.settings.broker.embedded:
@@ -107,6 +111,18 @@ class System:
         self._write_orders()
         for role in self.roles:
             self.spawn(role)
+
+    def _install_apps(self, engine: Engine) -> None:
+        """Install what apps there are; the requests they bring run beside the city's."""
+        folders = available([Path(folder) for folder in self.settings.apps.folders])
+        packs = [checked(folder) for folder in folders]
+        install(engine, packs)
+        brought = [str(path.resolve()) for pack in packs for path in pack.requests]
+        pipeline = self.settings.pipeline
+        requests = tuple(dict.fromkeys([*pipeline.requests, *brought]))
+        self.settings = self.settings.model_copy(
+            update={"pipeline": pipeline.model_copy(update={"requests": requests})}
+        )
 
     def _lock(self, folder: Path) -> None:
         """Two systems in one folder would spoil each other's work."""

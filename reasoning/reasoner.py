@@ -352,6 +352,14 @@ class Reasoner:
             self.refused[item.position] = (item, str(error))
             return ()
 
+    def window_facts(self) -> str:
+        """The facts of the windows as of their last ticks, one `atom.` a line."""
+        last = max(
+            (b.last_tick for b in self._buffers.values() if b.last_tick is not None), default=0
+        )
+        held = [h for b in self._buffers.values() for h in b.content()]
+        return "".join([self._facts(h, self.base(last)) for h in held])
+
     def facts(self, item: Item, tick: int) -> tuple[str, ...]:
         """The atoms of an item in a window that is evaluated at `tick`."""
         return self._encode(item, self.base(tick))

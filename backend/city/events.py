@@ -15,7 +15,7 @@ from typing import Any, Literal
 import clingo
 
 from backend.city.observations import observed_ms, place_id
-from backend.times import iso, iso_or_none
+from backend.times import iso, iso_or_none, parse_ms
 
 _PLACE = ("name", "kind", "lat", "lon")
 
@@ -97,6 +97,23 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
         "end": iso_or_none(event["end_ms"]),
         "request": event["request"],
         "causes": event["causes"],
+    }
+
+
+def standing_event(
+    event: Mapping[str, Any], geometry: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """An event of DESIGN A10 as it stands in the log; None when it is over."""
+    if event["end"] is not None:
+        return None
+    return {
+        "type": event["type"],
+        "level": event["level"],
+        "place_id": event["place"]["id"],
+        "name": event["place"]["name"],
+        "geometry": geometry,
+        "start_ms": parse_ms(event["start"]),
+        "source": "sensor",
     }
 
 

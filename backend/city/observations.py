@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from decimal import Decimal
 
 from backend.ingest.records import Reading
@@ -88,11 +88,20 @@ def triples(reading: Reading, wanted: Container[Iri] | None = None) -> tuple[Tri
         found.append(Triple(node, _TYPE, _OBSERVATION_CLASS))
     if wanted is None or _TIME in wanted:
         found.append(Triple(node, _TIME, Literal(iso(reading.observed_ms), _DATETIME)))
+    found += [
+        Triple(node, predicate, value)
+        for predicate, value in values(reading)
+        if wanted is None or predicate in wanted
+    ]
+    return tuple(found)
+
+
+def values(reading: Reading) -> Iterator[tuple[Iri, Literal]]:
+    """What was observed: properties and their values."""
     for field, (predicate, datatype) in PROPERTIES[reading.kind].items():
         value = reading.values.get(field)
-        if value is not None and (wanted is None or predicate in wanted):
-            found.append(Triple(node, predicate, Literal(_lexical(value), datatype)))
-    return tuple(found)
+        if value is not None:
+            yield predicate, Literal(_lexical(value), datatype)
 
 
 def _lexical(value: str | float) -> str:

@@ -66,6 +66,18 @@ def _trace(bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "seconds": max(body["seconds"] for body in bodies),
         "error": next((body["error"] for body in bodies if body["error"]), None),
         "part": 0,
+        **(_of_template(bodies) if "keys" in bodies[0] else {}),
+    }
+
+
+def _of_template(bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What traces of a template say besides: whom it evaluated, what came of it."""
+    changed = [body["changed"] for body in bodies]
+    return {
+        "position": bodies[0]["position"],
+        "keys": sum(body["keys"] for body in bodies),
+        "notices": sum(body["notices"] for body in bodies),
+        "changed": {name: [x for c in changed for x in c[name]] for name in changed[0]},
     }
 
 
@@ -81,16 +93,20 @@ def _cursor(cursors: Sequence[Row]) -> Row:
             + "; ".join(_standing(body) for body in bodies)
         )
     states = [body["state"] for body in bodies]
-    state = {
-        **states[0],
-        "feedback": sorted({atom for s in states for atom in s["feedback"]}),
-        "supplied": [list(p) for p in sorted({tuple(p) for s in states for p in s["supplied"]})],
-        "resting": all(s["resting"] for s in states),
-    }
+    state = {**states[0], **(_of_request(states) if "feedback" in states[0] else {})}
     warm = all(body["warm"] for body in bodies)
     seconds = {step: sum(b["seconds"][step] for b in bodies) for step in bodies[0]["seconds"]}
     body = {**bodies[0], "state": state, "warm": warm, "seconds": seconds}
     return Row(name, cursors[0].t_ms, "cursor", body)
+
+
+def _of_request(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What of the states of a city's request is each part's own."""
+    return {
+        "feedback": sorted({atom for s in states for atom in s["feedback"]}),
+        "supplied": [list(p) for p in sorted({tuple(p) for s in states for p in s["supplied"]})],
+        "resting": all(s["resting"] for s in states),
+    }
 
 
 def _standing(body: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -10,17 +11,28 @@ from typing import Any
 
 import orjson
 
-from backend.city.events import event_object
+from backend.city.events import event_object, standing_event
 from backend.city.replay import Replay
 from backend.city.source import SETTLE_MS
 from backend.city.steps import Source
-from backend.ingest.records import ClockReading, Reading
+from backend.ingest.payloads import Place
+from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from backend.ingest.standing import of_place
+from backend.notices.objects import notice_object
+from backend.notices.wording import spoken
+from backend.packs.notices import OpenNotices
+from backend.packs.run import TemplateRun
+from backend.packs.template import TemplateVersion
 from backend.pipeline.evaluation import RequestRun
 from backend.pipeline.ledger import announced, ordered
 from backend.pipeline.prepared import prepared
 from backend.pipeline.requests import find
 from backend.settings import Pipeline
+from backend.space.geometry import Spot
 from backend.times import iso, to_ms
+
+Announced = tuple[int, str, dict[str, Any]]
+"""Evaluation time (Unix ms), kind, and the object of DESIGN A10."""
 
 
 def announcements(data: Path, start: datetime, until: datetime, lead_in: float) -> Iterator[str]:
@@ -28,33 +40,139 @@ def announcements(data: Path, start: datetime, until: datetime, lead_in: float) 
 
     `lead_in` hours before `start` are evaluated for state but not reported.
     """
-    source = Replay(data, start, until, timedelta(hours=lead_in), kinds=("traffic", "parking"))
+    return lines(changes(_replay(data, start, until, lead_in)), start)
+
+
+def notices(
+    data: Path,
+    start: datetime,
+    until: datetime,
+    lead_in: float,
+    templates: Sequence[TemplateVersion],
+    users: Iterable[tuple[int, Standing]] = (),
+) -> Iterator[Announced]:
+    """The notices of templates over recorded city data, lead-in included.
+
+    `users` are what stands besides what the city gives, with the time from which it does, in
+    order of time: users' positions, routes, instances.
+    """
+    source = _replay(data, start, until, lead_in)
+    played = Played(source.places(), templates)
+    for entry in _with(users, entries(source)):
+        yield from (found for found in played.take(entry) if found[1] == "notice")
+
+
+def lines(found: Iterable[Announced], start: datetime) -> Iterator[str]:
+    """Announcements from a time on as JSON lines."""
     first = to_ms(start)
-    for t_ms, kind, event in changes(source):
+    for t_ms, kind, body in found:
         if t_ms >= first:
-            yield orjson.dumps({"t": iso(t_ms), "kind": kind, **event}).decode()
+            yield orjson.dumps({"t": iso(t_ms), "kind": kind, **body}).decode()
 
 
-def changes(source: Source) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Announcements of a source's whole run: evaluation time, kind and event."""
-    settings = Pipeline()
-    limits = settings.limits.of_engine()
-    runs = [RequestRun(prepared(find(name), limits)) for name in settings.requests]
-    places = {place.id: place.summary() for place in source.places()}
-    events: dict[str, Mapping[str, Any]] = {}
-    entries = _entries(source)
-    for entry in entries:
-        rows = [row for run in runs for row in run.take(entry) if row.kind == "change"]
+def changes(source: Source) -> Iterator[Announced]:
+    """The events of a source's whole run."""
+    played = Played(source.places())
+    for entry in entries(source):
+        yield from played.take(entry)
+
+
+class Played:
+    """The city's requests and apps' templates over log entries, one after the other.
+
+    What the city's requests conclude stands for the templates from the same clock on.
+    """
+
+    def __init__(
+        self,
+        places: Iterable[Place],
+        templates: Sequence[TemplateVersion] = (),
+        requests: Sequence[str] | None = None,
+    ) -> None:
+        settings = Pipeline()
+        limits = settings.limits.of_engine()
+        names = settings.requests if requests is None else requests
+        self._requests = [RequestRun(prepared(find(name), limits)) for name in names]
+        self._templates = [TemplateRun(template) for template in templates]
+        self._places: dict[str, Place] = {}
+        self._names: dict[str, tuple[str, float | None, float | None]] = {}
+        self._events: dict[str, Mapping[str, Any]] = {}
+        self._opened = OpenNotices()
+        for place in places:
+            self._stand(Standing(*of_place(place), 0))
+
+    def take(self, entry: LogEntry) -> Iterator[Announced]:
+        """The next entry; yields what it brings."""
+        if isinstance(entry, Standing):
+            self._stand(entry)
+            return
+        rows = [row for r in self._requests for row in r.take(entry) if row.kind == "change"]
         for row in ordered(rows):
-            event, news = announced(events.get(row.body["id"]), row)
-            events[event["id"]] = event
+            event, news = announced(self._events.get(row.body["id"]), row)
+            self._events[event["id"]] = event
             if event["end_ms"] is not None:
-                del events[event["id"]]
+                del self._events[event["id"]]
             if news:
-                yield row.t_ms, row.body["kind"], event_object(event, places[event["place_id"]])
+                body = self._event(event)
+                self._stand(self._standing(body, entry.position))
+                yield row.t_ms, row.body["kind"], body
+        for run in self._templates:
+            for step in run.take(entry):
+                for change in step.changes:
+                    yield step.t_ms, "notice", self._notice(run.template, change)
+
+    def _stand(self, entry: Standing) -> None:
+        if entry.subject == "place" and entry.body is not None:
+            self._places[entry.key] = Place.model_validate_json(orjson.dumps(entry.body))
+        if entry.subject in ("place", "event") and entry.body is not None:
+            self._names[entry.key] = _named(entry)
+        for run in self._templates:
+            list(run.take(entry))
+
+    def _event(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        place = self._places.get(event["place_id"])
+        return event_object(event, place.summary() if place else None)
+
+    def _standing(self, event: Mapping[str, Any], position: int) -> Standing:
+        place = self._places.get(event["place"]["id"])
+        geometry = place.geometry.model_dump(mode="json") if place else None
+        return Standing("event", event["id"], standing_event(event, geometry), position)
+
+    def _notice(self, template: TemplateVersion, change: dict[str, Any]) -> dict[str, Any]:
+        """A change of a notice as the API shows it."""
+        found = self._opened.take(change)
+        texts = {kind: text.model_dump() for kind, text in template.notices.items()}
+        name, lat, lon = self._names.get(found["about"], (found["about"], None, None))
+        closed = found["change"] == "closed"
+        row = {
+            **found,
+            "kind": found["notice"],
+            "about_name": name,
+            "about_lat": lat,
+            "about_lon": lon,
+            "updated_ms": found["t_ms"],
+            "closed_ms": found["t_ms"] if closed else None,
+        }
+        words = spoken(found["notice"], texts, template.strings)
+        return notice_object(row, words, change=found["change"])
 
 
-def _entries(source: Source) -> Iterator[Reading | ClockReading]:
+def _named(entry: Standing) -> tuple[str, float | None, float | None]:
+    """Name and point of a place or an event."""
+    assert entry.body is not None
+    name = entry.body.get("name") or entry.key
+    geometry = entry.body.get("geometry")
+    if geometry is None:
+        return name, None, None
+    spot = Spot.of(geometry, directed=False)
+    return name, spot.lat, spot.lon
+
+
+def _replay(data: Path, start: datetime, until: datetime, lead_in: float) -> Replay:
+    return Replay(data, start, until, timedelta(hours=lead_in), kinds=("traffic", "parking"))
+
+
+def entries(source: Source) -> Iterator[Reading | ClockReading]:
     """A source's steps as they would stand in the log."""
     positions = count()
     for step in source.steps():
@@ -67,3 +185,24 @@ def _entries(source: Source) -> Iterator[Reading | ClockReading]:
     if source.until is not None:
         end = to_ms(source.until) + SETTLE_MS
         yield ClockReading(end, end, next(positions))
+
+
+def _with(
+    users: Iterable[tuple[int, Standing]], city: Iterable[Reading | ClockReading]
+) -> Iterator[LogEntry]:
+    """The city's entries, and what stands from a time on before those of that time; then a
+    clock, as users do not wait for the city's sensors."""
+    timed = ((_time(entry), 1, n, entry) for n, entry in enumerate(city))
+    standing = ((t_ms, 0, n, entry) for n, (t_ms, entry) in enumerate(users))
+    clock: int | None = None
+    for t_ms, _order, _n, entry in heapq.merge(standing, timed, key=lambda found: found[:3]):
+        if clock is not None and t_ms > clock:
+            yield ClockReading(clock, clock, 0)
+            clock = None
+        if isinstance(entry, Standing):
+            clock = t_ms
+        yield entry
+
+
+def _time(entry: Reading | ClockReading) -> int:
+    return entry.observed_ms if isinstance(entry, Reading) else entry.complete_ms

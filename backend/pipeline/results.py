@@ -7,16 +7,19 @@ that Spark repeats after a crash changes nothing (docs/delivery.md).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Counter, Histogram
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from backend.city.events import event_object
+from backend.city.events import event_object, standing_event
+from backend.ingest import inlet
 from backend.ingest.records import record_position
+from backend.notices import book
 from backend.pipeline.evaluation import Row
 from backend.pipeline.ledger import announced, ordered
+from backend.pipeline.running import RunningTemplates
 from backend.store.models import (
     CursorRow,
     DeadLetterRow,
@@ -38,6 +41,9 @@ TASK_SECONDS = Counter(
 )
 CHANGES = Counter("citywise_event_changes", "Events opened, updated, cleared", ["kind"])
 _MOST_DEAD_LETTERS = 100_000
+_NOTICES_KEPT_MS = 30 * 86_400_000
+_TEMPLATE = {"position": None, "keys": 0, "notices": 0, "changed": None}
+"""What only traces of templates have, and what others have instead."""
 
 
 class PositionError(Exception):
@@ -60,23 +66,31 @@ class Results:
             applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
             changes = [row for r in applied for row in by_request[r] if row.kind == "change"]
             _Book(connection).apply(changes)
+            notices = [row for r in applied for row in by_request[r] if row.kind == "notice"]
+            book.apply(connection, notices)
             for request in applied:
                 errors |= _details(connection, request, by_request[request])
         return errors
 
     def forget_others(self, requests: Sequence[str]) -> None:
-        """Remove the cursors of requests that are no longer configured: nobody moves them,
-        and the log would be kept for them for ever."""
+        """Remove the cursors of requests that are no longer configured, and of template versions
+        that run no more: nobody moves them, and the log would be kept for them for ever."""
         with self._engine.begin() as connection:
-            connection.execute(delete(CursorRow).where(CursorRow.request.not_in(requests)))
+            running = [template.request for template in RunningTemplates().read(connection)]
+            kept = [*requests, *running]
+            connection.execute(delete(CursorRow).where(CursorRow.request.not_in(kept)))
 
     def trim(self, keep_seconds: float) -> None:
-        """Remove traces, announcements and dead letters older than `keep_seconds`."""
+        """Remove traces, announcements and dead letters older than `keep_seconds`, and notices
+        that were closed a month ago."""
         before = wall_ms() - round(keep_seconds * 1000)
         with self._engine.begin() as connection:
             connection.execute(delete(TraceRow).where(TraceRow.created_ms < before))
             connection.execute(delete(OutboxRow).where(OutboxRow.created_ms < before))
             connection.execute(delete(DeadLetterRow).where(DeadLetterRow.received_ms < before))
+            answered = connection.scalar(select(func.max(CursorRow.answered_ms)))
+            if answered is not None:
+                book.trim(connection, answered - _NOTICES_KEPT_MS)
             newest = connection.scalar(select(func.max(DeadLetterRow.id))) or 0
             connection.execute(
                 delete(DeadLetterRow).where(DeadLetterRow.id <= newest - _MOST_DEAD_LETTERS)
@@ -126,8 +140,26 @@ class _Book:
                 CHANGES.labels(row.body["kind"]).inc()
                 announcements.append(_announcement(row, event, places))
         upsert(self._connection, EventRow, list(events.values()))
+        inlet.write(self._connection, self._standing(announcements))
         if announcements:
             self._connection.execute(insert(OutboxRow), announcements)
+
+    def _standing(
+        self, announcements: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
+        """The announced events as they stand from now on, for the templates of apps."""
+        places = {news["body"]["place"]["id"] for news in announcements}
+        geometries = self._geometries(places) if places else {}
+        for news in announcements:
+            event = news["body"]
+            geometry = geometries.get(event["place"]["id"])
+            if geometry is not None or event["end"] is not None:
+                yield "event", event["id"], standing_event(event, geometry)
+
+    def _geometries(self, ids: set[str]) -> dict[str, dict[str, Any]]:
+        query = select(PlaceRow.id, PlaceRow.body).where(PlaceRow.id.in_(ids))
+        rows = self._connection.execute(query)
+        return {row.id: row.body["geometry"] for row in rows if "geometry" in row.body}
 
     def _load(self, ids: set[str]) -> dict[str, dict[str, Any]]:
         rows = self._connection.execute(
@@ -187,7 +219,9 @@ def _trace(row: Row, now: int) -> dict[str, Any]:
         "items": row.body["items"],
         "atoms": row.body["atoms"],
         "seconds": row.body["seconds"],
+        "error": row.body["error"],
         "created_ms": now,
+        **{name: row.body.get(name, default) for name, default in _TEMPLATE.items()},
     }
 
 

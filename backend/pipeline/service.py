@@ -49,6 +49,7 @@ class PipelineService:
         self._results = Results(engine)
         self._stop = stop
         self._errors: dict[str, str] = {}
+        self._names: list[str] = []
         self._parts: dict[str, int] = {}
         self._whole: dict[str, str] = {}
         """Why requests run in one piece."""
@@ -60,7 +61,8 @@ class PipelineService:
         """Start Spark and work until `stop` is set or the query fails."""
         requests = [check(find(request)) for request in self._settings.pipeline.requests]
         self._whole = self._indivisible()
-        self._results.forget_others([*(request.name for request in requests), READINGS])
+        self._names = [*(request.name for request in requests), READINGS]
+        self._results.forget_others(self._names)
         shutil.rmtree(self._settings.data_dir / "spark", ignore_errors=True)
         spark = cluster.session(self._settings)
         query = self._start(spark)
@@ -153,6 +155,7 @@ class PipelineService:
                 LOG.debug("batch: %s", query.lastProgress["durationMs"])
             if time.monotonic() - trimmed > _TRIM_SECONDS:
                 trimmed = time.monotonic()
+                self._results.forget_others(self._names)
                 self._results.trim(self._settings.pipeline.trace_retention_hours * 3600)
 
     def _beat(self) -> None:

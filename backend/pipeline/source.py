@@ -19,11 +19,12 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from sqlalchemy import Engine, select
 
-from backend.ingest import log
+from backend.ingest import log, records
 from backend.pipeline import worker
 from backend.pipeline.parts import Division
 from backend.pipeline.prepared import division
 from backend.pipeline.requests import find
+from backend.pipeline.running import Running, RunningTemplates
 from backend.pipeline.worker import READINGS, Task
 from backend.store.database import create_engine_for
 from backend.store.models import CursorRow
@@ -88,10 +89,11 @@ class LogStreamReader(DataSourceStreamReader):
         self._partitions = options["partitions"]
         self._limits = orjson.loads(options["limits"])
         self._engine: Engine | None = None
+        self._templates = RunningTemplates()
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to the workers, who have no business with the database."""
-        return {**vars(self), "_database": "", "_engine": None}
+        return {**vars(self), "_database": "", "_engine": None, "_templates": None}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         return {"position": self._start}
@@ -117,10 +119,13 @@ class LogStreamReader(DataSourceStreamReader):
             self._engine = create_engine_for(self._database)
         with self._engine.connect() as connection:
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
+            templates = self._templates.read(connection)
         tasks = [self._readings(cursors.get(READINGS), begin, stop)]
         for request in self._requests:
             cursor = cursors.get(find(request).stem)
             tasks += self._tasks(request, cursor, begin, stop)
+        for template in templates:
+            tasks += self._of_template(template, cursors.get(template.request), begin, stop)
         texts = [task.to_json() for task in tasks if task.start < stop]
         shares = [texts[first :: self._workers] for first in range(self._workers)]
         return [TaskPartition(share) for share in shares if share]
@@ -135,6 +140,18 @@ class LogStreamReader(DataSourceStreamReader):
         parts = parts_of(path, self._partitions, self._workers, stop - whole.start)
         for number in range(parts):
             yield replace(whole, part=number, parts=parts)
+
+    def _of_template(
+        self, template: Running, cursor: object, begin: int, stop: int
+    ) -> Iterator[Task]:
+        """A template's tasks. One that is new needs all that stands."""
+        task = self._task(template.request, "", cursor, begin, stop)
+        if cursor is None:
+            since = records.standing_since(Path(self._log), begin)
+            task = replace(task, resume_from=min(since, begin))
+        parts = template.parts(self._partitions, self._workers)
+        for number in range(parts):
+            yield replace(task, template=template.body, part=number, parts=parts)
 
     def _task(self, name: str, source: str, cursor: object, begin: int, stop: int) -> Task:
         return Task(

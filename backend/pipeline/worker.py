@@ -10,17 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from backend.ingest import records
 from backend.ingest.records import ClockReading, Reading
+from backend.packs.template import TemplateVersion
 from backend.pipeline import bundle
 from backend.pipeline.evaluation import RequestRun, Row
 from backend.pipeline.parts import Part
 from backend.pipeline.prepared import prepared
 from backend.pipeline.slices import Slices
+from backend.pipeline.templates import Stretch, TemplateRuns
 from backend.pipeline.warm import WarmRuns
 from reasoning.engines.limits import Limits
 from reasoning.reasoner import State
@@ -47,6 +50,8 @@ class Task:
     part: int = 0
     """Number of the part to evaluate, of `parts`."""
     parts: int = 1
+    template: Mapping[str, Any] | None = None
+    """An app's template in place of a request's file."""
 
     def to_json(self) -> str:
         """The task as Spark carries it."""
@@ -67,13 +72,17 @@ class Worker:
     def __init__(self, slices: Slices | None = None, runs: WarmRuns | None = None) -> None:
         self._slices = slices or Slices()
         self._runs = runs or WarmRuns()
+        self._templates = TemplateRuns(self._slices)
 
     def run(self, task: Task) -> Iterator[Row]:
-        """Evaluate a task. Rows: `change` (of an event), `trace` (an evaluation), `late`
+        """Evaluate a task. Rows: `change` (of an event), `notice` (its change), `trace` (an
+        evaluation), `late`
         and `refused` (items for the dead letters), `reading`, and last `cursor`, the state
         to commit with them."""
         if task.request == READINGS:
             yield from self._latest(task)
+        elif task.template is not None:
+            yield from self._conclude(task, task.template)
         else:
             yield from self._evaluate(task)
 
@@ -94,6 +103,28 @@ class Worker:
         steps["encode"] = time.perf_counter() - began - sum(steps.values())
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
         yield _cursor(task, resume_from, answered, after.to_json(), more)
+
+    def _conclude(self, task: Task, body: Mapping[str, Any]) -> Iterator[Row]:
+        """Evaluate an app's template."""
+        began = time.perf_counter()
+        template = _version(orjson.dumps(body))
+        stretch = Stretch(task.location, task.start, task.end, task.resume_from, task.state)
+        part = Part(task.part, task.parts)
+        run, warm = self._templates.take(template, Limits(**task.limits), stretch, part)
+        entries = self._slices.read(task.location, task.start, task.end)
+        steps = {"read": time.perf_counter() - began, "reason": 0.0}
+        for entry in entries:
+            for step in run.take(entry):
+                steps["reason"] += step.evaluated.seconds
+                trace = {**step.trace(), "part": task.part}
+                yield Row(task.request, step.t_ms, "trace", trace)
+                yield from (Row(task.request, step.t_ms, "notice", c) for c in step.changes)
+        self._templates.keep(template, run, stretch, part)
+        end = records.item_position(task.end)
+        resume_from = records.record_position(run.resume_from(end))
+        steps["encode"] = time.perf_counter() - began - sum(steps.values())
+        more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
+        yield _cursor(task, resume_from, run.answered_ms, run.state(end), more)
 
     def _run(self, task: Task) -> tuple[RequestRun, Hashable, bool]:
         """The run that a task continues, what it is kept by, and whether it was kept."""
@@ -130,6 +161,12 @@ class Worker:
             }
             yield Row(READINGS, reading.observed_ms, "reading", body)
         yield _cursor(task, task.end, answered, {"answered_ms": answered})
+
+
+@lru_cache(maxsize=64)
+def _version(body: bytes) -> TemplateVersion:
+    """A template version, read once."""
+    return TemplateVersion.from_json(orjson.loads(body))
 
 
 _HERE = Worker()

@@ -67,6 +67,10 @@ class StandingFacts:
         """The groups of facts there are about an entity."""
         return list(self._facts.get(entity, ()))
 
+    def names(self, entity: str) -> set[str]:
+        """The entities that the facts about an entity name."""
+        return {name for group in self._facts.get(entity, {}).values() for name in group.names}
+
     def forget(self, entity: str) -> None:
         """Remove all facts about an entity."""
         for group in self.groups(entity):

@@ -1,0 +1,179 @@
+"""Committing changes of notices, and announcing them, in the pipeline's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, delete, insert, or_, select
+
+from backend.notices.names import Names
+from backend.notices.objects import notice_object
+from backend.notices.wording import wordings
+from backend.packs.notices import named
+from backend.store.chunks import chunks
+from backend.store.models import NoticeRow, OutboxRow
+from backend.store.upsert import upsert
+from backend.times import wall_ms
+
+NOTICE = "notice"
+"""Kind of the announcements, and of the pipeline's rows."""
+_LONGEST = {"id": 300, "about": 200, "closed_because": 64}
+_COPIED = ("app", "template", "version", "instance", "user", "about_type", "criticality")
+Notice = dict[str, Any]
+"""A row of `notices`."""
+News = tuple[str, Notice]
+"""`opened`, `updated` or `closed`, and the notice after it."""
+_Identity = tuple[str | int, ...]
+
+
+class NoticeChange(Protocol):
+    """A row of the pipeline: the stream time of the evaluation (Unix ms) and what changed,
+    as `backend.packs.notices` makes it."""
+
+    @property
+    def t_ms(self) -> int: ...
+
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+
+
+def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
+    """Apply changes in order of their times and announce what is new in them.
+
+    Returns how many were news. A change that has been applied before is none, so a batch
+    that is repeated announces nothing twice. A body may carry `about_name`, `lat` and `lon`
+    of what it is about; else they are looked up.
+    """
+    changes = sorted(rows, key=lambda row: row.t_ms)  # at equal times as they came
+    if not changes:
+        return 0
+    known = _Known(connection, changes)
+    names = Names(connection, [row.body for row in changes])
+    news = [found for row in changes if (found := _after(known, row, names)) is not None]
+    latest = {notice["id"]: notice for _, notice in news}
+    upsert(connection, NoticeRow, list(latest.values()))
+    _announce(connection, news)
+    return len(news)
+
+
+def notices_of(connection: Connection, changes: Sequence[Mapping[str, Any]]) -> list[Notice]:
+    """The notices that changes would open, as rows; nothing is written."""
+    names = Names(connection, changes)
+    return [_new(body["t_ms"], body, names) for body in changes]
+
+
+def trim(connection: Connection, before_ms: int) -> None:
+    """Remove notices that were closed before `before_ms` (stream time, Unix ms)."""
+    connection.execute(delete(NoticeRow).where(NoticeRow.closed_ms < before_ms))
+
+
+class _Known:
+    """The notices that changes may be about, by what tells the open ones apart."""
+
+    def __init__(self, connection: Connection, changes: Sequence[NoticeChange]) -> None:
+        self._notices: dict[_Identity, Notice] = {}
+        self._ids: set[str] = set()
+        recent = or_(NoticeRow.closed_ms.is_(None), NoticeRow.closed_ms >= changes[0].t_ms)
+        for some in chunks(row.body["instance"] for row in changes):
+            query = select(NoticeRow.__table__).where(NoticeRow.instance.in_(some), recent)
+            for row in connection.execute(query.order_by(NoticeRow.updated_ms)).mappings():
+                self.keep(dict(row))
+
+    def latest(self, row: NoticeChange) -> Notice | None:
+        """The newest notice that a change may go on with."""
+        body = row.body
+        about = _bounded("about", body["about"])
+        return self._notices.get(_identity({**body, "kind": body["notice"], "about": about}))
+
+    def has(self, notice: Notice) -> bool:
+        """Whether there has been this very notice."""
+        return notice["id"] in self._ids
+
+    def keep(self, notice: Notice) -> Notice:
+        """Remember a notice as it is now."""
+        self._notices[_identity(notice)] = notice
+        self._ids.add(notice["id"])
+        return notice
+
+
+def _identity(notice: Mapping[str, Any]) -> _Identity:
+    names = ("instance", "template", "version", "kind", "about")
+    return tuple(notice[name] for name in names)
+
+
+def _after(known: _Known, row: NoticeChange, names: Names) -> News | None:
+    """The notice after a change; None where the change is none or has been applied."""
+    notice, closes = known.latest(row), row.body["change"] == "closed"
+    if notice is not None and row.t_ms < notice["updated_ms"]:
+        return None
+    if notice is not None and notice["closed_ms"] is None:
+        changed = _changed(notice, row)
+        news = "closed" if closes else "updated"
+        return None if changed is None else (news, known.keep(changed))
+    opened = None if closes else _new(row.t_ms, row.body, names)
+    return None if opened is None or known.has(opened) else ("opened", known.keep(opened))
+
+
+def _changed(notice: Notice, row: NoticeChange) -> Notice | None:
+    changed = {**notice, **_told(row.t_ms, row.body)}
+    if row.body["change"] == "closed":
+        # What ended has no details any more; they stay as they were.
+        changed |= {name: changed[name] or notice[name] for name in ("details", "why")}
+    same = all(changed[name] == notice[name] for name in ("criticality", "details", "closed_ms"))
+    return None if same else changed
+
+
+def _new(t_ms: int, change: Mapping[str, Any], names: Names) -> Notice:
+    body, name = named(dict(change), t_ms), names.of(change)
+    return {
+        **{key: body[key] for key in _COPIED},
+        "id": _bounded("id", body["id"]),
+        "kind": body["notice"],
+        "about": _bounded("about", body["about"]),
+        "about_name": name.text,
+        "about_lat": name.lat,
+        "about_lon": name.lon,
+        "opened_ms": t_ms,
+        **_told(t_ms, body),
+    }
+
+
+def _told(t_ms: int, body: Mapping[str, Any]) -> Notice:
+    """What every change says anew."""
+    closed = body["change"] == "closed"
+    because = body.get("closed_because")
+    return {
+        "criticality": body["criticality"],
+        "details": dict(body["details"]),
+        "why": list(body.get("why") or ()),
+        "updated_ms": t_ms,
+        "closed_ms": t_ms if closed else None,
+        "closed_because": _bounded("closed_because", because) if closed and because else None,
+    }
+
+
+def _bounded(column: str, text: str) -> str:
+    """`text` cut to what the column holds; a digest keeps cut texts apart."""
+    longest = _LONGEST[column]
+    if len(text) <= longest:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{text[: longest - 17]}~{digest}"
+
+
+def _announce(connection: Connection, news: Sequence[News]) -> None:
+    spoken = wordings(connection, (notice for _, notice in news))
+    created = wall_ms()
+    bodies = [
+        {
+            "t_ms": notice["updated_ms"],
+            "kind": NOTICE,
+            "body": notice_object(notice, spoken(notice), change=change),
+            "created_ms": created,
+        }
+        for change, notice in news
+    ]
+    if bodies:
+        connection.execute(insert(OutboxRow), bodies)

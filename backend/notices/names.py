@@ -1,0 +1,61 @@
+"""What the things are called that notices are about, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from backend.store.chunks import chunks
+from backend.store.models import EventRow, PlaceRow
+
+_LONGEST = 200
+
+
+class Name(NamedTuple):
+    """A name, and a point (WGS84) where it is known."""
+
+    text: str
+    lat: float | None = None
+    lon: float | None = None
+
+
+class Names:
+    """Names of what some changes of notices are about.
+
+    A change that carries a name is believed; else an event has its place's, a place its own,
+    and what is not known its id.
+    """
+
+    def __init__(self, connection: Connection, changes: Iterable[Mapping[str, Any]]) -> None:
+        unnamed = [body for body in changes if not body.get("about_name")]
+        events = {body["about"] for body in unnamed if body["about_type"] == "event"}
+        self._place_of = _places_of(connection, events)
+        places = {body["about"] for body in unnamed if body["about_type"] == "place"}
+        self._names = _places(connection, places | set(self._place_of.values()))
+
+    def of(self, change: Mapping[str, Any]) -> Name:
+        """The name of what a change is about."""
+        about = change["about"]
+        if change.get("about_name"):
+            return Name(change["about_name"][:_LONGEST], change.get("lat"), change.get("lon"))
+        place = self._place_of.get(about, about)
+        return self._names.get(place) or Name(place.strip('"')[:_LONGEST])
+
+
+def _places_of(connection: Connection, events: set[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for some in chunks(events):
+        query = select(EventRow.id, EventRow.place_id).where(EventRow.id.in_(some))
+        found |= {row.id: row.place_id for row in connection.execute(query)}
+    return found
+
+
+def _places(connection: Connection, places: set[str]) -> dict[str, Name]:
+    columns = (PlaceRow.id, PlaceRow.name, PlaceRow.lat, PlaceRow.lon)
+    found: dict[str, Name] = {}
+    for some in chunks(places):
+        rows = connection.execute(select(*columns).where(PlaceRow.id.in_(some)))
+        found |= {place: Name(name, lat, lon) for place, name, lat, lon in rows}
+    return found

@@ -1,0 +1,151 @@
+"""All there is to say about an app before it runs: its folder, its rules, its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from backend.packs import strings
+from backend.packs.library import folders
+from backend.packs.loading import Loading
+from backend.packs.manifest import FILE, Pack, PackError
+from backend.packs.rules import Rules
+from backend.packs.run import prepared
+from backend.packs.template import TemplateVersion
+from backend.packs.vocabulary import CONCLUSIONS, PREDICATES
+from reasoning.analysis.check import check
+from reasoning.analysis.findings import Finding
+from reasoning.errors import Location
+
+
+def check_pack(folder: Path) -> list[Finding]:
+    """All findings about an app, by file and position."""
+    return _judged(Loading(folder))[1]
+
+
+def check_path(path: Path, *, partitioned: bool = False) -> list[Finding]:
+    """All findings about a program, an app, or what a folder holds of both.
+
+    A template's rules are judged with its app. `partitioned` as `reasoning.analysis.check`.
+    """
+    folder = _app_of(path)
+    if folder is not None:
+        return [f for f in check_pack(folder) if Path(f.location.file) == path]
+    apps = folders(path)
+    found = [finding for app in apps for finding in check_pack(app)]
+    others = check(path, partitioned=partitioned)
+    return found + [f for f in others if not _is_within(Path(f.location.file), apps)]
+
+
+def _is_within(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _app_of(path: Path) -> Path | None:
+    """The folder of the app one of whose templates a file is."""
+    is_template = path.is_file() and path.parent.name == "templates"
+    folder = path.parent.parent
+    return folder if is_template and (folder / FILE).is_file() else None
+
+
+def checked(folder: Path) -> Pack:
+    """The app in a folder; raises `PackError` if `check_pack` finds an error."""
+    pack, findings = _judged(Loading(folder))
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if pack is None or errors:
+        raise PackError(folder, errors)
+    return pack
+
+
+def _judged(loading: Loading) -> tuple[Pack | None, list[Finding]]:
+    pack = loading.attempt()
+    found = list(loading.findings)
+    if pack is not None:
+        found += _Judgement(loading, pack).findings()
+    places = {f: (f.location.file, f.location.line, f.location.column, f.code) for f in found}
+    return pack, sorted(places, key=places.__getitem__)
+
+
+class _Judgement:
+    """The checks of an app whose manifest could be read."""
+
+    def __init__(self, loading: Loading, pack: Pack) -> None:
+        self._loading, self._pack = loading, pack
+        self._manifest = pack.manifest
+        self._rules = {
+            template.name: Rules(
+                template, loading.readings[template.name], pack.manifest, pack.ontology
+            )
+            for template in pack.templates
+        }
+
+    def findings(self) -> Iterator[Finding]:
+        """All there is to say beyond what loading found."""
+        for template in self._pack.templates:
+            found = list(self._rules[template.name].findings())
+            yield from found
+            if not any(finding.severity == "error" for finding in found):
+                yield from self._cost(template)
+        yield from self._parameters()
+        yield from self._notices()
+        yield from strings.check(self._pack.folder, self._manifest, self._pack.strings)
+        for path in self._pack.requests:
+            if path.is_file():
+                yield from check(path)
+
+    def _cost(self, template: TemplateVersion) -> Iterator[Finding]:
+        """Rules of which more is evaluated than the instances that a change concerns."""
+        source = self._loading.readings[template.name].source
+        found = prepared(template).rules
+        for leap in found.leaps:
+            message = f"{leap}, so that every change evaluates all instances; let the rule reach "
+            cure = "it from Me or from what its other atoms name"
+            yield Finding(source.location(0), "warning", "not-local", message + cure)
+        if not found.certain:
+            message = "the rules may have several answers, of which one is taken; write rules "
+            cure = "without choices, disjunctions and loops through negation"
+            yield Finding(source.location(0), "warning", "uncertain", message + cure)
+
+    def _parameters(self) -> Iterator[Finding]:
+        """Parameters whose facts would be mistaken for others."""
+        for template, entry in self._manifest.templates.items():
+            for name in entry.parameters:
+                if name in PREDICATES or name in CONCLUSIONS:
+                    key = ("templates", template, "parameters", name)
+                    message = f"`{name}` is a predicate of the framework; rename the parameter"
+                    yield Finding(self._loading.places.location(key), "error", "name", message)
+
+    def _notices(self) -> Iterator[Finding]:
+        """Kinds that nothing concludes, texts with details that nothing gives."""
+        if len(self._rules) < len(self._manifest.templates):
+            return  # What is missing may stand in a template that could not be read.
+        kinds = [rules.conclusions.kinds for rules in self._rules.values()]
+        for kind, words in self._manifest.notices.items():
+            key = ("notices", kind)
+            if all(known is not None and kind not in known for known in kinds):
+                message = f"no rule concludes a notice of kind `{kind}`; write one or remove it"
+                location = self._loading.places.location(key)
+                yield Finding(location, "warning", "unused-notice", message)
+                continue
+            for part, text in (("title", words.title), ("text", words.text)):
+                location = self._loading.places.location((*key, part))
+                yield from self._details(kind, f"notices.{kind}.{part}", text, location)
+            yield from self._translated(kind)
+
+    def _translated(self, kind: str) -> Iterator[Finding]:
+        for language, texts in self._pack.strings.items():
+            path = self._pack.folder / "strings" / f"{language}.json"
+            for part in ("title", "text"):
+                key = f"notices.{kind}.{part}"
+                if key in texts:
+                    yield from self._details(kind, key, texts[key], strings.place(path, key))
+
+    def _details(self, kind: str, key: str, text: str, location: Location) -> Iterator[Finding]:
+        given = [rules.conclusions.details(kind) for rules in self._rules.values()]
+        if None in given:
+            return
+        known = {"about"}.union(*(names for names in given if names is not None))
+        for name in sorted(strings.placeholders(text) - known):
+            message = f"`{key}` names the detail {{{name}}}, which no rule gives; there are "
+            cure = ", ".join(f"{{{n}}}" for n in sorted(known))
+            yield Finding(location, "error", "unknown-detail", message + cure)

@@ -1,0 +1,102 @@
+"""The commands of app authors: `citywise app`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from backend.times import parse_ms
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.group()
+def app() -> None:
+    """Make, test and list apps (docs/tutorial-app.md)."""
+
+
+@app.command()
+@click.argument("name")
+@click.option(
+    "--template",
+    "starter",
+    default="near_route",
+    show_default=True,
+    help="What to begin with: area, near_me, near_route or reading.",
+)
+@click.option(
+    "--dir",
+    "folder",
+    type=_FOLDER,
+    default=Path(),
+    help="Folder in which the app's folder is made [this one].",
+)
+def new(name: str, starter: str, folder: Path) -> None:
+    """Make the app NAME: a folder with an app that runs, to be changed."""
+    from backend.packs.scaffold import create
+
+    made = create(name, starter, folder)
+    click.echo(f"{made}: a new app; next: citywise check {made}, citywise app test {made}")
+
+
+@app.command()
+@click.argument("path")
+@click.argument("scenarios", nargs=-1)
+@click.option("--update", is_flag=True, help="Write what came as what is expected.")
+def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
+    """Run the scenarios of the app at PATH (or of that name) and compare the notices.
+
+    SCENARIOS are names or files; without them all are run. Ends with 1 if a notice is
+    missing, unexpected or different.
+    """
+    from backend.packs import scenario_run, scenario_text
+    from backend.packs.check import checked
+    from backend.packs.library import find
+
+    pack = checked(find(path))
+    outcomes = [
+        scenario_run.run(pack, scenario) for scenario in scenario_run.chosen(pack, scenarios)
+    ]
+    for outcome in outcomes:
+        if update:
+            scenario_run.update(outcome)
+        click.echo("\n".join(scenario_text.report(pack, outcome, updated=update)))
+    if not update and any(outcome.differences for outcome in outcomes):
+        sys.exit(1)
+
+
+@app.command()
+@click.argument("path")
+@click.argument("scenario")
+@click.option("--at", help="Time, ISO 8601 with a zone [the end of the scenario].")
+@click.option("--instance", required=True, help="Whose notice.")
+@click.option("--notice", "kind", required=True, help="Kind of the notice.")
+@click.option("--about", required=True, help="Id of the event or place.")
+def why(path: str, scenario: str, at: str | None, instance: str, kind: str, about: str) -> None:
+    """Explain why a notice was, or was not, open in SCENARIO of the app at PATH."""
+    from backend.packs import scenario_run
+    from backend.packs.check import checked
+    from backend.packs.library import find
+    from backend.packs.scenario_why import reasons
+
+    try:
+        at_ms = None if at is None else parse_ms(at)
+    except ValueError:
+        raise click.UsageError(f"--at {at}: write a time such as 2026-05-04T08:00:00Z") from None
+    pack = checked(find(path))
+    (chosen,) = scenario_run.chosen(pack, [scenario])
+    click.echo(reasons(pack, chosen, at_ms, instance, kind, about).tree, nl=False)
+
+
+@app.command("list")
+@click.argument("paths", nargs=-1, type=_FOLDER)
+def list_apps(paths: tuple[Path, ...]) -> None:
+    """List the apps in PATHS, or all that Citywise and installed packages bring."""
+    from backend.packs.library import available, folders
+    from backend.packs.listing import lines
+
+    found = [folder for path in paths for folder in folders(path)] if paths else available()
+    for folder in found:
+        click.echo("\n".join(lines(folder)))

@@ -1,0 +1,84 @@
+"""What pydantic finds wrong with a manifest, said to the person who wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from backend.packs.guesses import did_you_mean
+from backend.packs.parameters import TYPES
+from backend.packs.toml_places import Places
+from backend.packs.values import one_of, show
+from reasoning.analysis.findings import Finding
+
+
+def findings(error: ValidationError, root: type[BaseModel], places: Places) -> Iterator[Finding]:
+    """One finding for each fault, at the key that is at fault."""
+    for fault in error.errors(include_url=False):
+        key = _without_tag(fault["loc"])
+        if fault["type"].startswith("union_tag"):
+            key = (*key, "type")
+        code, message = _words(fault, key, _fields(root, fault["loc"]))
+        yield Finding(places.location(key), "error", code, message)
+
+
+def _without_tag(location: Sequence[str | int]) -> tuple[str, ...]:
+    """The keys as written: pydantic names the type of a parameter between them, and says
+    `[key]` where a table's key is at fault."""
+    keys = [str(key) for key in location if key != "[key]"]
+    if tag := _tag(location):
+        del keys[tag]
+    return tuple(keys)
+
+
+def _tag(location: Sequence[str | int]) -> int | None:
+    """Where in a location the type of a parameter is named: after `templates.T.parameters.P`
+    or `settings.S`."""
+    at = {"templates": 4, "settings": 2}.get(str(location[0]))
+    return at if at and len(location) > at and location[at] in TYPES else None
+
+
+def _fields(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """The keys that may stand beside the one at fault."""
+    model: type[BaseModel] = root
+    if tag := _tag(location):
+        model = TYPES[str(location[tag])]
+    elif len(location) > 2 and location[0] in root.model_fields:
+        annotation = root.model_fields[str(location[0])].annotation
+        model = getattr(annotation, "__args__", (str, root))[1]
+    return list(model.model_fields)
+
+
+def _words(fault: ErrorDetails, key: tuple[str, ...], fields: list[str]) -> tuple[str, str]:
+    """Code and message of a fault; `fields` are the keys that may stand there."""
+    name, value = ".".join(key), fault.get("input")
+    match fault["type"]:
+        case "extra_forbidden":
+            hint = did_you_mean(key[-1], fields, f"there are {', '.join(fields)}")
+            return "unknown-key", f"`{name}`: no such key; {hint}"
+        case "missing":
+            return "missing-key", f"`{name}` is missing; add `{key[-1]} = …`"
+        case "union_tag_not_found":
+            return "missing-key", f"`{name}` is missing; give {one_of(list(TYPES))}"
+        case "union_tag_invalid":
+            given = value.get("type") if isinstance(value, dict) else None
+            return "type", f"`{name}`: {_choice(given, list(TYPES))}"
+        case "literal_error":
+            choices = re.findall("'([^']*)'", fault["ctx"]["expected"])
+            return "value", f"`{name}`: {_choice(value, choices)}"
+        case "value_error":
+            return "value", f"`{name}`: {fault['ctx']['error']}"
+    return "value", f"`{name}`: found {show(value)}; {_lowered(fault['msg'])}"
+
+
+def _choice(value: JsonValue, choices: list[str]) -> str:
+    hint = did_you_mean(str(value), choices, "choose one of them")
+    return f"found {show(value)}, expected {one_of(choices)}; {hint}"
+
+
+def _lowered(message: str) -> str:
+    message = message.replace("Input should", "it should")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,100 @@
+"""Where apps are found: our own, those of installed packages, and those in folders."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import tomllib
+from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from backend.errors import CitywiseError
+from backend.packs.manifest import FILE
+
+GROUP = "citywise.apps"
+"""Entry points of packages that bring an app: each names the package that is its folder."""
+_OURS = (("backend.context", "pack"), ("apps", ""))
+"""Packages of ours that hold apps, and where in them."""
+
+
+class UnknownAppError(CitywiseError):
+    """No app of that name or at that path."""
+
+
+def folders(path: Path) -> list[Path]:
+    """The apps at a path: itself if it is one, or those within; hidden folders are left out."""
+    if (path / FILE).is_file():
+        return [path]
+    found = sorted(path.rglob(FILE)) if path.is_dir() else []
+    return [
+        file.parent
+        for file in found
+        if not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
+
+
+def built_in() -> list[Path]:
+    """Folders of the apps that Citywise brings along."""
+    return [
+        folder
+        for package, within in _OURS
+        if (spec := importlib.util.find_spec(package)) is not None
+        for location in spec.submodule_search_locations or ()
+        for folder in folders(Path(location) / within)
+    ]
+
+
+def of_packages() -> Iterator[Path]:
+    """Folders of the apps that installed packages bring; raises `UnknownAppError`."""
+    for point in entry_points(group=GROUP):
+        yield _folder(point)
+
+
+def _folder(point: EntryPoint) -> Path:
+    try:
+        module = importlib.import_module(point.value)
+    except ImportError as error:
+        raise UnknownAppError(
+            f"entry point `{point.name}` of {GROUP}: cannot import `{point.value}`: {error}"
+        ) from None
+    folder = Path(next(iter(module.__path__)))
+    if not (folder / FILE).is_file():
+        raise UnknownAppError(
+            f"entry point `{point.name}` of {GROUP}: {folder} holds no {FILE}; let it name the "
+            "package that is the app's folder"
+        )
+    return folder
+
+
+def available(paths: Sequence[Path] = ()) -> list[Path]:
+    """All apps there are: built in, of packages, and at some paths, each once."""
+    found = [*built_in(), *of_packages(), *(f for path in paths for f in folders(path))]
+    return list(dict.fromkeys(folder.resolve() for folder in found))
+
+
+def find(name: str) -> Path:
+    """The folder of an app by path or by name; raises `UnknownAppError`."""
+    path = Path(name)
+    if path.exists():
+        found = folders(path)
+        if len(found) == 1:
+            return found[0]
+        there = ", ".join(map(str, found)) or f"no {FILE}"
+        raise UnknownAppError(f"{path} holds {there}; name the folder of one app")
+    known = {app_name(folder): folder for folder in available()}
+    if name not in known:
+        listed = ", ".join(sorted(known)) or "none"
+        raise UnknownAppError(
+            f"no app `{name}`; give the path of its folder or one of those there are: {listed}"
+        )
+    return known[name]
+
+
+def app_name(folder: Path) -> str:
+    """The name of the app in a folder: as its manifest says, else the folder's own."""
+    try:
+        name = tomllib.loads((folder / FILE).read_text(encoding="utf-8")).get("name")
+    except (OSError, ValueError):
+        name = None
+    return name if isinstance(name, str) else folder.resolve().name

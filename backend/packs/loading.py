@@ -1,0 +1,266 @@
+"""Reading an app's folder, collecting all that is wrong on the way."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from pydantic import JsonValue, ValidationError
+
+from backend.packs import faults, strings
+from backend.packs.manifest import FILE, Manifest, Pack, PackError, TemplateEntry
+from backend.packs.ontology import Ontology, city, expand, extended, reads_as
+from backend.packs.parameters import AnyParameter, ClassParameter
+from backend.packs.template import TemplateVersion
+from backend.packs.toml_places import Places
+from backend.packs.values import BadValueError
+from backend.packs.vocabulary import PREDICATES
+from reasoning.analysis.check import check_reading
+from reasoning.analysis.findings import Finding
+from reasoning.errors import Location, RequestError
+from reasoning.languages.casp import Reading, read_file
+from reasoning.rdf.knowledge import background
+from reasoning.rdf.mapping import Mapper, quote
+
+MOST_KNOWLEDGE = 1_000_000
+"""Bytes of facts that a template may take from knowledge bases: it travels with them."""
+SETTING = PREDICATES["setting"].signature
+BUILT_IN = "pack"
+"""What the folder of an app may be called whatever its name: one within a package."""
+_TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)")
+
+
+class Loading:
+    """One reading of an app's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / FILE
+        self.places = Places("", str(self.path))
+        self.findings: list[Finding] = []
+        self.readings: dict[str, Reading] = {}
+        """The rules of each template that could be read as text."""
+
+    def pack(self) -> Pack:
+        """The pack; raises `PackError` if there is an error."""
+        found = self.attempt()
+        if found is None or any(f.severity == "error" for f in self.findings):
+            raise PackError(self.folder, self.findings)
+        return found
+
+    def attempt(self) -> Pack | None:
+        """The pack as far as it can be read, None if its manifest cannot; see `findings`."""
+        manifest = self._manifest()
+        if manifest is None:
+            return None
+        ontology = self._ontology(manifest)
+        self._files(manifest)
+        translations = strings.read(self.folder, self.findings)
+        templates = [
+            template
+            for name, entry in manifest.templates.items()
+            if (template := self._template(manifest, name, entry, ontology, translations))
+        ]
+        return Pack(self.folder, manifest, tuple(templates), translations, ontology)
+
+    def error(self, key: tuple[str, ...], code: str, message: str) -> None:
+        """Note an error at a key of the manifest."""
+        self.findings.append(Finding(self.places.location(key), "error", code, message))
+
+    # -- manifest -------------------------------------------------------------------
+
+    def _manifest(self) -> Manifest | None:
+        try:
+            text = self.path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        except OSError as error:
+            message = f"{error.strerror}; an app is a folder with a file {FILE}"
+            self.error((), "file", message)
+            return None
+        except UnicodeDecodeError:
+            self.error((), "encoding", "is not UTF-8 text")
+            return None
+        self.places = Places(text, str(self.path))
+        try:
+            return self._validated(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            self.findings.append(_syntax_error(error, str(self.path), text))
+            return None
+
+    def _validated(self, content: dict[str, JsonValue]) -> Manifest | None:
+        try:
+            manifest = Manifest.model_validate(content)
+        except ValidationError as error:
+            self.findings += faults.findings(error, Manifest, self.places)
+            return None
+        if self.folder.resolve().name not in (manifest.name, BUILT_IN):
+            self.error(
+                ("name",),
+                "name",
+                f"`name` is `{manifest.name}` but the folder is `{self.folder.resolve().name}`; "
+                "call both the same",
+            )
+        return manifest
+
+    def _ontology(self, manifest: Manifest) -> Ontology:
+        if manifest.ontology is None or not self._is_inside("ontology", manifest.ontology):
+            return city()
+        try:
+            return extended(self.folder / manifest.ontology)
+        except RequestError as error:
+            self.findings.append(Finding.of(error))
+            return city()
+
+    def _files(self, manifest: Manifest) -> None:
+        """See that rules and entries of the manifest belong together."""
+        for name in manifest.requests:
+            if self._is_inside("requests", name) and not (self.folder / name).is_file():
+                message = f"`requests`: there is no file `{name}` in the app"
+                self.error(("requests",), "file", message)
+        for path in sorted((self.folder / "templates").glob("*.casp")):
+            if path.stem not in manifest.templates:
+                message = f"`{FILE}` does not mention this template; add [templates.{path.stem}]"
+                self.findings.append(
+                    Finding(Location(str(path), 1, 1), "error", "unlisted-template", message)
+                )
+
+    def _is_inside(self, key: str, name: str) -> bool:
+        """Whether a file is one of the app's own: an app is complete in its folder."""
+        if (self.folder / name).resolve().is_relative_to(self.folder.resolve()):
+            return True
+        message = f"`{key}`: `{name}` is outside of the app's folder; copy the file into it"
+        self.error((key,), "file", message)
+        return False
+
+    # -- templates ------------------------------------------------------------------
+
+    def _template(
+        self,
+        manifest: Manifest,
+        name: str,
+        entry: TemplateEntry,
+        ontology: Ontology,
+        translations: dict[str, dict[str, str]],
+    ) -> TemplateVersion | None:
+        reading = self._reading(name)
+        if reading is None:
+            return None
+        parameters = {
+            parameter: self._parameter(
+                ("templates", name, "parameters", parameter), model, ontology
+            )
+            for parameter, model in entry.parameters.items()
+        }
+        version = TemplateVersion(
+            app=manifest.name,
+            name=name,
+            version=entry.version,
+            title=entry.title,
+            help=entry.help,
+            rules=reading.source.text,
+            file=f"{manifest.name}/templates/{name}.casp",
+            parameters=parameters,
+            notices=manifest.notices,
+            permissions=manifest.permissions,
+            streams=manifest.streams,
+            strings=strings.of_template(translations, name),
+            knowledge=self._settings(manifest, reading, ontology),
+            superclasses={
+                iri: tuple(sorted(ontology.superclasses(iri)))
+                for iri in sorted(ontology.classes - city().classes)
+            },
+        )
+        return self._with_knowledge(version, reading)
+
+    def _reading(self, name: str) -> Reading | None:
+        """The rules of a template, if they can be read."""
+        path = self.folder / "templates" / f"{name}.casp"
+        if not path.is_file():
+            message = f"there is no file `templates/{name}.casp`; write the template's rules there"
+            self.error(("templates", name), "file", message)
+            return None
+        try:
+            self.readings[name] = read_file(path)
+        except RequestError as error:
+            self.findings.append(Finding.of(error))
+        return self.readings.get(name)
+
+    def _with_knowledge(self, version: TemplateVersion, reading: Reading) -> TemplateVersion | None:
+        """The version with the facts of its knowledge bases; None if they cannot be had."""
+        said = [f for f in check_reading(reading) if f.code != "unknown-predicate"]
+        self.findings += said
+        if any(finding.severity == "error" for finding in said):
+            return None
+        found = background(reading.request)
+        size = sum(len(fact.encode()) for fact in found.facts)
+        if size > MOST_KNOWLEDGE:
+            files = ", ".join(f"<{k.written}>" for k in reading.request.knowledge)
+            message = (
+                f"the knowledge bases {files} give {size:,} bytes of facts, a template may have "
+                f"{MOST_KNOWLEDGE:,}; leave out what the rules do not need"
+            )
+            self.findings.append(
+                Finding(reading.source.location(0), "error", "knowledge-size", message)
+            )
+            return None
+        supplied = found.supplied | {SETTING} if version.knowledge else found.supplied
+        facts = (*found.facts, *version.knowledge)
+        return version.model_copy(update={"knowledge": facts, "supplied": tuple(sorted(supplied))})
+
+    def _settings(
+        self, manifest: Manifest, reading: Reading, ontology: Ontology
+    ) -> tuple[str, ...]:
+        """The facts of the app's settings."""
+        mapper, facts = Mapper(reading.request), []
+        for name, parameter in manifest.settings.items():
+            key = ("settings", name)
+            setting = self._parameter(key, parameter, ontology)
+            if setting.default is None or setting.arity != 1:
+                said = f"a setting cannot be of type {setting.type}"
+                if setting.arity == 1:
+                    said = "a setting needs a `default`, which is its value"
+                self.error(key, "setting", f"`{'.'.join(key)}`: {said}")
+                continue
+            terms = setting.terms(setting.default, lambda iri: quote(mapper.name(iri)))
+            facts += [f"{SETTING.name}({quote(name)},{term})" for (term,) in terms]
+        return tuple(facts)
+
+    def _parameter(
+        self, key: tuple[str, ...], parameter: AnyParameter, ontology: Ontology
+    ) -> AnyParameter:
+        """The parameter with its classes and its default in canonical form."""
+        if isinstance(parameter, ClassParameter):
+            parameter = self._class_parameter(key, parameter, ontology)
+        if parameter.default is None:
+            return parameter
+        try:
+            default = parameter.check(parameter.default, f"{'.'.join(key)}.default")
+        except BadValueError as error:
+            self.error((*key, "default"), "default", str(error))
+            return parameter
+        return parameter.model_copy(update={"default": default})
+
+    def _class_parameter(
+        self, key: tuple[str, ...], parameter: ClassParameter, ontology: Ontology
+    ) -> ClassParameter:
+        top, name = expand(parameter.of), ".".join(key)
+        below = ontology.below(top)
+        if not below:
+            message = f"`{name}.of`: `{parameter.of}` is no class of the ontologies"
+            self.error((*key, "of"), "unknown-class", message)
+            return parameter
+        chosen = []
+        for choice in parameter.choices:
+            meant = [iri for iri in below if reads_as(choice, iri)]
+            chosen += meant
+            if not meant:
+                message = f"`{choice}` is not `{parameter.of}` nor a class below it"
+                self.error((*key, "choices"), "unknown-class", f"`{name}.choices`: {message}")
+        return parameter.model_copy(update={"of": top, "choices": tuple(chosen) or below})
+
+
+def _syntax_error(error: tomllib.TOMLDecodeError, file: str, text: str) -> Finding:
+    match = _TOML_PLACE.match(str(error))
+    words, line, column = match.groups() if match else (str(error), None, None)
+    place = Location(file, int(line or text.count("\n") + 1), int(column or 1))
+    return Finding(place, "error", "syntax", words)

@@ -1,0 +1,97 @@
+"""An app's manifest, `app.toml`, and the pack that its folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from backend.errors import CitywiseError
+from backend.packs.ontology import Ontology
+from backend.packs.parameters import AnyParameter
+from backend.packs.template import NoticeText, TemplateVersion
+from reasoning.analysis.findings import Finding
+
+FILE = "app.toml"
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+Stream = Literal["events", "places", "traffic", "parking", "weather", "air"]
+Permission = Literal["position", "route", "activity", "preferences"]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class TemplateEntry(_Entry):
+    """What the manifest says of a template; its rules are in `templates/<name>.casp`."""
+
+    version: int = Field(ge=1)
+    title: str = Field(min_length=1)
+    help: str = ""
+    parameters: dict[Name, AnyParameter] = {}
+
+
+class Manifest(_Entry):
+    """The content of `app.toml`."""
+
+    name: Name
+    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
+    title: str = Field(min_length=1)
+    description: str = ""
+    streams: tuple[Stream, ...] = Field(default=(), strict=False)
+    permissions: tuple[Permission, ...] = Field(default=(), strict=False)
+    ontology: str | None = None
+    requests: tuple[str, ...] = Field(default=(), strict=False)
+    templates: dict[Name, TemplateEntry] = {}
+    notices: dict[Name, NoticeText] = {}
+    settings: dict[Name, AnyParameter] = {}
+    """What holds for the whole app: each is typed as a parameter, its default is its value."""
+
+
+class PackError(CitywiseError):
+    """A folder holds no sound app pack; says all that is wrong with it."""
+
+    def __init__(self, folder: Path, findings: Sequence[Finding]) -> None:
+        super().__init__("\n".join([f"{folder} is no sound app:", *map(str, findings)]))
+        self.folder = folder
+        self.findings = tuple(findings)
+
+
+@dataclass(frozen=True)
+class Pack:
+    """An app as its folder holds it."""
+
+    folder: Path
+    manifest: Manifest
+    templates: tuple[TemplateVersion, ...]
+    strings: Mapping[str, Mapping[str, str]]
+    """Translations by language and dotted path."""
+    ontology: Ontology
+    """Our terms and the pack's own."""
+
+    @property
+    def name(self) -> str:
+        """The app's name."""
+        return self.manifest.name
+
+    @property
+    def requests(self) -> tuple[Path, ...]:
+        """Files of the city-level requests that the app brings."""
+        return tuple(self.folder / name for name in self.manifest.requests)
+
+    def template(self, name: str) -> TemplateVersion:
+        """The template of a name; raises `KeyError`."""
+        return {template.name: template for template in self.templates}[name]
+
+
+def load(folder: Path) -> Pack:
+    """Read a pack; raises `PackError` with all problems.
+
+    What the rules say is not judged here, but that they can be read: see `check.check_pack`.
+    """
+    from backend.packs.loading import Loading
+
+    return Loading(folder).pack()

@@ -1,0 +1,227 @@
+"""What the rules of a template read: parameters, the framework's facts, knowledge, streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from functools import cached_property
+
+from backend.city.observations import kind_of, stream_iri
+from backend.ingest.payloads import KINDS
+from backend.packs.conclusions import Conclusions
+from backend.packs.guesses import did_you_mean
+from backend.packs.manifest import Manifest
+from backend.packs.names import Names
+from backend.packs.ontology import Ontology
+from backend.packs.parameters import ChoiceParameter, RouteParameter
+from backend.packs.rule_atoms import Findings, firsts, of_rule, plain, signature, string, text
+from backend.packs.template import RADIUS, TemplateVersion
+from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED, Supplied
+from reasoning.analysis.findings import Finding
+from reasoning.languages.casp import Reading
+from reasoning.languages.rules import body_atoms
+from reasoning.languages.syntax import Node, variables
+from reasoning.program import Signature
+
+_LIST = "see the list in docs/apps.md"
+_ARGUMENTS = {"sensor": "Place,Kind", "time_span": "From,To"}
+
+
+class Rules:
+    """The rules of a template against what there is."""
+
+    def __init__(
+        self, template: TemplateVersion, reading: Reading, manifest: Manifest, ontology: Ontology
+    ) -> None:
+        self._template, self._reading, self._manifest = template, reading, manifest
+        self._request = reading.request
+        self._say = Findings(reading)
+        self._resources = Names(self._request.prefixes, ontology)
+        self.conclusions = Conclusions(template, reading, manifest, self._resources)
+        self._atoms = list(plain(reading, body_atoms))
+
+    def findings(self) -> Iterator[Finding]:
+        """All there is to say about the rules."""
+        yield from self._directives()
+        yield from self._streams()
+        yield from self.conclusions.findings()
+        for atom in firsts(self._atoms):
+            yield from self._used(atom)
+        for atom in self._atoms:
+            yield from self._arguments(atom)
+        yield from self._radii()
+        yield from self._names()
+        yield from self._unread()
+
+    # -- directives -----------------------------------------------------------------
+
+    def _directives(self) -> Iterator[Finding]:
+        """What the framework decides: it shows conclusions, and has no answer before."""
+        request, places = self._request, self._reading.directives.places
+        shown = [s for s in sorted(request.shows) if CONCLUSIONS.get(s.name) != s]
+        told = ", ".join(f"`{s}`" for s in CONCLUSIONS.values())
+        for keyword, found in (("#show", shown), ("#feedback", sorted(request.feedback))):
+            for name in map(str, found):
+                message = f"`{keyword} {name}`: a template shows {told} and feeds nothing back"
+                statement = places.get((keyword, name))
+                index = statement.start if statement else 0
+                yield self._say.at(index, "directive", f"{message}; remove the line")
+        if request.shows_terms:
+            yield self._say.at(0, "directive", "a template shows no terms; remove `#show` with `:`")
+
+    def _streams(self) -> Iterator[Finding]:
+        for iri, _window, statement in self._reading.directives.streams:
+            kind = kind_of(iri)
+            if kind not in KINDS:
+                known = ", ".join(f"<{stream_iri(k)}>" for k in KINDS)
+                message = f"there is no stream <{iri}>; there are {known}"
+                yield self._say.at(statement.start, "stream", message)
+            elif kind not in self._manifest.streams:
+                message = f'the window needs the stream "{kind}"; add it to `streams` in app.toml'
+                yield self._say.at(statement.start, "stream", message)
+
+    # -- predicates -----------------------------------------------------------------
+
+    def _used(self, atom: Node) -> Iterator[Finding]:
+        found = signature(atom)
+        if supplied := PREDICATES.get(found.name):
+            yield from self._supplied(atom, supplied)
+        elif found.name in self._template.parameters:
+            yield from self._parameter(atom)
+        elif iri := self._resources.property(found.name):
+            yield from self._property(atom, iri)
+        elif found not in self._derived and found not in self._given:
+            yield self._say.error(atom, "unknown-predicate", self._unknown(found))
+
+    def _supplied(self, atom: Node, supplied: Supplied) -> Iterator[Finding]:
+        if signature(atom) != supplied.signature:
+            yield self._arity(atom, supplied.atom)
+        yield from self._needs(atom, supplied)
+
+    def _arity(self, atom: Node, right: str) -> Finding:
+        message = f"`{signature(atom)}` has the wrong number of arguments; write `{right}`"
+        return self._say.error(atom, "arity", message)
+
+    def _needs(self, atom: Node, supplied: Supplied) -> Iterator[Finding]:
+        for permission in supplied.permissions:
+            if permission not in self._manifest.permissions:
+                message = f'`{atom.name}` needs the permission "{permission}"; add it to'
+                yield self._say.error(atom, "permission", f"{message} `permissions` in app.toml")
+        streams = supplied.streams
+        if streams and not set(streams) & set(self._manifest.streams):
+            wanted = " or ".join(f'"{stream}"' for stream in streams)
+            message = f"`{atom.name}` needs the stream {wanted}; add it to `streams` in app.toml"
+            yield self._say.error(atom, "stream", message)
+
+    def _parameter(self, atom: Node) -> Iterator[Finding]:
+        parameter = self._template.parameters[atom.name]
+        if parameter.arity == 0:
+            message = f'the area `{atom.name}` gives no facts; write `inside(Me,X,"{atom.name}")`'
+            yield self._say.error(atom, "arity", message)
+        elif signature(atom).arity != parameter.arity + 1:
+            yield self._arity(atom, f"{atom.name}(Me,{_ARGUMENTS.get(parameter.type, 'Value')})")
+
+    def _property(self, atom: Node, iri: str) -> Iterator[Finding]:
+        found, windows = signature(atom), self._request.streams
+        if fault := self._resources.undefined_property(iri):
+            yield self._say.error(atom, "unknown-property", fault)
+        elif supplied := PROPERTIES_SUPPLIED.get(iri):
+            yield from self._needs(atom, supplied)
+            if found.arity != 2 and not windows:
+                yield self._arity(atom, f"{found.name}(Subject,Value)")
+        elif not windows and found not in self._derived | self._given:
+            message = f"nothing supplies `{found}`: the framework does not tell <{iri}>, and no "
+            cure = f"knowledge base of the template has it; {_LIST}"
+            yield self._say.error(atom, "unknown-predicate", message + cure)
+
+    @cached_property
+    def _derived(self) -> Set[Signature]:
+        return {signature(atom) for atom in self.conclusions.atoms} | set(self._reading.facts)
+
+    @cached_property
+    def _given(self) -> Set[Signature]:
+        """What else comes from outside because the text says so."""
+        return self._request.inputs | set(self._template.supplied)
+
+    def _unknown(self, wanted: Signature) -> str:
+        said = f"nothing supplies `{wanted}`"
+        other = [s for s in sorted(self._derived) if s.name == wanted.name]
+        if other:
+            return f"{said}; rules derive `{other[0]}`"
+        known = {*(s.name for s in self._derived), *PREDICATES, *self._template.parameters}
+        cure = f"no rule, parameter, knowledge base or stream does; {_LIST}"
+        return f"{said}; {did_you_mean(wanted.name, sorted(known), cure)}"
+
+    # -- arguments ------------------------------------------------------------------
+
+    def _arguments(self, atom: Node) -> Iterator[Finding]:
+        """Constants where only names of parameters and settings, or choices, can stand."""
+        supplied, last = PREDICATES.get(atom.name), text(atom, -1)
+        if supplied and supplied.parameter and last is not None:
+            yield from self._names_parameter(atom, last, supplied.parameter)
+        parameter = self._template.parameters.get(atom.name)
+        if isinstance(parameter, ChoiceParameter) and last not in (None, *parameter.choices):
+            listed = f"choose {', '.join(parameter.choices)}"
+            hint = did_you_mean(str(last), parameter.choices, listed)
+            message = f'`{atom.name}` is never "{last}"; {hint}'
+            yield self._say.error(atom, "unknown-choice", message)
+        if atom.name == "setting":
+            yield from self._setting(atom)
+
+    def _names_parameter(self, atom: Node, name: str, wanted: str) -> Iterator[Finding]:
+        fitting = [n for n, p in self._template.parameters.items() if p.type == wanted]
+        if name not in fitting:
+            there = ", ".join(f"`{n}`" for n in fitting) or "none"
+            message = f'"{name}" is no parameter of type {wanted} here (there is: {there})'
+            hint = did_you_mean(name, fitting, "declare it in app.toml")
+            yield self._say.error(atom, "unknown-parameter", f"{message}; {hint}")
+
+    def _setting(self, atom: Node) -> Iterator[Finding]:
+        name, known = text(atom, 0), self._manifest.settings
+        if name is not None and name not in known:
+            hint = did_you_mean(name, known, f"add [settings.{name}] to app.toml")
+            message = f'there is no setting "{name}"; {hint}'
+            yield self._say.error(atom, "unknown-setting", message)
+
+    def _radii(self) -> Iterator[Finding]:
+        """Radii that are neither numbers nor values of a parameter in metres."""
+        for rule in self._reading.rules:
+            atoms = list(of_rule(body_atoms(rule)))
+            metres = {v for a in atoms if self._is_metres(a.name) for v in variables(a)}
+            for atom in atoms:
+                if atom.name in RADIUS and signature(atom).arity == 3:
+                    yield from self._radius(atom, metres)
+
+    def _radius(self, atom: Node, metres: Set[str]) -> Iterator[Finding]:
+        radius = atom.many("arguments")[2]
+        if self._template.constants.number(radius) is None and not variables(radius) & metres:
+            message = (
+                f"`{atom.name}`: the radius {radius} must be a number, or the value of a "
+                "parameter with unit m that this rule reads, such as `radius(Me,R)`"
+            )
+            yield self._say.error(radius, "radius", message)
+
+    def _is_metres(self, name: str) -> bool:
+        return getattr(self._template.parameters.get(name), "unit", None) == "m"
+
+    def _names(self) -> Iterator[Finding]:
+        """Strings under a prefix of the ontologies that name none of their terms."""
+        nodes = (n for atom in (*self.conclusions.atoms, *self._atoms) for n in atom.walk())
+        named = {name: node for node in nodes if (name := string(node)) is not None}
+        for name, node in named.items():
+            if fault := self._resources.undefined_term(name):
+                yield self._say.error(node, "unknown-term", f'"{name}": {fault}')
+
+    # -- what is not read -----------------------------------------------------------
+
+    def _unread(self) -> Iterator[Finding]:
+        read = {atom.name for atom in self._atoms}
+        named = {
+            text(atom, -1)
+            for atom in self._atoms
+            if (supplied := PREDICATES.get(atom.name)) and supplied.parameter
+        }
+        for name, parameter in self._template.parameters.items():
+            computed = None in named and parameter.type in ("area", "time_span")
+            if not (name in read | named or computed or isinstance(parameter, RouteParameter)):
+                message = f"no rule reads the parameter `{name}`; use it or remove it from app.toml"
+                yield self._say.at(0, "unread-parameter", message, "warning")

@@ -1,0 +1,420 @@
+"""A template over the log: what stands goes in, changes of notices come out.
+
+Notices are a function of what stands at a clock and of the windows then, so a run that is
+rebuilt from the log and the committed state goes on as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from backend.city.observations import kind_of, predicates, stream_iri, triples
+from backend.ingest.records import ClockReading, Reading, Standing, item_position
+from backend.packs.notices import Notice, NoticesError, OpenNotices, changes, stated
+from backend.packs.supply import Supply
+from backend.packs.template import TemplateVersion
+from reasoning.encoding import Encoder
+from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.limits import Limits
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
+from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation, Rules
+from reasoning.parallel.routing import bucket
+from reasoning.parallel.rules import Statements, read
+from reasoning.program import Request, Signature
+from reasoning.rdf.mapping import quote
+from reasoning.reasoner import Reasoner, State
+from reasoning.streams import Item
+
+Entry = Reading | ClockReading | Standing
+ZONE = "Europe/Copenhagen"
+SHOWN = (Signature("notice", 4), Signature("detail", 5), Signature("closed", 4))
+TIME = (Signature("time_of_day", 1), Signature("weekday", 1), Signature("date", 3))
+STALE_MS = 6 * 3_600_000
+"""A latest reading that is older counts no longer."""
+_MOST_TRACED = 50
+_MOST_FAULTS = 5
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A template's rules as they are evaluated."""
+
+    template: TemplateVersion
+    request: Request
+    statements: Statements
+    rules: Rules
+    supplied: frozenset[Signature]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The facts of a template's knowledge bases."""
+
+    text: str
+    supplied: frozenset[Signature]
+
+
+@lru_cache(maxsize=64)
+def _prepared(digest: str, name: str, template: _ByDigest) -> Prepared:
+    del digest, name
+    return _prepare(template.template)
+
+
+@dataclass(frozen=True)
+class _ByDigest:
+    """A template that a cache knows by its name and digest."""
+
+    template: TemplateVersion = field(compare=False)
+
+
+def prepared(template: TemplateVersion) -> Prepared:
+    """A template's rules, read once in this process."""
+    return _prepared(template.digest, template.request_name, _ByDigest(template))
+
+
+def _prepare(template: TemplateVersion) -> Prepared:
+    request = template.request
+    shown = "".join(f"#show {signature}.\n" for signature in SHOWN)
+    request = replace(
+        request,
+        name=template.request_name,
+        rules=f"{request.rules}\n{shown}",
+        shows=request.shows | set(SHOWN),
+    )
+    statements = read(request.rules, request.labels)
+    known = frozenset(map(_signature, template.supplied))
+    everywhere = known | statements.known | _of_windows(request) | set(TIME)
+    supplied = request.used - request.derived - everywhere
+    rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied)
+    return Prepared(template, request, statements, rules, supplied)
+
+
+def _of_windows(request: Request) -> frozenset[Signature]:
+    """Predicates that the windows of a request supply."""
+    encoder = Encoder(request)
+    iris = (iri for s in request.streams for iri in predicates(kind_of(s.iri)))
+    return frozenset(signature for iri in iris for signature in encoder.signatures(iri.value))
+
+
+def _signature(given: Sequence[Any]) -> Signature:
+    return Signature(given[0], given[1])
+
+
+def serves(number: int, of: int) -> Callable[[str], bool]:
+    """Which users' instances are evaluated in part `number` of `of`: those whose hash it is."""
+    return lambda user: of == 1 or bucket(quote(user), of) == number
+
+
+EVERYBODY = serves(0, 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one clock brought."""
+
+    t_ms: int
+    position: int
+    """Where the clock stands in the log."""
+    evaluated: Evaluated
+    changes: tuple[dict[str, Any], ...]
+    """Changes of notices, as rows carry them."""
+    items: int
+    """Entities whose facts had changed."""
+    error: str | None
+
+    def trace(self) -> dict[str, Any]:
+        """The evaluation as a row of kind `trace`."""
+        names = [key[1:-1] for key in self.evaluated.keys[:_MOST_TRACED]]
+        return {
+            "items": self.items,
+            "atoms": self.evaluated.facts,
+            "seconds": self.evaluated.seconds,
+            "error": self.error,
+            "position": self.position,
+            "keys": len(self.evaluated.keys),
+            "notices": len(self.changes),
+            "changed": {
+                "instances": names,
+                "notices": [
+                    {k: c[k] for k in ("change", "instance", "notice", "about", "criticality")}
+                    for c in self.changes[:_MOST_TRACED]
+                ],
+            },
+        }
+
+
+class Windows:
+    """The windows over observation streams that a template has beside what stands."""
+
+    def __init__(self, request: Request) -> None:
+        self.facts: list[str] = []
+        """The facts of all windows as of their last ticks."""
+        self.reasoner = Reasoner(request, clocked=True, engine=self)
+        self._kinds = frozenset(kind_of(source.iri) for source in request.streams)
+        self._scale = 1000 // request.ticks_per_second
+
+    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+        """As the engine of its reasoner it keeps the facts, and answers nothing."""
+        del models
+        self._keep(window.text)
+        return (AnswerSet(()),)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def take(self, reading: Reading) -> None:
+        """A reading, which may be on one of the streams."""
+        for item in self._items([reading]):
+            list(self.reasoner.push(item))
+
+    def ticks(self, complete_ms: int) -> Iterator[int]:
+        """The times (Unix ms) of the evaluations that are due; `facts` are those then."""
+        complete = (complete_ms + 1) // self._scale - 1
+        for evaluation in self.reasoner.advance(complete):
+            yield evaluation.time * self._scale
+
+    def restore(self, state: Mapping[str, Any], readings: Iterable[Reading]) -> None:
+        """Continue from a snapshot of the reasoner."""
+        self.reasoner.restore(State.from_json(state), self._items(readings))
+        self._keep(self.reasoner.window_facts())
+
+    def _keep(self, text: str) -> None:
+        self.facts = [line[:-1] for line in text.splitlines()]
+
+    def _items(self, readings: Iterable[Reading]) -> list[Item]:
+        return [
+            Item(r.observed_ms // self._scale, triples(r), r.position, stream=stream_iri(r.kind))
+            for r in readings
+            if r.kind in self._kinds
+        ]
+
+
+class TemplateRun:
+    """One template between a state and the next.
+
+    Parameters
+    ----------
+    template:
+        The template at one version.
+    limits:
+        Of one evaluation, which then runs in a process of its own.
+    users:
+        Whose instances it evaluates.
+    state, past:
+        What `state` gave, and the entries of the log from `resume_from` up to there.
+    """
+
+    def __init__(
+        self,
+        template: TemplateVersion,
+        limits: Limits | None = None,
+        *,
+        users: Callable[[str], bool] = EVERYBODY,
+        state: Mapping[str, Any] | None = None,
+        past: Iterable[Entry] = (),
+        zone: str = ZONE,
+    ) -> None:
+        found = prepared(template)
+        self.template, self.found = template, found
+        self._engine = engine_of(found, limits)
+        self._evaluation = KeyedEvaluation(found.rules, self._engine, found.supplied)
+        self._supply = Supply(template, self._evaluation, users, zone)
+        self._kinds = {kind for kind in template.streams if self._supply.reads(kind)}
+        self._windows = Windows(found.request) if found.request.streams else None
+        self._scope = frozenset({"instance", "event", "place", *template.permissions})
+        self._since: int | None = None
+        """Where in the log begins all that stands, as an entry's position."""
+        self._since_clock: int | None = None
+        """The same of what stood at the last clock."""
+        self._latest: dict[tuple[str, str], tuple[int, Reading]] = {}
+        """The latest reading of each sensor and kind, the oldest first."""
+        self.clock: tuple[int, int] | None = None
+        """Time (Unix ms) and position of the last clock."""
+        self._rebuild(state or {}, past)
+
+    def close(self) -> None:
+        """End the process that evaluates."""
+        self._engine.close()
+
+    # -- going on -------------------------------------------------------------------
+
+    def take(self, entry: Entry) -> Iterator[Step]:
+        """The next entry of the log; yields the evaluations it brings."""
+        if isinstance(entry, ClockReading):
+            yield from self._tick(entry)
+            return
+        self._learn(entry)
+        if self._windows is not None and isinstance(entry, Reading):
+            self._windows.take(entry)
+
+    def skip(self, entries: Sequence[Entry]) -> None:
+        """Take entries of which others have given the evaluations: all that matters is what
+        is answered at the last clock."""
+        clocks = [e.position for e in entries if isinstance(e, ClockReading)]
+        for entry in entries:
+            if not isinstance(entry, ClockReading) or entry.position == clocks[-1]:
+                list(self.take(entry))
+            elif self._windows is not None:
+                list(self._windows.ticks(entry.complete_ms))
+
+    def _learn(self, entry: Reading | Standing) -> None:
+        """Something stands from now on, or does no longer."""
+        if isinstance(entry, Standing):
+            self._since = item_position(entry.since)
+            if entry.subject in self._scope:
+                self._supply.take(entry)
+        elif entry.kind in self._kinds:
+            self._latest.pop((entry.kind, entry.sensor), None)
+            self._latest[entry.kind, entry.sensor] = entry.position, entry
+            self._supply.reading(entry)
+
+    def _forget_stale(self, t_ms: int) -> None:
+        """Latest readings that are too old say nothing of the present any more."""
+        for key, (_position, reading) in list(self._latest.items()):
+            if reading.observed_ms >= t_ms - STALE_MS:
+                break
+            del self._latest[key]
+            self._supply.reading(replace(reading, values={}))
+
+    def _tick(self, clock: ClockReading) -> Iterator[Step]:
+        if self.clock is not None and clock.complete_ms < self.clock[0]:
+            return
+        if self._windows is not None:
+            for t_ms in self._windows.ticks(clock.complete_ms):
+                self._evaluation.everywhere("windows", self._windows.facts)
+                yield from self._evaluate(t_ms, clock.position)
+        self.clock = clock.complete_ms, clock.position
+        self._since_clock = self._since
+        yield from self._evaluate(*self.clock)
+
+    def _evaluate(self, t_ms: int, position: int) -> Iterator[Step]:
+        self._forget_stale(t_ms)
+        self._supply.settle(t_ms)
+        if not self._evaluation.is_due:
+            return
+        items = len(self._evaluation.facts.changed)
+        evaluated = self._evaluation.evaluate()
+        faults = [f"instance {key}: {why}" for key, why in evaluated.errors.items()]
+        faults += [f"{name}: {why}" for name, why in self._supply.faults.items()]
+        found: list[dict[str, Any]] = []
+        for key, answer in evaluated.answers.items():
+            try:
+                found += self._changes(t_ms, key, answer)
+            except NoticesError as fault:
+                faults.append(f"instance {key}: {fault}")
+        self._supply.forget_gone()
+        if evaluated.keys or evaluated.answers:
+            yield Step(t_ms, position, evaluated, tuple(found), items, _said(faults))
+
+    def _changes(self, t_ms: int, key: str, answer: Answer) -> Iterator[dict[str, Any]]:
+        supply = self._supply
+        before, after = (stated(atoms, supply.about) for atoms in (answer.before, answer.after))
+        owner = supply.owners[key]
+
+        def because(notice: Notice) -> str | None:
+            if not supply.has(owner.instance):
+                return "removed"
+            if supply.is_over(notice.about_type, notice.about):
+                return "ended"
+            return "moved_away" if supply.is_far(key, notice.about_type, notice.about) else None
+
+        return changes(self.template, owner, t_ms, before, after, because)
+
+    # -- stopping and going on from there -------------------------------------------
+
+    def resume_from(self, position: int) -> int:
+        """The first entry still needed to continue at `position`."""
+        # What was answered at the last clock follows from what stood there, even if it is gone.
+        needed = [position, *(at for at, _reading in self._latest.values())]
+        since = self._since
+        if self.clock is not None:
+            since = self.clock[1] if self._since_clock is None else self._since_clock
+        if since is not None:
+            needed.append(since)
+        if self._windows is not None:
+            needed.append(self._windows.reasoner.resume_from(position))
+        return min(needed)
+
+    def state(self, position: int) -> dict[str, Any]:
+        """What to commit so that a run continues at `position`; goes through JSON."""
+        found: dict[str, Any] = {}
+        if self.clock is not None:
+            found["clock"] = list(self.clock)
+        if self._windows is not None:
+            found["windows"] = self._windows.reasoner.snapshot(position).to_json()
+        return found
+
+    @property
+    def answered_ms(self) -> int | None:
+        """The time up to which it has answered, Unix ms."""
+        return self.clock[0] if self.clock else None
+
+    def _rebuild(self, state: Mapping[str, Any], past: Iterable[Entry]) -> None:
+        """Stand where the run stood that gave `state`: what was answered at its last clock
+        follows from what stood there."""
+        entries = [entry for entry in past if not isinstance(entry, ClockReading)]
+        t_ms, position = state.get("clock", (0, -1))
+        for entry in entries:
+            if entry.position < position:
+                self._learn(entry)
+        if self._windows is not None and "windows" in state:
+            readings = (entry for entry in entries if isinstance(entry, Reading))
+            self._windows.restore(state["windows"], readings)
+            self._evaluation.everywhere("windows", self._windows.facts)
+        if position >= 0:
+            self.clock = t_ms, position
+            self._since_clock = self._since
+            list(self._evaluate(t_ms, position))
+        for entry in entries:
+            if entry.position > position:
+                self._learn(entry)
+
+    # -- looking at it --------------------------------------------------------------
+
+    @property
+    def reads_readings(self) -> bool:
+        """Whether its notices depend on sensors' readings themselves."""
+        return bool(self._kinds) or self._windows is not None
+
+    def has(self, instance: str) -> bool:
+        """Whether there is an instance."""
+        return self._supply.has(instance)
+
+    def slice(self, instance: str) -> str:
+        """The facts that decide an instance's notices, one `atom.` a line."""
+        return self._evaluation.slice(quote(instance))
+
+    def answer(self, instance: str) -> tuple[str, ...]:
+        """What the rules concluded for an instance at the last evaluation."""
+        return self._evaluation.answer(quote(instance))
+
+
+def _said(faults: Sequence[str]) -> str | None:
+    more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+    return "; ".join([*faults[:_MOST_FAULTS], *more]) or None
+
+
+def engine_of(found: Prepared, limits: Limits | None) -> Engine:
+    """An engine for a template: in a process of its own if there are limits."""
+    facts = "".join(f"{fact}.\n" for fact in found.template.knowledge)
+    supplied = frozenset(map(_signature, found.template.supplied))
+    knowledge = Knowledge(facts, supplied)
+    if limits is None:
+        return SolverEngine(found.request, knowledge)
+    return GuardedEngine(found.request, knowledge, limits)
+
+
+def notices(
+    entries: Iterable[Entry], templates: Iterable[TemplateVersion], zone: str = ZONE
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What templates conclude from entries of a log: stream time (Unix ms) and change."""
+    runs = [TemplateRun(template, zone=zone) for template in templates]
+    opened = OpenNotices()
+    for entry in entries:
+        for run in runs:
+            for step in run.take(entry):
+                yield from ((step.t_ms, opened.take(change)) for change in step.changes)

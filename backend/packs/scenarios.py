@@ -1,0 +1,231 @@
+"""Scenarios: what happens in a city, line by line, as entries of the log (docs/apps.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import ValidationError
+
+from backend.errors import CitywiseError
+from backend.ingest import standing
+from backend.ingest.payloads import OBSERVATIONS, Place
+from backend.ingest.records import ClockReading, Reading, Standing, item_position
+from backend.packs.guesses import did_you_mean
+from backend.packs.ontology import city, expand, local_name
+from backend.packs.template import TemplateVersion
+from backend.times import iso, parse_ms
+
+Entry = Reading | ClockReading | Standing
+SUFFIX = ".jsonl"
+EXPECTED = ".expected.jsonl"
+_T = TypeVar("_T")
+_CITY_EVENT = expand("ev:CityEvent")
+_WHAT = ("place", "event", "context", "instance", "reading")
+
+
+class ScenarioError(CitywiseError):
+    """Lines of a scenario say nothing that can happen; the message names file and lines."""
+
+
+class _LineError(Exception):
+    """What is wrong with one line."""
+
+
+def of_pack(folder: Path) -> list[Path]:
+    """The scenarios of an app."""
+    found = sorted((folder / "scenarios").glob(f"*{SUFFIX}"))
+    return [path for path in found if not path.name.endswith(EXPECTED)]
+
+
+def expected_path(scenario: Path) -> Path:
+    """Where the notices expected of a scenario stand."""
+    return scenario.with_name(scenario.name.removesuffix(SUFFIX) + EXPECTED)
+
+
+def entries(path: Path, templates: Sequence[TemplateVersion]) -> list[Entry]:
+    """The log entries of a scenario: in order of time, a clock after each distinct time.
+
+    Raises `ScenarioError` with all lines at fault.
+    """
+    return _Scenario(path, templates).entries()
+
+
+def names(found: Sequence[Entry]) -> dict[str, str]:
+    """The names of events and places in some entries, by id."""
+    return {
+        entry.key: entry.body["name"]
+        for entry in found
+        if isinstance(entry, Standing) and entry.body and entry.body.get("name")
+    }
+
+
+def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON Lines file with their line numbers; raises `ScenarioError`."""
+    try:
+        texts = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            continue
+        try:
+            content = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise ScenarioError(f"{path}:{number}: this line is no JSON: {error}") from None
+        if not isinstance(content, dict):
+            raise ScenarioError(f"{path}:{number}: expected an object, {{…}}")
+        yield number, content
+
+
+class _Scenario:
+    """One reading of a scenario."""
+
+    def __init__(self, path: Path, templates: Sequence[TemplateVersion]) -> None:
+        self._path = path
+        self._templates = {template.name: template for template in templates}
+        self._places: dict[str, Mapping[str, Any]] = {}
+        self._users: set[str] = set()
+        self._found: list[Entry] = []
+        self._now: int | None = None
+        self._faults: list[str] = []
+
+    def entries(self) -> list[Entry]:
+        for number, content in lines(self._path):
+            try:
+                self._line(content)
+            except _LineError as fault:
+                self._faults.append(f"{self._path}:{number}: {fault}")
+        if self._faults:
+            raise ScenarioError("\n".join(self._faults))
+        self._clock()
+        return self._found
+
+    def _line(self, content: dict[str, Any]) -> None:
+        self._advance(content.pop("t", None))
+        unknown = [key for key in content if key not in _WHAT]
+        if unknown or len(content) > 1:
+            raise _LineError(
+                f'found the keys {", ".join(content)}, expected "t" and one of {", ".join(_WHAT)} '
+                '(or "t" alone: time passes)'
+            )
+        for what, body in content.items():
+            if not isinstance(body, dict):
+                raise _LineError(f"`{what}` must be an object, {{…}}")
+            self._reader(what)(body)
+
+    def _reader(self, what: str) -> Callable[[dict[str, Any]], None]:
+        readers = (self._place, self._event, self._context, self._instance, self._reading)
+        return dict(zip(_WHAT, readers, strict=True))[what]
+
+    # -- time -----------------------------------------------------------------------
+
+    def _advance(self, written: object) -> None:
+        try:
+            t_ms = parse_ms(str(written))
+        except ValueError:
+            raise _LineError(
+                f'`t` is {written!r}, expected a time with zone such as "2026-05-04T08:00:00Z"'
+            ) from None
+        if self._now is not None and t_ms < self._now:
+            raise _LineError(
+                f"`t` goes back, from {iso(self._now)} to {written}; put the lines in order of time"
+            )
+        if t_ms != self._now:
+            self._clock()
+            self._now = t_ms
+
+    def _clock(self) -> None:
+        if self._now is not None:
+            self._found.append(ClockReading(self._now, self._now, self._position))
+
+    @property
+    def _position(self) -> int:
+        return item_position(len(self._found))
+
+    def _stands(self, entry: standing.Entry) -> None:
+        self._found.append(Standing(entry.subject, entry.key, entry.body, self._position))
+
+    # -- what happens ---------------------------------------------------------------
+
+    def _place(self, body: dict[str, Any]) -> None:
+        body = {"sensors": [], **body}
+        place = _valid("place", lambda: Place.model_validate_json(orjson.dumps(body)))
+        entry = standing.of_place(place)
+        self._places[place.id] = body
+        self._stands(entry)
+
+    def _event(self, body: dict[str, Any]) -> None:
+        """An event; what it does not say comes from its place and the line's time."""
+        name = str(body.pop("id", ""))
+        if body.pop("end", False):
+            self._stands(_checked("event", name, None))
+            return
+        place = self._places.get(str(body.get("place_id")), {})
+        known = {key: place[key] for key in ("name", "geometry") if key in place}
+        told = {"level": 3, "source": "sensor", "start_ms": self._now}
+        self._refuse_unknown(body.get("type"))
+        self._stands(_checked("event", name, {**told, **known, **body}))
+
+    def _refuse_unknown(self, kind: object) -> None:
+        own = [iri for template in self._templates.values() for iri in template.superclasses]
+        known = {local_name(iri): iri for iri in (*city().below(_CITY_EVENT), *own)}
+        if kind is None or kind in known or kind in known.values():
+            return
+        hint = did_you_mean(str(kind), known, f"there are {', '.join(sorted(known))}")
+        raise _LineError(f"`{kind}` is no type of event; {hint}")
+
+    def _context(self, body: dict[str, Any]) -> None:
+        user = str(body.pop("user", ""))
+        text = orjson.dumps(body)
+        update = _valid("context", lambda: standing.ContextUpdate.model_validate_json(text))
+        for entry in update.entries(user):
+            self._stands(_checked(entry.subject, entry.key, entry.body))
+
+    def _instance(self, body: dict[str, Any]) -> None:
+        name = str(body.pop("id", ""))
+        if body.pop("remove", False):
+            self._stands(_checked("instance", name, None))
+            return
+        template = self._template(str(body.pop("template", "")))
+        try:
+            values = template.bind(body.pop("values", {}))
+        except CitywiseError as error:
+            raise _LineError(f"instance `{name}`: {error}") from None
+        known = {"app": template.app, "template": template.name, "version": template.version}
+        self._stands(_checked("instance", name, {**known, **body, "values": values}))
+
+    def _template(self, name: str) -> TemplateVersion:
+        if name not in self._templates:
+            known = ", ".join(self._templates) or "none"
+            raise _LineError(f"the app has no template `{name}`; there are: {known}")
+        return self._templates[name]
+
+    def _reading(self, body: dict[str, Any]) -> None:
+        kind = body.pop("kind", None)
+        model = OBSERVATIONS.get(kind)
+        if model is None:
+            raise _LineError(f"`kind` is {kind!r}, expected one of {', '.join(OBSERVATIONS)}")
+        assert self._now is not None
+        text = orjson.dumps({"observed_at": iso(self._now), **body})
+        found = _valid("reading", lambda: model.model_validate_json(text))
+        fields = ((k, v) for k, v in vars(found).items() if k not in ("sensor", "observed_at"))
+        times = found.observed_ms, self._now
+        self._found.append(Reading(kind, found.sensor, *times, dict(fields), self._position))
+
+
+def _checked(subject: str, key: str, body: Mapping[str, Any] | None) -> standing.Entry:
+    return _valid(f"{subject} `{key}`", lambda: standing.checked(subject, key, body))
+
+
+def _valid(what: str, read: Callable[[], _T]) -> _T:
+    try:
+        return read()
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        said = "; ".join(f"{'.'.join(map(str, f['loc'])) or what}: {f['msg']}" for f in faults)
+        raise _LineError(f"{what}: {said}") from None
+    except ValueError as error:
+        raise _LineError(f"{what}: {error}") from None

@@ -1,0 +1,114 @@
+"""What apps say, in the languages they speak: `strings/<language>.json`.
+
+Each file is one flat object from dotted paths (`notices.jam.text`) to texts. The manifest's
+own texts are English; `en.json` may override them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from backend.packs.guesses import did_you_mean
+from backend.packs.manifest import Manifest
+from backend.packs.parameters import ChoiceParameter
+from reasoning.analysis.findings import Finding
+from reasoning.errors import Location
+
+Translations = dict[str, dict[str, str]]
+"""Texts by language and dotted path."""
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+EXPECTED = "da"
+"""The language in which, beside English, every text should be there."""
+
+
+def read(folder: Path, findings: list[Finding]) -> Translations:
+    """The translations of an app; what cannot be read is added to `findings`."""
+    found: Translations = {}
+    for path in sorted((folder / "strings").glob("*.json")):
+        try:
+            found[path.stem] = _texts(path)
+        except ValueError as error:
+            place = (getattr(error, "lineno", 1), getattr(error, "colno", 1))
+            message = f"{getattr(error, 'msg', error)}; expected one object of texts"
+            findings.append(Finding(Location(str(path), *place), "error", "strings", message))
+    return found
+
+
+def _texts(path: Path) -> dict[str, str]:
+    content = json.loads(path.read_text(encoding="utf-8-sig"))
+    if not isinstance(content, dict):
+        raise ValueError("found no object")
+    for key, text in content.items():
+        if not isinstance(text, str):
+            raise ValueError(f"`{key}` holds no text")
+    return content
+
+
+def originals(manifest: Manifest) -> dict[str, str]:
+    """All texts of a manifest by their dotted paths; empty ones are left out."""
+    return {path: text for path, text in _originals(manifest) if text}
+
+
+def _originals(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    yield "title", manifest.title
+    yield "description", manifest.description
+    for name, template in manifest.templates.items():
+        base = f"templates.{name}"
+        yield f"{base}.title", template.title
+        yield f"{base}.help", template.help
+        for key, parameter in template.parameters.items():
+            yield f"{base}.parameters.{key}.title", parameter.title
+            yield f"{base}.parameters.{key}.help", parameter.help
+            if isinstance(parameter, ChoiceParameter):
+                for choice in parameter.choices:
+                    yield f"{base}.parameters.{key}.choices.{choice}", choice
+    for name, setting in manifest.settings.items():
+        yield f"settings.{name}.title", setting.title
+        yield f"settings.{name}.help", setting.help
+    for name, notice in manifest.notices.items():
+        yield f"notices.{name}.title", notice.title
+        yield f"notices.{name}.text", notice.text
+
+
+def check(
+    folder: Path, manifest: Manifest, translations: Mapping[str, Mapping[str, str]]
+) -> Iterator[Finding]:
+    """Keys that name nothing, placeholders that differ, and texts without a translation."""
+    known = originals(manifest)
+    for language, texts in translations.items():
+        path = folder / "strings" / f"{language}.json"
+        for key in texts:
+            if key not in known:
+                cure = did_you_mean(key, known, "remove it")
+                message = f"`{key}` names no text of the app; {cure}"
+                yield Finding(place(path, key), "error", "unknown-string", message)
+        if language == EXPECTED and (missing := sorted(known.keys() - texts.keys())):
+            message = f"no translation of {', '.join(f'`{key}`' for key in missing)}"
+            yield Finding(Location(str(path), 1, 1), "warning", "untranslated", message)
+
+
+def place(path: Path, key: str) -> Location:
+    """Where a key stands in a file of texts."""
+    wanted = json.dumps(key)
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+        if (column := line.find(wanted)) >= 0:
+            return Location(str(path), number, column + 1)
+    return Location(str(path), 1, 1)
+
+
+def of_template(translations: Translations, template: str) -> Translations:
+    """The translations that concern one template and the app's notices."""
+    own = (f"templates.{template}.", "notices.")
+    return {
+        language: {key: text for key, text in texts.items() if key.startswith(own)}
+        for language, texts in translations.items()
+    }
+
+
+def placeholders(text: str) -> set[str]:
+    """The names in braces."""
+    return set(_PLACEHOLDER.findall(text))

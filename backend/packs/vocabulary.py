@@ -1,0 +1,168 @@
+"""What the framework tells the rules of templates: its predicates, and what they need.
+
+This table is the one place that lists them: rules are checked against it and docs/apps.md
+is compared with it. `backend.packs.supply` makes the facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from backend.city.observations import PROPERTIES
+from backend.packs.ontology import PREFIXES
+from reasoning.program import Signature
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+@dataclass(frozen=True)
+class Supplied:
+    """A predicate of the framework.
+
+    `permissions` are all needed; of `streams` one is enough.
+    """
+
+    atom: str
+    meaning: str
+    permissions: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    parameter: str | None = None
+    """The type of the parameter whose name its last argument is."""
+
+    @property
+    def signature(self) -> Signature:
+        """Name and arity, as `atom` shows them."""
+        name, _, arguments = self.atom.rstrip(")").partition("(")
+        return Signature(name, len(arguments.split(",")))
+
+
+_THINGS = ("events", "places")
+
+PREDICATES: Mapping[str, Supplied] = {
+    supplied.signature.name: supplied
+    for supplied in (
+        # Mine
+        Supplied("user(Me,User)", "whose instance it is: the user's id, a string"),
+        Supplied("preference(Me,Name,Value)", "what the user prefers", ("preferences",)),
+        Supplied("has_position(Me)", "the user's position is known", ("position",)),
+        Supplied("has_route(Me)", "the user follows a route", ("route",)),
+        # The app's
+        Supplied("setting(Name,Value)", "what the manifest sets for the whole app"),
+        # Space
+        Supplied(
+            "near_route(Me,X,Radius)",
+            "X is within Radius metres of what remains of my route",
+            ("route",),
+            _THINGS,
+        ),
+        Supplied(
+            "ahead(Me,X,Metres)",
+            "X is near what remains of my route, Metres along it from my position",
+            ("position", "route"),
+            _THINGS,
+        ),
+        Supplied(
+            "passed(Me,X)",
+            "X is near my route, but only to the part behind me",
+            ("position", "route"),
+            _THINGS,
+        ),
+        Supplied(
+            "opposite(Me,X)",
+            "X is a road directed against my direction of travel there",
+            ("route",),
+            _THINGS,
+        ),
+        Supplied(
+            "near_me(Me,X,Radius)",
+            "X is within Radius metres of my position, straight line",
+            ("position",),
+            _THINGS,
+        ),
+        Supplied(
+            "distance(Me,X,Metres)",
+            "X is Metres from my position, straight line, and within the largest radius",
+            ("position",),
+            _THINGS,
+        ),
+        Supplied(
+            "off_route(Me)", "my position is more than 60 m from my route", ("position", "route")
+        ),
+        Supplied(
+            'inside(Me,X,"area")',
+            "X lies in the area that my parameter `area` describes",
+            (),
+            _THINGS,
+            parameter="area",
+        ),
+        Supplied(
+            'i_am_inside(Me,"area")',
+            "my position lies in the area that my parameter `area` describes",
+            ("position",),
+            parameter="area",
+        ),
+        # Time
+        Supplied("time_of_day(Minute)", "the local time in minutes since midnight, 0 to 1439"),
+        Supplied("weekday(Day)", "the local day of the week, 1 is Monday, 7 Sunday"),
+        Supplied("date(Year,Month,Day)", "the local date"),
+        Supplied(
+            'during(Me,"span")',
+            "the local time is in the span that my parameter `span` gives",
+            parameter="time_span",
+        ),
+        Supplied("open(Place)", "the place's opening hours say it is open", (), ("places",)),
+        # Places
+        Supplied("place(Place,Kind)", "there is a place of this kind", (), ("places",)),
+    )
+}
+"""Predicates of the framework by name."""
+
+
+def _readings() -> dict[str, Supplied]:
+    return {
+        iri.value: Supplied(
+            "property(Place,Value)",
+            f"the latest {field} of the place",
+            (),
+            (kind,),
+        )
+        for kind, fields in PROPERTIES.items()
+        for field, (iri, _datatype) in fields.items()
+    }
+
+
+PROPERTIES_SUPPLIED: Mapping[str, Supplied] = {
+    RDF + "type": Supplied(
+        "rdf_type(Event,Class)", "an open event's type, and every class above it", (), ("events",)
+    ),
+    PREFIXES["ev"] + "level": Supplied(
+        "ev_level(Event,Level)", "how severe it is, 1 to 5", (), ("events",)
+    ),
+    PREFIXES["ev"] + "place": Supplied(
+        "ev_place(Event,Place)", "the place where it is", (), ("events",)
+    ),
+    PREFIXES["ev"] + "start": Supplied(
+        "ev_start(Event,Seconds)", "when it began, Unix seconds", (), ("events",)
+    ),
+    PREFIXES["ev"] + "source": Supplied(
+        "ev_source(Event,Source)", "who reports it, a string", (), ("events",)
+    ),
+    PREFIXES["ctx"] + "activity": Supplied(
+        "ctx_activity(Me,Activity)", "what the user is doing", ("activity",)
+    ),
+    **_readings(),
+}
+"""Properties that the framework tells, by IRI: in rules their names depend on the prefixes."""
+
+CONCLUSIONS: Mapping[str, Signature] = {
+    "notice": Signature("notice", 4),
+    "detail": Signature("detail", 5),
+    "closed": Signature("closed", 4),
+}
+"""What rules conclude for the framework, by name."""
+CONCLUSION_ATOMS = {
+    "notice": "notice(Me,Kind,About,Criticality)",
+    "detail": "detail(Me,Kind,About,Name,Value)",
+    "closed": "closed(Me,Kind,About,Reason)",
+}

@@ -1,0 +1,98 @@
+"""Why an instance was told something, or why not (docs/apps.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backend.city.observations import PLACE
+from backend.errors import CitywiseError
+from backend.packs.run import TemplateRun
+from backend.packs.supply import EVENT
+from backend.times import iso
+from reasoning.explain.explanation import Explainer
+from reasoning.explain.origins import Origin
+from reasoning.explain.text import render
+from reasoning.program import Signature
+from reasoning.rdf.knowledge import KnowledgeOrigin
+from reasoning.rdf.mapping import Mapper, quote
+
+_TOLD = Signature("told", 3)
+_RULE = "told(Me,Kind,About) :- notice(Me,Kind,About,_).\n"
+
+
+class NoInstanceError(CitywiseError):
+    """There was no such instance at the time asked about."""
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why, or why not, and what was known."""
+
+    told: bool
+    tree: str
+    """The explanation, to be read."""
+    at: str
+    inputs: tuple[str, ...]
+    """The facts that decided, one atom each."""
+    answer: tuple[str, ...]
+    """What the rules concluded."""
+    explanation: dict[str, Any]
+
+
+def explain(run: TemplateRun, instance: str, kind: str, about: str) -> Reasons:
+    """Why an instance's user was, or was not, told of something when `run` answered last.
+
+    `about` is the id of an event or a place, or the text of a term. Raises
+    `NoInstanceError`.
+    """
+    if not run.has(instance):
+        raise NoInstanceError(
+            f"there was no instance `{instance}` of {run.template.request_name} then; it may "
+            "have been made later, removed, or be of another version"
+        )
+    asker = _Asker(run, instance)
+    return asker.ask(kind, about)
+
+
+class _Asker:
+    def __init__(self, run: TemplateRun, instance: str) -> None:
+        self._run, self._me = run, quote(instance)
+        self._inputs = tuple(sorted(line[:-1] for line in run.slice(instance).splitlines()))
+        self._answer = run.answer(instance)
+        self._at = iso(run.clock[0]) if run.clock else ""
+
+    def ask(self, kind: str, about: str) -> Reasons:
+        found = self._explainer().explain(f"told({self._me},{quote(kind)},{self._term(about)})")
+        return Reasons(
+            found.holds, render(found), self._at, self._inputs, self._answer, found.to_json()
+        )
+
+    def _explainer(self) -> Explainer:
+        run = self._run
+        request = run.found.request
+        asked = replace(
+            request,
+            rules=f"{request.rules}\n{_RULE}#show {_TOLD}.\n",
+            shows=request.shows | {_TOLD},
+            derived=request.derived | {_TOLD},
+            used=request.used | {Signature("notice", 4)},
+        )
+        return Explainer(asked, dict(self._facts()), time=self._at, source=run.template.rules)
+
+    def _facts(self) -> Iterator[tuple[str, tuple[Origin, ...]]]:
+        for fact in self._inputs:
+            yield fact, (KnowledgeOrigin(f"what stood at {self._at}"),)
+        for fact in self._run.template.knowledge:
+            yield fact, (KnowledgeOrigin("the knowledge of the app"),)
+
+    def _term(self, about: str) -> str:
+        """The term by which the rules know an event or place, if one of that id is known."""
+        mapper = Mapper(self._run.found.request)
+        names = [quote(mapper.name(base + about)) for base in (EVENT, PLACE)]
+        text = "\n".join(self._inputs)
+        known = [name for name in names if name in text]
+        if known:
+            return known[0]
+        return names[0] if "-" in about else quote(about)

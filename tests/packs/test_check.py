@@ -1,0 +1,547 @@
+"""What `check` finds in an app: each fault at its place, with what to write instead."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from backend.packs.check import check_pack, checked
+from backend.packs.manifest import PackError
+from backend.packs.ontology import local_name
+from backend.packs.parameters import ClassParameter
+from tests.packs.folders import MANIFEST, AppFolder
+
+
+def test_a_sound_app_has_no_findings(app: AppFolder) -> None:
+    assert app.findings() == []
+    assert checked(app.path).name == "jam_watch"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        (
+            'title = "Jam watch"',
+            'titel = "Jam watch"',
+            "app.toml:3:1: error unknown-key: `titel`: no such key; did you mean `title`?",
+        ),
+        (
+            'title = "Jam watch"\n',
+            "",
+            "app.toml:1:1: error missing-key: `title` is missing; add `title = …`",
+        ),
+        (
+            "unit =",
+            "units =",
+            (
+                "app.toml:13:1: error unknown-key: `templates.jam_ahead.parameters.radius.units`: "
+                "no such key; did you mean `unit`?"
+            ),
+        ),
+        (
+            'type = "number"',
+            'type = "numbr"',
+            (
+                "app.toml:12:1: error type: `templates.jam_ahead.parameters.radius.type`: "
+                'found "numbr", '
+                "expected one of number, choice, place, sensor, route, area, duration, "
+                "time_of_day, time_span, user, class, text; did you mean `number`?"
+            ),
+        ),
+        (
+            'type = "number"\n',
+            "",
+            (
+                "app.toml:11:2: error missing-key: `templates.jam_ahead.parameters.radius.type` is "
+                "missing; give one of number, choice,"
+            ),
+        ),
+        (
+            "default = 300",
+            'default = "300"',
+            (
+                "app.toml:17:1: error default: templates.jam_ahead.parameters.radius.default: "
+                'found "300", expected a whole number from 50 to 1000 in steps of 50 (m); write it '
+                "without quotes"
+            ),
+        ),
+        ("default = 300", "default = 2000", "the nearest is 1000"),
+        ("min = 50", "min = 5000", "app.toml:11:2: error value:"),
+        (
+            'streams = ["events"]',
+            'streams = ["event"]',
+            'app.toml:4:1: error value: `streams.0`: found "event", expected one of events, ',
+        ),
+        ("version = 1\n", "version = 0\n", "app.toml:8:1: error value:"),
+        ('version = "1.0.0"', 'version = "1"', "app.toml:2:1: error value:"),
+        (
+            'name = "jam_watch"',
+            'name = "jams"',
+            (
+                "app.toml:1:1: error name: `name` is `jams` but the folder is `jam_watch`; call "
+                "both the same"
+            ),
+        ),
+        (
+            "title = ",
+            "title ",
+            "app.toml:3:7: error syntax: Expected '=' after a key in a key/value pair",
+        ),
+        (
+            "title",
+            'requests = ["requests/x.casp"]\ntitle',
+            "error file: `requests`: there is no file `requests/x.casp` in the app",
+        ),
+        (
+            "title",
+            'requests = ["../x.casp"]\ntitle',
+            "3:1: error file: `requests`: `../x.casp` is outside of the app's folder; copy",
+        ),
+        (
+            "title",
+            'ontology = "../own.ttl"\ntitle',
+            "3:1: error file: `ontology`: `../own.ttl` is outside of the app's folder; copy the",
+        ),
+        (
+            "title",
+            'ontology = "own.ttl"\ntitle',
+            "own.ttl:1:1: error file: there is no file",
+        ),
+        (
+            "parameters.radius]",
+            "parameters.distance]",
+            (
+                "app.toml:11:2: error name: `distance` is a predicate of the framework; rename the "
+                "parameter"
+            ),
+        ),
+        (
+            "{metres} m",
+            "{meters} m",
+            (
+                "app.toml:22:1: error unknown-detail: `notices.jam_ahead.text` names the detail "
+                "{meters}, which no rule gives; there are {about}, {metres}"
+            ),
+        ),
+        (
+            "[notices.jam_ahead]",
+            '[notices.other]\ntitle = "Other"\n\n[notices.jam_ahead]',
+            "app.toml:20:2: warning unused-notice: no rule concludes a notice of kind `other`",
+        ),
+        (
+            "[notices.jam_ahead]",
+            "[notices.jams_ahead]",
+            (
+                'templates/jam_ahead.casp:4:16: error notice-kind: "jam_ahead" is no kind of '
+                "notice in app.toml; did you mean `jams_ahead`?"
+            ),
+        ),
+    ],
+)
+def test_faults_of_the_manifest_stand_at_their_keys(
+    app: AppFolder, old: str, new: str, finding: str
+) -> None:
+    text = MANIFEST.replace(old, new, 1)
+    assert text != MANIFEST
+    app.write("app.toml", text)
+    assert any(finding in found for found in app.findings()), app.findings()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        (
+            "near_route(",
+            "near_rout(",
+            (
+                "4:56: error unknown-predicate: nothing supplies `near_rout/3`; did you mean "
+                "`near_route`?"
+            ),
+        ),
+        (
+            "near_route(Me,Jam,R)",
+            "roundabout(Me,Jam,R)",
+            (
+                "nothing supplies `roundabout/3`; no rule, parameter, knowledge base or stream "
+                "does; see the list in docs/apps.md"
+            ),
+        ),
+        (
+            "near_route(Me,Jam,R)",
+            "near_route(Me,Jam)",
+            (
+                "4:56: error arity: `near_route/2` has the wrong number of arguments; write "
+                "`near_route(Me,X,Radius)`"
+            ),
+        ),
+        (
+            "radius(Me,R)",
+            "radius(Me,R,_)",
+            (
+                "4:42: error arity: `radius/3` has the wrong number of arguments; write "
+                "`radius(Me,Value)`"
+            ),
+        ),
+        (
+            "radius(Me,R), near_route(Me,Jam,R)",
+            "near_route(Me,Jam,300)",
+            (
+                "1:1: warning unread-parameter: no rule reads the parameter `radius`; use it or "
+                "remove it from app.toml"
+            ),
+        ),
+        (
+            "near_route(Me,Jam,R)",
+            "near_route(Me,Jam,S)",
+            (
+                "error radius: `near_route`: the radius S must be a number, or the value of a "
+                "parameter with unit m"
+            ),
+        ),
+        (
+            "ev_TrafficJam",
+            "ev_TraficJam",
+            (
+                '5:22: error unknown-term: "ev_TraficJam": '
+                "<https://w3id.org/citywise/event#TraficJam> is no term of the "
+                "ontologies; did you mean `TrafficJam`?"
+            ),
+        ),
+        (
+            "ev_level(Jam",
+            "ev_lvel(Jam",
+            (
+                "error unknown-property: <https://w3id.org/citywise/event#lvel> is no property of "
+                "the ontologies; did you mean `level`?"
+            ),
+        ),
+        (
+            "ev_level(Jam",
+            "ev_confirmed(Jam",
+            (
+                "error unknown-predicate: nothing supplies `ev_confirmed/2`: the framework does "
+                "not tell <https://w3id.org/citywise/event#confirmed>"
+            ),
+        ),
+        (
+            "ahead(Me,Jam,M)",
+            "near_me(Me,Jam,50), distance(Me,Jam,M), ctx_activity(Me,_)",
+            "error unknown-predicate: nothing supplies `ctx_activity/2`",
+        ),
+        (
+            "ahead(Me,Jam,M)",
+            "place(Jam,_), ahead(Me,Jam,M)",
+            'error stream: `place` needs the stream "places"; add it to `streams` in app.toml',
+        ),
+        (
+            "ahead(Me,Jam,M)",
+            'preference(Me,"quiet",M)',
+            (
+                'error permission: `preference` needs the permission "preferences"; add it to '
+                "`permissions` in app.toml"
+            ),
+        ),
+        (
+            "ahead(Me,Jam,M)",
+            'during(Me,"morning"), ahead(Me,Jam,M)',
+            (
+                'error unknown-parameter: "morning" is no parameter of type time_span here (there '
+                "is: none); declare it in app.toml"
+            ),
+        ),
+        (
+            "(r2)",
+            "(r3) ahead(Me,X,1) :- near_route(Me,X,50).\n(r2)",
+            "error supplied-predicate: `ahead/3` is told by the framework; a rule cannot conclude",
+        ),
+        (
+            "(r2)",
+            "(r3) radius(Me,X) :- near_route(Me,X,50).\n(r2)",
+            "error supplied-predicate: `radius/2` is a parameter; a rule cannot conclude it",
+        ),
+        (
+            'notice(Me,"jam_ahead",Jam,Level) :-',
+            'notice(Me,"jam_ahead",Jam) :-',
+            (
+                "error arity: `notice/3` has the wrong number of arguments; write "
+                "`notice(Me,Kind,About,Criticality)`"
+            ),
+        ),
+        (
+            'notice(Me,"jam_ahead",Jam,Level) :-',
+            "notice(Me,jam_ahead,Jam,Level) :-",
+            'error notice-kind: `notice`: the kind jam_ahead is no string; write "jam_ahead"',
+        ),
+        (
+            'notice(Me,"jam_ahead",Jam,Level) :-',
+            'notice(Me,"jam_ahead",Jam,7) :-',
+            "4:32: error criticality: the criticality 7 is not from 1 to 5",
+        ),
+        (
+            'notice(Me,"jam_ahead",Jam,Level) :-',
+            'told(Me,"jam_ahead",Jam,Level) :-',
+            "1:1: error no-notice: the template concludes no notice",
+        ),
+        (
+            "(r1)",
+            "#from stream <https://w3id.org/citywise/stream/traffic> [time 10m step 1m].\n(r1)",
+            '4:1: error stream: the window needs the stream "traffic"; add it to `streams`',
+        ),
+        (
+            "(r1)",
+            "#from stream <https://w3id.org/citywise/stream/trafic> [time 10m step 1m].\n(r1)",
+            "error stream: there is no stream <https://w3id.org/citywise/stream/trafic>; there are",
+        ),
+        ("(r1)", "#from <effects.ttl>.\n(r1)", "4:1: error knowledge: there is no file"),
+        (
+            "(r1)",
+            "#show ahead/3.\n(r1)",
+            "4:1: error directive: `#show ahead/3`: a template shows `notice/4`, `detail/5`, ",
+        ),
+        (
+            "(r1)",
+            "#feedback notice/4.\n(r1)",
+            "1:1: error directive: `#feedback notice/4`: a template shows",
+        ),
+        ("(r1)", "#show X : passed(X,_).\n(r1)", "error directive: a template shows no terms"),
+        (
+            "(r2)",
+            '(r3) notice("alice.jams","jam_ahead",1,1) :- weekday(1).\n(r2)',
+            '6:13: error instance: `notice` is about "alice.jams"; its first argument is the',
+        ),
+        ("Level) :-", "Level :-", "4:12: error bracket: `(` is not closed"),
+        (
+            "near_route(Me,Jam,R)",
+            "near_route(Me,Jam,R), user(Other,_), Other != Me",
+            "1:1: warning not-local: line 4 reads `user(Other,_)` of everybody",
+        ),
+    ],
+)
+def test_faults_of_the_rules_stand_at_their_atoms(
+    app: AppFolder, old: str, new: str, finding: str
+) -> None:
+    app.rules(old, new)
+    assert any(
+        finding in found and found.startswith("templates/jam_ahead.casp:")
+        for found in app.findings()
+    ), app.findings()
+
+
+def test_a_template_without_rules_is_found(app: AppFolder) -> None:
+    (app.path / "templates" / "jam_ahead.casp").unlink()
+    (found,) = app.findings()
+    assert found == (
+        "app.toml:7:2: error file: there is no file `templates/jam_ahead.casp`; write the "
+        "template's rules there"
+    )
+
+
+def test_all_faults_are_found_at_once(app: AppFolder) -> None:
+    app.manifest('title = "How near"', 'tilte = "How near"')
+    app.manifest('version = "1.0.0"', 'version = "new"')
+    codes = [re.search(r"error ([\w-]+)", found)[1] for found in app.findings()]
+    assert codes == ["value", "missing-key", "unknown-key"]
+
+
+def test_a_choice_that_there_is_not_is_found_in_rules(app: AppFolder) -> None:
+    app.manifest(
+        "[notices",
+        '[templates.jam_ahead.parameters.mood]\ntype = "choice"\nchoices = ["calm", "hasty"]\n'
+        'title = "Mood"\n[notices',
+    )
+    app.rules("radius(Me,R)", 'mood(Me,"clam"), radius(Me,R)')
+    (found,) = app.findings()
+    assert found.endswith('unknown-choice: `mood` is never "clam"; did you mean `calm`?')
+
+
+def test_an_app_may_bring_its_own_terms(app: AppFolder) -> None:
+    app.manifest("streams =", 'ontology = "own.ttl"\nstreams =')
+    app.write(
+        "own.ttl",
+        "@prefix own: <https://example.org/own#> .\n"
+        "@prefix ev: <https://w3id.org/citywise/event#> .\n"
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        "own:Parade a owl:Class ; rdfs:subClassOf ev:PublicEvent .\n",
+    )
+    app.rules("#prefix ev ", "#prefix own : <https://example.org/own#>.\n#prefix ev ")
+    app.rules('"ev_TrafficJam"', '"own_Parade"')
+    assert app.findings() == []
+    above = map(local_name, app.template().above("https://example.org/own#Parade"))
+    assert {"Parade", "PublicEvent", "CityEvent"} <= set(above)
+    app.rules('"own_Parade"', '"own_Prade"')
+    assert "did you mean `Parade`?" in app.findings()[0]
+
+
+KIND = """
+[templates.jam_ahead.parameters.kind]
+type = "class"
+of = "ev:CityEvent"
+choices = ["ev:TrafficJam", "Fog"]
+default = "TrafficJam"
+title = "Kind"
+
+[notices"""
+
+
+def test_classes_of_a_parameter_are_those_of_the_ontologies(app: AppFolder) -> None:
+    app.manifest("\n[notices", KIND)
+    app.rules('rdf_type(Jam,"ev_TrafficJam")', "rdf_type(Jam,Kind), kind(Me,Kind)")
+    assert app.findings() == []
+    kind = app.template().parameters["kind"]
+    assert isinstance(kind, ClassParameter)
+    assert [local_name(iri) for iri in kind.choices] == ["TrafficJam", "Fog"]
+    assert kind.default == kind.choices[0]
+    app.manifest('choices = ["ev:TrafficJam", "Fog"]\n', "")
+    every = app.template().parameters["kind"]
+    assert isinstance(every, ClassParameter)
+    assert {"CityEvent", "Accident"} <= {local_name(iri) for iri in every.choices}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "ev:CityEvent",
+            "ev:CityEvnt",
+            (
+                "error unknown-class: `templates.jam_ahead.parameters.kind.of`: `ev:CityEvnt` is "
+                "no class of the ontologies"
+            ),
+        ),
+        (
+            '"Fog"',
+            '"Frog"',
+            (
+                "error unknown-class: `templates.jam_ahead.parameters.kind.choices`: `Frog` is not "
+                "`ev:CityEvent` nor a class below it"
+            ),
+        ),
+        ("ev:CityEvent", "ev:WeatherEvent", "`ev:TrafficJam` is not `ev:WeatherEvent` nor"),
+    ],
+)
+def test_a_class_that_there_is_not_is_found(app: AppFolder, old: str, new: str, said: str) -> None:
+    app.manifest("\n[notices", KIND.replace(old, new))
+    assert any(said in found for found in app.findings()), app.findings()
+
+
+SETTING = '\n[settings.least]\ntype = "number"\ntitle = "Least level"\ndefault = 2\n\n[notices'
+
+
+def test_a_setting_holds_for_all_instances(app: AppFolder) -> None:
+    app.manifest("\n[notices", SETTING)
+    app.rules("ev_level(Jam,Level)", 'ev_level(Jam,Level), setting("least",L), Level >= L')
+    assert app.findings() == []
+    assert app.template().knowledge == ('setting("least",2)',)
+    assert [str(s) for s in app.template().supplied] == ["setting/2"]
+    app.rules('"least"', '"lest"')
+    (found,) = app.findings()
+    assert found.endswith('unknown-setting: there is no setting "lest"; did you mean `least`?')
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("default = 2\n", "", "`settings.least`: a setting needs a `default`, which is its value"),
+        ('type = "number"', 'type = "area"', "`settings.least`: a setting cannot be of type area"),
+        ("default = 2", "defalt = 2", "`settings.least.defalt`: no such key; did you mean"),
+    ],
+)
+def test_a_setting_has_a_value(app: AppFolder, old: str, new: str, said: str) -> None:
+    text = SETTING.replace(old, new)
+    assert text != SETTING
+    app.manifest("\n[notices", text if "area" not in text else text.replace("default = 2\n", ""))
+    assert any(said in found for found in app.findings()), app.findings()
+
+
+def test_a_knowledge_base_supplies_its_predicates(app: AppFolder) -> None:
+    app.rules("(r1)", "#from <effects.ttl>.\n(r1)")
+    app.rules("ev_level(Jam,Level)", 'ev_level(Jam,Level), ctx_affects("ev_TrafficJam",_)')
+    app.rules("#prefix ev ", "#prefix ctx : <https://w3id.org/citywise/context#>.\n#prefix ev ")
+    app.write(
+        "templates/effects.ttl",
+        "<https://w3id.org/citywise/event#TrafficJam>\n"
+        "  <https://w3id.org/citywise/context#affects>\n"
+        "  <https://w3id.org/citywise/context#DrivingCar> .\n",
+    )
+    assert app.findings() == []
+    assert app.template().knowledge == ('ctx_affects("ev_TrafficJam","ctx_DrivingCar")',)
+    assert [str(s) for s in app.template().supplied] == ["ctx_affects/2"]
+
+
+def test_a_knowledge_base_that_is_too_large_to_travel_is_refused(app: AppFolder) -> None:
+    app.rules("(r1)", "#from <big.lp>.\n(r1)")
+    app.rules("ev_level(Jam,Level)", "ev_level(Jam,Level), big(_,_)")
+    facts = (f'big({n},"{"x" * 1000}").\n' for n in range(1001))
+    app.write("templates/big.lp", "".join(facts))
+    (found,) = app.findings()
+    assert "error knowledge-size: the knowledge bases <big.lp> give 1,0" in found
+    assert "a template may have 1,000,000" in found
+
+
+def test_translations_are_compared_with_the_texts(app: AppFolder) -> None:
+    texts = {
+        "title": "Køvagt",
+        "templates.jam_ahead.title": "Køer på min vej",
+        "templates.jam_ahead.parameters.radius.titel": "Hvor nær",
+        "notices.jam_ahead.title": "Kø forude",
+        "notices.jam_ahead.text": "{about} om {meter} m",
+    }
+    app.write("strings/da.json", json.dumps(texts, indent=1, ensure_ascii=False))
+    assert app.findings() == [
+        (
+            "strings/da.json:1:1: warning untranslated: no translation of "
+            "`templates.jam_ahead.parameters.radius.title`"
+        ),
+        (
+            "strings/da.json:4:2: error unknown-string: "
+            "`templates.jam_ahead.parameters.radius.titel` names no text of the app; "
+            "did you mean `templates.jam_ahead.parameters.radius.title`?"
+        ),
+        (
+            "strings/da.json:6:2: error unknown-detail: `notices.jam_ahead.text` names the detail "
+            "{meter}, which no rule gives; there are {about}, {metres}"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"title": 5}', "1:1: error strings: `title` holds no text"),
+        ("[]", "1:1: error strings: found no object"),
+        ('{"title": }', "1:11: error strings: Expecting value"),
+    ],
+)
+def test_a_file_of_strings_is_one_object_of_texts(app: AppFolder, text: str, said: str) -> None:
+    app.write("strings/da.json", text)
+    (found,) = app.findings()
+    assert found.startswith(f"strings/da.json:{said}")
+
+
+def test_a_template_that_the_manifest_does_not_mention_is_found(app: AppFolder) -> None:
+    app.write("templates/other.casp", "p.\n")
+    (found,) = app.findings()
+    assert "`app.toml` does not mention this template; add [templates.other]" in found
+
+
+def test_requests_of_an_app_are_checked_too(app: AppFolder) -> None:
+    app.manifest("streams =", 'requests = ["requests/x.casp"]\nstreams =')
+    app.write("requests/x.casp", "p(X) :- q(Y).\n")
+    assert any("requests/x.casp:1:" in found for found in app.findings())
+
+
+def test_a_folder_without_a_manifest_is_no_app(tmp_path: Path) -> None:
+    (found,) = check_pack(tmp_path)
+    assert found.message == "No such file or directory; an app is a folder with a file app.toml"
+
+
+def test_an_app_with_errors_is_not_handed_out_and_says_them_all(app: AppFolder) -> None:
+    app.rules("near_route(", "near_rout(")
+    with pytest.raises(PackError) as caught:
+        checked(app.path)
+    assert "is no sound app:" in str(caught.value)
+    assert "did you mean `near_route`?" in str(caught.value)

@@ -1,0 +1,134 @@
+"""`citywise app`: what an author does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from backend.errors import CitywiseError
+from backend.packs.check import check_pack, check_path
+from backend.packs.commands import app as group
+from backend.packs.scaffold import ScaffoldError, create, starters
+from tests.packs.folders import AppFolder
+
+
+def command(*arguments: str) -> tuple[int, str]:
+    """Exit code and what was printed."""
+    done = CliRunner().invoke(group, arguments)
+    if isinstance(done.exception, CitywiseError):
+        return done.exception.exit_code, f"citywise: {done.exception}"
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize("starter", starters())
+def test_a_new_app_is_sound_and_its_scenario_runs(tmp_path: Path, starter: str) -> None:
+    code, said = command("new", "my_app", "--template", starter, "--dir", str(tmp_path))
+    folder = tmp_path / "my_app"
+    assert (code, said.startswith(f"{folder}: a new app; next: citywise check")) == (0, True)
+    assert check_pack(folder) == []
+    assert command("test", str(folder)) == (0, "first: 2 notices as expected\n")
+    assert 'title = "My app"' in (folder / "app.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("starter", starters())
+def test_a_starter_is_short(starter: str, tmp_path: Path) -> None:
+    files = [path for path in create("x", starter, tmp_path).rglob("*") if path.is_file()]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 60
+
+
+@pytest.mark.parametrize(
+    ("name", "starter", "said"),
+    [
+        ("My-App", "area", "`My-App` cannot be an app's name"),
+        ("mine", "weather", "no starter `weather`; there are area, near_me, near_route, reading"),
+        ("there", "area", "exists already; choose another name or another --dir"),
+    ],
+)
+def test_no_app_is_made_where_it_cannot_be(
+    tmp_path: Path, name: str, starter: str, said: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ScaffoldError, match=said):
+        create(name, starter, tmp_path)
+
+
+def test_a_difference_ends_with_1_and_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = create("mine", "near_route", tmp_path)
+    expected = folder / "scenarios" / "first.expected.jsonl"
+    text = expected.read_text(encoding="utf-8")
+    expected.write_text(text.replace('"criticality": 4', '"criticality": 2', 1), encoding="utf-8")
+    code, said = command("test", str(folder))
+    lines = said.splitlines()
+    assert (code, lines[:3]) == (
+        1,
+        ["first: 1 difference", f"--- {expected}", "+++ what came"],
+    )
+    assert (lines[3][:2], lines[4][:2]) == ("- ", "+ ")
+    why = lines[5].removeprefix("why: citywise app ").split()
+    assert command(*why)[1].startswith('told("alice.jams","jam_ahead",')
+    assert lines[6] == "if this is what should come: add --update"
+    assert command("test", str(folder), "--update") == (
+        0,
+        f"first: wrote 2 notices to {expected}\n",
+    )
+    assert expected.read_text(encoding="utf-8") == text
+
+
+def test_a_scenario_that_there_is_not_names_those_there_are(tmp_path: Path) -> None:
+    folder = create("mine", "area", tmp_path)
+    assert command("test", str(folder), "second") == (
+        1,
+        "citywise: no scenario `second`; there are first",
+    )
+
+
+def test_an_app_that_is_not_sound_is_not_run(app: AppFolder) -> None:
+    app.rules("near_route(", "near_rout(")
+    code, said = command("test", str(app.path))
+    assert (code, "did you mean `near_route`?" in said) == (1, True)
+
+
+def test_apps_are_listed(app: AppFolder) -> None:
+    assert "contextual_filtering 1.0.0" in command("list")[1]
+    code, said = command("list", str(app.path.parent))
+    assert (code, said.splitlines()[1]) == (0, "  jam_ahead@1  Jams on my way  (radius)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--instance", "bob.jams"], "no instance `bob.jams`; there are: alice.jams"),
+        (["--instance", "alice.jams", "--at", "2020-01-01T00:00:00Z"], "begins at 2026-05-04"),
+        (["--instance", "alice.jams", "--at", "noon"], "--at noon: write a time such as"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_is_told_so(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    folder = create("mine", "near_route", tmp_path)
+    about = ["--notice", "jam_ahead", "--about", "jam1"]
+    code, answer = command("why", str(folder), "first", *about, *arguments)
+    assert code in (1, 2)
+    assert said in answer
+
+
+def test_a_folder_of_apps_and_programs_is_checked_as_what_it_holds(app: AppFolder) -> None:
+    parent = app.path.parent
+    (parent / "alone.casp").write_text("p(X) :- q(Y).\n", encoding="utf-8")
+    app.rules("near_route(", "near_rout(")
+    codes = {finding.code for finding in check_path(parent)}
+    assert {"unknown-predicate", "unsafe"} <= codes
+    assert check_path(app.path) == check_pack(app.path)
+
+
+def test_a_template_is_checked_with_its_app(app: AppFolder) -> None:
+    path = app.path / "templates" / "jam_ahead.casp"
+    assert check_path(path) == []
+    app.manifest('title = "Jam watch"', 'titel = "Jam watch"')
+    app.rules("near_route(", "near_rout(")
+    assert check_path(path) == []  # the manifest comes first
+    app.manifest('titel = "Jam watch"', 'title = "Jam watch"')
+    (found,) = check_path(path)
+    assert "near_rout/3" in found.message

@@ -1,0 +1,74 @@
+"""Where apps are found, and how they are listed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from backend.packs import library
+from backend.packs.listing import lines
+from tests.packs.folders import AppFolder
+
+
+def test_apps_are_found_in_a_folder_of_apps(tmp_path: Path) -> None:
+    one, two = AppFolder(tmp_path), AppFolder(tmp_path / ".hidden")
+    assert library.folders(tmp_path) == [one.path]
+    assert library.folders(two.path) == [two.path]
+
+
+def test_an_app_is_found_by_path_or_by_name(app: AppFolder) -> None:
+    assert library.find(str(app.path)) == app.path
+    assert library.find(str(app.path.parent)) == app.path
+    assert library.find("contextual_filtering") in library.built_in()
+
+
+def test_a_name_that_no_app_has_names_those_there_are() -> None:
+    with pytest.raises(library.UnknownAppError) as caught:
+        library.find("no_such_app")
+    assert "no app `no_such_app`; give the path of its folder or one of those there are: " in str(
+        caught.value
+    )
+    assert "contextual_filtering" in str(caught.value)
+
+
+def test_a_folder_of_several_apps_is_not_one(tmp_path: Path) -> None:
+    AppFolder(tmp_path, "one")
+    AppFolder(tmp_path, "two")
+    with pytest.raises(library.UnknownAppError, match="name the folder of one app"):
+        library.find(str(tmp_path))
+
+
+def test_a_package_brings_an_app_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = AppFolder(tmp_path)
+    (app.path / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("jams", "jam_watch", library.GROUP)
+    monkeypatch.setattr(library, "entry_points", lambda group: [point] if group else [])
+    assert list(library.of_packages()) == [app.path]
+    assert library.find("jam_watch") == app.path
+    monkeypatch.delitem(sys.modules, "jam_watch", raising=False)
+
+
+def test_an_entry_point_of_a_package_that_is_not_there_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point = importlib.metadata.EntryPoint("jams", "no_such_package", library.GROUP)
+    monkeypatch.setattr(library, "entry_points", lambda group: [point])
+    with pytest.raises(library.UnknownAppError, match=r"entry point `jams` of citywise\.apps"):
+        list(library.of_packages())
+
+
+def test_an_app_is_listed_with_its_templates(app: AppFolder) -> None:
+    assert list(lines(app.path)) == [
+        f"jam_watch 1.0.0  Jam watch  ({app.path})",
+        "  jam_ahead@1  Jams on my way  (radius)",
+    ]
+    app.manifest("unit =", "units =")
+    (line,) = lines(app.path)
+    assert line == f"jam_watch  not sound, 1 finding: citywise check {app.path}"

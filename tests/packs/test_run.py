@@ -1,0 +1,388 @@
+"""Templates over the log: what stands goes in, changes of notices come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.ingest.records import ClockReading, Reading, Standing
+from backend.packs.run import Entry, TemplateRun, notices, serves
+from backend.packs.template import NoticeText, TemplateVersion
+from reasoning.errors import SolvingError
+
+START = 1_780_000_000_000 // 60_000 * 60_000
+RDF = "#prefix rdf : <http://www.w3.org/1999/02/22-rdf-syntax-ns#>.\n"
+PREFIXES = (
+    RDF
+    + """#prefix ev : <https://w3id.org/citywise/event#>.
+#prefix ctx : <https://w3id.org/citywise/context#>.
+#prefix city : <https://w3id.org/citywise/city#>.
+#prefix place : <https://w3id.org/citywise/place/>.
+"""
+)
+NEAR = 'notice(Me,"jam",E,L) :- radius(Me,R), near_route(Me,E,R), ev_level(E,L).'
+RADIUS = {"type": "number", "unit": "m", "min": 10, "max": 1000, "title": "R", "default": 100}
+EVERYTHING = ("position", "route", "activity", "preferences")
+STREAMS = ("events", "places", "traffic", "parking", "weather", "air")
+
+
+def template(rules: str, version: int = 1, **more: Any) -> TemplateVersion:
+    """A template that may see everything, with a radius."""
+    given: dict[str, Any] = {
+        "app": "test",
+        "name": "jam",
+        "version": version,
+        "title": "Jams",
+        "rules": PREFIXES + rules,
+        "parameters": {"radius": RADIUS},
+        "notices": {"jam": NoticeText(title="Jam")},
+        "permissions": EVERYTHING,
+        "streams": STREAMS,
+        **more,
+    }
+    return TemplateVersion.model_validate(given)
+
+
+def event(key: str, lon: float, level: int = 3, lat: float = 56.15) -> tuple[str, str, Any]:
+    geometry = {"type": "Point", "coordinates": [lon, lat]}
+    body = {"type": "TrafficJam", "level": level, "geometry": geometry, "start_ms": START}
+    return "event", key, {**body, "source": "sensor", "place_id": None, "name": None}
+
+
+def instance(user: str, version: int = 1, name: str = "jam", **values: Any) -> tuple[str, str, Any]:
+    body = {"app": "test", "template": name, "version": version, "user": user, "values": values}
+    return "instance", f"{user}.{name}", body
+
+
+def route(user: str) -> tuple[str, str, Any]:
+    return "route", user, {"coordinates": [[10.19, 56.15], [10.22, 56.15]]}
+
+
+def position(user: str, lon: float) -> tuple[str, str, Any]:
+    return "position", user, {"lat": 56.15, "lon": lon, "heading": None, "along_m": None}
+
+
+Happening = tuple[str, str, Any] | int | Reading
+"""What stands from now on, minutes that pass until a clock, or a reading."""
+
+
+def log(happenings: Iterable[Happening]) -> list[Entry]:
+    """The entries of a log in which all this happens."""
+    found: list[Entry] = []
+    stands: dict[tuple[str, str], int] = {}
+    now = START
+    for number, happening in enumerate(happenings):
+        place = number << 16
+        if isinstance(happening, int):
+            now += happening * 60_000
+            found.append(ClockReading(now, now, place))
+        elif isinstance(happening, Reading):
+            found.append(replace(happening, observed_ms=now, received_ms=now, position=place))
+        else:
+            subject, key, body = happening
+            stands[subject, key] = number
+            if body is None:
+                del stands[subject, key]
+            since = min(stands.values(), default=number)
+            found.append(Standing(subject, key, body, place, since))
+    return found
+
+
+def told(
+    happenings: Iterable[Happening], *templates: TemplateVersion
+) -> list[tuple[int, str, str, str, int]]:
+    """Minute, change, instance, about and criticality of the notices."""
+    return [
+        ((t - START) // 60_000, c["change"], c["instance"], c["about"], c["criticality"])
+        for t, c in notices(log(happenings), templates)
+    ]
+
+
+def reading(kind: str, sensor: str, **values: int) -> Reading:
+    return Reading(kind, sensor, 0, 0, values, 0)
+
+
+JAM = template(NEAR)
+
+
+def test_a_notice_opens_changes_and_closes_with_what_stands() -> None:
+    found = told(
+        [
+            instance("alice"), route("alice"), event("e1", 10.2), 1,
+            event("e1", 10.2, level=5), 1, 1,
+            event("e2", 10.21), ("event", "e1", None), 1,
+            ("instance", "alice.jam", None), 1,
+        ],
+        JAM,
+    )  # fmt: skip
+    assert found == [
+        (1, "opened", "alice.jam", "e1", 3),
+        (2, "updated", "alice.jam", "e1", 5),
+        (4, "closed", "alice.jam", "e1", 5),
+        (4, "opened", "alice.jam", "e2", 3),
+        (5, "closed", "alice.jam", "e2", 3),
+    ]
+
+
+def test_reasons_of_an_end_are_the_rules_or_that_the_event_ended_or_who_moved() -> None:
+    rules = NEAR + ' closed(Me,"jam",E,passed) :- passed(Me,E).'
+    happenings: list[Happening] = [
+        instance("a"), route("a"), event("e1", 10.2), event("e2", 10.205), event("e3", 10.21), 1,
+        position("a", 10.204), 1,
+        ("event", "e2", None), 1,
+        ("route", "a", None), 1,
+    ]  # fmt: skip
+    closed = [c for _t, c in notices(log(happenings), [template(rules)]) if c["change"] == "closed"]
+    assert [(c["about"], c["closed_because"]) for c in closed] == [
+        ("e1", "passed"),
+        ("e2", "ended"),
+        ("e3", "moved_away"),
+    ]
+
+
+def test_the_id_of_a_notice_names_instance_kind_event_and_opening() -> None:
+    happenings: list[Happening] = [
+        instance("a"),
+        route("a"),
+        event("e1", 10.2),
+        1,
+        ("event", "e1", None),
+        1,
+    ]
+    ids = {c["id"] for _t, c in notices(log(happenings), [JAM])}
+    (only,) = ids
+    assert only.startswith("a.jam~jam~e1~2026")
+
+
+def test_an_instance_keeps_to_its_version() -> None:
+    newer = template(NEAR.replace("ev_level(E,L)", "ev_level(E,_), L=1"), version=2)
+    found = told(
+        [
+            route("a"), event("e1", 10.2), instance("a", version=1), 1,
+            instance("a", version=2), 1,
+        ],
+        JAM,
+        newer,
+    )  # fmt: skip
+    assert found == [
+        (1, "opened", "a.jam", "e1", 3),
+        (2, "closed", "a.jam", "e1", 3),
+        (2, "opened", "a.jam", "e1", 1),
+    ]
+
+
+def test_what_an_app_has_no_permission_for_is_not_told_to_its_rules() -> None:
+    happenings: list[Happening] = [instance("a"), route("a"), event("e1", 10.2), 1]
+    assert told(happenings, template(NEAR, permissions=("position",))) == []
+    assert told(happenings, template(NEAR, streams=("places",))) == []
+    assert len(told(happenings, JAM)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "before", "after"),
+    [
+        ('notice(Me,"jam",A,1) :- ctx_activity(Me,A).', ("activity", "a", {"activity": "Cycling"}),
+         ("activity", "a", None)),
+        ('notice(Me,"jam",V,1) :- preference(Me,"quiet",V).', ("preferences", "a", {"quiet": 7}),
+         ("preferences", "a", {"loud": 7})),
+        ('notice(Me,"jam",x,1) :- user(Me,"a"), has_position(Me).', position("a", 10.2),
+         ("position", "a", None)),
+        ('notice(Me,"jam",x,1) :- user(Me,_), off_route(Me).',
+         ("position", "a", {"lat": 56.2, "lon": 10.2}), position("a", 10.2)),
+        ('notice(Me,"jam",E,1) :- near_me(Me,E,200), distance(Me,E,M), M < 100.',
+         position("a", 10.2), position("a", 10.3)),
+        ('notice(Me,"jam",E,1) :- radius(Me,R), near_route(Me,E,R), ahead(Me,E,M), M > 600.',
+         position("a", 10.19), position("a", 10.195)),
+        ('notice(Me,"jam",P,1) :- near_me(Me,P,200), place(P,_), city_occupiedPlaces(P,N), N > 5.',
+         reading("parking", "g", occupied=6, capacity=9),
+         reading("parking", "g", occupied=5, capacity=9)),
+    ],
+)  # fmt: skip
+def test_what_the_rules_may_read_comes_and_goes(
+    rules: str, before: Happening, after: Happening
+) -> None:
+    garage = {
+        "id": "g", "kind": "garage", "name": "G", "sensors": ["parking"],
+        "geometry": {"type": "Point", "coordinates": [10.2, 56.15]},
+    }  # fmt: skip
+    happenings: list[Happening] = [
+        ("place", "g", garage), instance("a"), route("a"), event("e1", 10.2),
+        position("a", 10.2) if "place(P" in rules else ("position", "a", None),
+        before, 1, after, 1,
+    ]  # fmt: skip
+    found = told(happenings, template(rules))
+    assert [change[:3] for change in found] == [(1, "opened", "a.jam"), (2, "closed", "a.jam")]
+
+
+def test_local_time_and_spans_of_it_are_facts() -> None:
+    span = {"type": "time_span", "title": "When"}
+    rules = 'notice(Me,"jam",x,1) :- during(Me,"hours"), weekday(D), D <= 7, time_of_day(M), M > 0.'
+    minute = (START // 60_000 + 120) % 1440  # Copenhagen in summer
+    clock = [f"{m // 60 % 24:02}:{m % 60:02}" for m in (minute + 2, minute + 4)]
+    found = told(
+        [instance("a", hours="-".join(clock)), *[1] * 6],
+        template(rules, parameters={"hours": span}),
+    )
+    assert [change[:2] for change in found] == [(2, "opened"), (4, "closed")]
+
+
+def test_windows_over_observations_work_beside_what_stands() -> None:
+    rules = """#prefix sosa : <http://www.w3.org/ns/sosa/>.
+    #from stream <https://w3id.org/citywise/stream/parking> [time 3m step 1m].
+    #scale city_occupiedPlaces 1.
+    seen(P,O,N) :- sosa_hasFeatureOfInterest(O,P), city_occupiedPlaces(O,N).
+    notice(Me,"jam",P,1) :- radius(Me,_), seen(P,_,_), 2 <= #count{ O : seen(P,O,N), N > 5 }.
+    """
+    full = reading("parking", "g", occupied=6, capacity=9)
+    found = told([instance("a"), full, 1, full, 1, full, 1, 1, 1, 1, 1, 1], template(rules))
+    assert [(change[0], change[1], change[3]) for change in found] == [
+        (3, "opened", "g"),
+        (5, "closed", "g"),
+    ]
+
+
+def test_an_instance_whose_values_do_not_fit_is_left_out_and_said() -> None:
+    run = TemplateRun(JAM)
+    happenings: list[Happening] = [
+        instance("a", radius="wide"),
+        instance("b"),
+        route("b"),
+        event("e", 10.2),
+        1,
+    ]
+    steps = [step for entry in log(happenings) for step in run.take(entry)]
+    assert [c["instance"] for step in steps for c in step.changes] == ["b.jam"]
+    assert "radius" in (steps[-1].error or "")
+
+
+def test_a_criticality_that_is_none_is_said_and_the_other_notices_stand() -> None:
+    rules = 'notice(Me,"jam",E,L*2) :- radius(Me,R), near_route(Me,E,R), ev_level(E,L).'
+    run = TemplateRun(template(rules))
+    happenings: list[Happening] = [
+        instance("a"), route("a"), instance("b"), route("b"), event("e", 10.2, level=4),
+        event("f", 10.21, level=1), ("route", "b", None), 1,
+    ]  # fmt: skip
+    steps = [step for entry in log(happenings) for step in run.take(entry)]
+    assert "the criticality 8 is no integer from 1 to 5" in (steps[-1].error or "")
+
+
+def test_a_trace_says_what_was_evaluated_and_what_came_of_it() -> None:
+    run = TemplateRun(JAM)
+    happenings: list[Happening] = [instance("a"), instance("b"), route("a"), event("e", 10.2), 1]
+    (step,) = [step for entry in log(happenings) for step in run.take(entry)]
+    trace = step.trace()
+    assert (trace["keys"], trace["notices"], trace["error"]) == (2, 1, None)
+    assert trace["changed"]["instances"] == ["a.jam", "b.jam"]
+    assert trace["atoms"] > 3
+
+
+USERS = ("a", "b", "c")
+HAPPENINGS = st.one_of(
+    st.integers(0, 2),
+    st.builds(event, st.sampled_from(["e", "f"]), st.sampled_from([10.195, 10.2, 10.23])),
+    st.builds(lambda key: ("event", key, None), st.sampled_from(["e", "f"])),
+    st.builds(instance, st.sampled_from(USERS), radius=st.sampled_from([50, 500])),
+    st.builds(lambda user: ("instance", f"{user}.jam", None), st.sampled_from(USERS)),
+    st.builds(route, st.sampled_from(USERS)),
+    st.builds(position, st.sampled_from(USERS), st.sampled_from([10.19, 10.198, 10.21])),
+    st.builds(lambda user: ("position", user, None), st.sampled_from(USERS)),
+    st.builds(
+        lambda n: reading("parking", "g", occupied=n, capacity=9), st.sampled_from([3, 6, 7])
+    ),
+)
+BEGINNING: list[Happening] = [
+    instance("a", radius=500), route("a"), event("e", 10.2), 1, instance("b"), route("b"),
+    position("a", 10.198), position("b", 10.19),
+]  # fmt: skip
+DAYS = st.lists(HAPPENINGS, min_size=4, max_size=20).map(lambda more: [*BEGINNING, *more, 1])
+RICH = template(
+    NEAR
+    + """
+    #from stream <https://w3id.org/citywise/stream/parking> [time 2m step 1m].
+    busy(O) :- city_occupiedPlaces(O,N), N > 5.
+    notice(Me,"jam",busy,1) :- user(Me,U), has_position(Me), 2 <= #count{ O : busy(O) }.
+    closed(Me,"jam",E,passed) :- passed(Me,E).
+    detail(Me,"jam",E,"metres",M) :- ahead(Me,E,M).
+    """
+)
+
+
+def steps_of(run: TemplateRun, entries: Sequence[Entry]) -> list[tuple[int, Mapping[str, Any]]]:
+    return [
+        (step.t_ms, change)
+        for entry in entries
+        for step in run.take(entry)
+        for change in step.changes
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH]))
+def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
+    happenings: list[Happening], cut: int, rules: TemplateVersion
+) -> None:
+    entries = log(happenings)
+    straight = steps_of(TemplateRun(rules), entries)
+    first = TemplateRun(rules)
+    found = steps_of(first, entries[:cut])
+    place = cut << 16
+    past = [e for e in entries[:cut] if e.position >= first.resume_from(place)]
+    state = first.state(place)
+    again = TemplateRun(rules, state=state, past=[e for e in entries[:cut] if e in past])
+    assert found + steps_of(again, entries[cut:]) == straight
+
+
+@settings(max_examples=40, deadline=None)
+@given(DAYS, st.integers(0, 28), st.integers(0, 20))
+def test_a_run_that_was_overtaken_catches_up(
+    happenings: list[Happening], cut: int, more: int
+) -> None:
+    entries = log(happenings)
+    straight, overtaken = TemplateRun(RICH), TemplateRun(RICH)
+    steps_of(straight, entries[: cut + more])
+    steps_of(overtaken, entries[:cut])
+    overtaken.skip(entries[cut : cut + more])
+    rest = entries[cut + more :]
+    assert steps_of(overtaken, rest) == steps_of(straight, rest)
+    assert overtaken.state(1 << 30) == straight.state(1 << 30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(DAYS)
+def test_parts_by_user_tell_together_what_one_run_tells(happenings: list[Happening]) -> None:
+    entries = log(happenings)
+    whole = steps_of(TemplateRun(JAM), entries)
+    parts = [steps_of(TemplateRun(JAM, users=serves(n, 2)), entries) for n in range(2)]
+
+    def key(found: tuple[int, Mapping[str, Any]]) -> str:
+        return f"{found[0]} {sorted(found[1].items(), key=str)}"
+
+    assert sorted(map(key, [*parts[0], *parts[1]])) == sorted(map(key, whole))
+
+
+def test_an_evaluation_that_fails_keeps_what_was_told_before() -> None:
+    run = TemplateRun(JAM)
+    found = steps_of(run, log([instance("a"), route("a"), event("e", 10.2), 1]))
+    assert len(found) == 1
+
+    class Broken:
+        def answer_sets(self, *_given: object) -> tuple[()]:
+            raise SolvingError("out of order")
+
+        def close(self) -> None:
+            """Nothing is held."""
+
+    run._evaluation._engine = Broken()
+    late: list[Entry] = [
+        Standing(*event("f", 10.2), 9 << 16),
+        ClockReading(START * 2, START * 2, 10 << 16),
+    ]
+    (step,) = [step for entry in late for step in run.take(entry)]
+    assert "out of order" in (step.error or "")
+    assert step.changes == ()
+    assert run.answer("a.jam")[0].startswith("notice(")

@@ -1,0 +1,229 @@
+"""Scenarios: lines become entries of the log, their notices are compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend.ingest.records import ClockReading, Reading, Standing
+from backend.packs import scenarios
+from backend.packs.scenario_run import compare, produced, read_expected, run, update
+from backend.packs.scenarios import ScenarioError, entries
+from tests.packs.folders import AppFolder
+
+START = "2026-05-04T06:00:00Z"
+LATER = "2026-05-04T06:01:00Z"
+MS = 1777874400000
+ROAD = {
+    "id": "bridge",
+    "kind": "road",
+    "name": "Bridge Street",
+    "geometry": {"type": "LineString", "coordinates": [[10.2, 56.15], [10.204, 56.15]]},
+}
+JAM = {"id": "jam1", "type": "TrafficJam", "level": 4, "place_id": "bridge"}
+MINE = {"id": "alice.jams", "template": "jam_ahead", "user": "alice", "values": {"radius": 100}}
+WAY = {"coordinates": [[10.19, 56.15], [10.22, 56.15]]}
+THERE = {"lat": 56.15, "lon": 10.19}
+STORY: list[dict[str, Any]] = [
+    {"t": START, "place": ROAD},
+    {"t": START, "instance": MINE},
+    {
+        "t": START,
+        "context": {"user": "alice", "route": WAY, "position": {"lat": 56.15, "lon": 10.19}},
+    },
+    {"t": LATER, "event": JAM},
+    {"t": "2026-05-04T06:05:00Z", "event": {"id": "jam1", "end": True}},
+]
+OPENED = {
+    "t": LATER,
+    "change": "opened",
+    "notice": "jam_ahead",
+    "instance": "alice.jams",
+    "about": "jam1",
+    "criticality": 4,
+}
+CLOSED = {**OPENED, "t": "2026-05-04T06:05:00Z", "change": "closed"}
+
+
+def story(app: AppFolder, *lines: dict[str, Any], name: str = "first.jsonl") -> Path:
+    """Write a scenario, or the notices expected of it."""
+    return app.write(f"scenarios/{name}", "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_lines_become_entries_with_a_clock_after_each_time(app: AppFolder) -> None:
+    reading = {"kind": "traffic", "sensor": "bridge", "speed_kmh": 7, "vehicle_count": 30}
+    path = story(app, {"t": START, "place": ROAD}, {"t": START, "reading": reading}, {"t": LATER})
+    place, observed, first, second = entries(path, [app.template()])
+    assert isinstance(place, Standing)
+    assert (place.subject, place.key, place.body["name"]) == ("place", "bridge", "Bridge Street")
+    assert isinstance(observed, Reading)
+    assert (observed.kind, observed.observed_ms) == ("traffic", MS)
+    assert observed.values == {"speed_kmh": 7, "vehicle_count": 30}
+    assert isinstance(first, ClockReading)
+    assert isinstance(second, ClockReading)
+    assert (first.now_ms, second.complete_ms) == (MS, MS + 60_000)
+    positions = [entry.position for entry in (place, observed, first, second)]
+    assert positions == sorted(set(positions))
+
+
+def test_an_event_takes_name_and_geometry_from_its_place(app: AppFolder) -> None:
+    path = story(app, STORY[0], {"t": LATER, "event": JAM})
+    jam = entries(path, [app.template()])[2]
+    assert isinstance(jam, Standing)
+    assert jam.body is not None
+    assert jam.body["name"] == "Bridge Street"
+    assert jam.body["geometry"]["type"] == "LineString"
+    assert (jam.body["start_ms"], jam.body["source"]) == (MS + 60_000, "sensor")
+
+
+def test_values_of_an_instance_are_bound(app: AppFolder) -> None:
+    path = story(app, {"t": START, "instance": {**MINE, "values": {}}})
+    instance = entries(path, [app.template()])[0]
+    assert isinstance(instance, Standing)
+    assert instance.body == {
+        "app": "jam_watch",
+        "template": "jam_ahead",
+        "version": 1,
+        "user": "alice",
+        "values": {"radius": 300},
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"t": "06:00"}, "`t` is '06:00', expected a time with zone such as"),
+        ({}, "`t` is None, expected a time with zone"),
+        ({"t": "2026-05-04T05:00:00Z"}, "`t` goes back, from 2026-05-04T06:00:00Z to"),
+        ({"t": START, "events": {}}, 'found the keys events, expected "t" and one of place,'),
+        ({"t": START, "event": 5}, "`event` must be an object"),
+        (
+            {"t": START, "event": {**JAM, "place_id": None}},
+            "event `jam1`: geometry: Field",
+        ),
+        (
+            {"t": START, "event": {**JAM, "type": "TraficJam"}},
+            "`TraficJam` is no type of event; did you mean `TrafficJam`?",
+        ),
+        ({"t": START, "event": {"type": "Fog", "end": True}}, "event ``:"),
+        ({"t": START, "context": {"user": "alice", "mood": 5}}, "context: mood: Extra inputs"),
+        ({"t": START, "context": {"user": 'a"', "activity": "Walking"}}, 'activity `a"`:'),
+        (
+            {"t": START, "instance": {**MINE, "template": "jam"}},
+            "the app has no template `jam`; there are: jam_ahead",
+        ),
+        (
+            {"t": START, "instance": {**MINE, "values": {"radius": "near"}}},
+            'radius: found "near", expected a whole number from 50 to 1000',
+        ),
+        ({"t": START, "reading": {"kind": "noise"}}, "`kind` is 'noise', expected one of traffic,"),
+        ({"t": START, "reading": {"kind": "air", "sensor": "x"}}, "reading: ozone: Field required"),
+    ],
+)
+def test_a_line_at_fault_is_named_with_what_to_write(
+    app: AppFolder, line: dict[str, Any], said: str
+) -> None:
+    path = story(app, STORY[0], line)
+    with pytest.raises(ScenarioError) as caught:
+        entries(path, [app.template()])
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert said in str(caught.value)
+
+
+def test_all_lines_at_fault_are_named(app: AppFolder) -> None:
+    path = story(app, {"t": 5}, STORY[0], {"t": START, "place": {}})
+    with pytest.raises(ScenarioError) as caught:
+        entries(path, [app.template()])
+    assert [line.split(":")[1] for line in str(caught.value).splitlines()] == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("{", ":1: this line is no JSON"), ("[]", ":1: expected an object")],
+)
+def test_a_line_that_is_no_object_is_named(app: AppFolder, text: str, said: str) -> None:
+    path = app.write("scenarios/first.jsonl", text)
+    with pytest.raises(ScenarioError, match=said):
+        entries(path, [app.template()])
+
+
+def test_a_scenario_brings_its_notices(app: AppFolder) -> None:
+    got = list(produced(app.load(), story(app, *STORY)))
+    assert got == [
+        {**OPENED, "details": {"metres": 745}, "text": "Bridge Street in 745 m"},
+        {
+            **CLOSED,
+            "details": {"metres": 745},
+            "text": "Bridge Street in 745 m",
+            "closed_because": "ended",
+        },
+    ]
+
+
+def test_notices_as_expected_are_no_differences(app: AppFolder) -> None:
+    path = story(app, *STORY)
+    story(app, OPENED, {**CLOSED, "closed_because": "ended"}, name="first.expected.jsonl")
+    assert run(app.load(), path).differences == ()
+
+
+def test_what_came_can_be_written_as_what_is_expected(app: AppFolder) -> None:
+    path = story(app, *STORY)
+    outcome = run(app.load(), path)
+    assert (len(outcome.differences), outcome.has_expected) == (2, False)
+    update(outcome)
+    assert run(app.load(), path).differences == ()
+    assert "text" not in next(read_expected(scenarios.expected_path(path)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "lines"),
+    [
+        ([], [], []),
+        ([OPENED], [], [f"- {json.dumps(OPENED)}"]),
+        ([], [OPENED], [f"+ {json.dumps(OPENED)}"]),
+        (
+            [{**OPENED, "criticality": 2}],
+            [{**OPENED, "details": {"metres": 745}}],
+            [f"- {json.dumps({**OPENED, 'criticality': 2})}", f"+ {json.dumps(OPENED)}"],
+        ),
+        (
+            [OPENED, CLOSED],
+            [CLOSED, OPENED],
+            [],
+        ),
+        (
+            [OPENED, OPENED],
+            [OPENED],
+            [f"- {json.dumps(OPENED)}"],
+        ),
+        (
+            [CLOSED],
+            [OPENED],
+            [f"+ {json.dumps(OPENED)}", f"- {json.dumps(CLOSED)}"],
+        ),
+    ],
+)
+def test_differences_read_as_a_diff_in_order_of_time(
+    expected: list[dict[str, Any]], got: list[dict[str, Any]], lines: list[str]
+) -> None:
+    assert [line for found in compare(expected, got) for line in found.lines()] == lines
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"t": START}, "missing change, notice, instance, about; a notice has t, change"),
+        ({**OPENED, "level": 4}, "unknown level; a notice has"),
+        ({**OPENED, "t": "noon"}, "`t` is 'noon', expected a time with zone"),
+    ],
+)
+def test_an_expected_line_at_fault_is_named(
+    app: AppFolder, line: dict[str, Any], said: str
+) -> None:
+    path = story(app, line, name="first.expected.jsonl")
+    with pytest.raises(ScenarioError) as caught:
+        list(read_expected(path))
+    assert f"{path}:1: {said}" in str(caught.value)
