@@ -1,0 +1,34 @@
+"""The app pack of contextual filtering is sound, and its scenarios go as computed by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from backend.machine import REPOSITORY
+from backend.packs import scenario_run, scenarios
+from backend.packs.check import check_pack
+from backend.packs.manifest import load
+from tests.context.situation import PACK
+
+
+def test_the_check_finds_nothing() -> None:
+    assert check_pack(PACK) == []
+
+
+@pytest.mark.parametrize("path", scenarios.of_pack(PACK), ids=lambda path: str(path.stem))
+def test_a_scenario_brings_the_notices_computed_by_hand(path: Path) -> None:
+    outcome = scenario_run.run(load(PACK), path)
+    assert outcome.got
+    assert [line for found in outcome.differences for line in found.lines()] == []
+
+
+def test_the_document_names_every_parameter_and_reason() -> None:
+    document = (REPOSITORY / "docs" / "contextual-filtering.md").read_text(encoding="utf-8")
+    template = load(PACK).template("critical_events")
+    reasons = set(re.findall(r'(?:closed|left_out)\(Me,[^:]*"(\w+)"\) :-', template.rules))
+    assert {"passed", "off_route", "not_affected", "less_critical"} <= reasons
+    missing = [name for name in {*template.parameters, *reasons} if f"`{name}`" not in document]
+    assert missing == []
