@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,12 +15,13 @@ from backend.times import iso
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import Origin
 from reasoning.explain.text import render
+from reasoning.languages.rules import atom_signatures, head_atoms
+from reasoning.parallel.rules import Statements
 from reasoning.program import Signature
 from reasoning.rdf.knowledge import KnowledgeOrigin
 from reasoning.rdf.mapping import Mapper, quote
 
 _TOLD = Signature("told", 3)
-_RULE = "told(Me,Kind,About) :- notice(Me,Kind,About,_).\n"
 
 
 class NoInstanceError(CitywiseError):
@@ -72,27 +74,48 @@ class _Asker:
     def _explainer(self) -> Explainer:
         run = self._run
         request = run.found.request
+        rules, source = _told(run.found.statements)
         asked = replace(
             request,
-            rules=f"{request.rules}\n{_RULE}#show {_TOLD}.\n",
+            rules=f"{request.rules}\n{rules}#show {_TOLD}.\n",
             shows=request.shows | {_TOLD},
             derived=request.derived | {_TOLD},
-            used=request.used | {Signature("notice", 4)},
         )
-        return Explainer(asked, dict(self._facts()), time=self._at, source=run.template.rules)
+        # The text as written, with labels, as far as it goes; then ours with the same labels.
+        lines = request.rules.count("\n") - run.template.rules.count("\n")
+        written = run.template.rules + "\n" * (lines + 1) + source
+        return Explainer(asked, dict(self._facts()), time=self._at, source=written)
 
     def _facts(self) -> Iterator[tuple[str, tuple[Origin, ...]]]:
         for fact in self._inputs:
-            yield fact, (KnowledgeOrigin(f"what stood at {self._at}"),)
+            yield fact, ()
         for fact in self._run.template.knowledge:
-            yield fact, (KnowledgeOrigin("the knowledge of the app"),)
+            yield fact, (KnowledgeOrigin("of the app"),)
 
     def _term(self, about: str) -> str:
-        """The term by which the rules know an event or place, if one of that id is known."""
+        """The term by which the rules know an event or a place of that id, or the text itself
+        where only that is known; what is not known at all is taken for an event."""
         mapper = Mapper(self._run.found.request)
-        names = [quote(mapper.name(base + about)) for base in (EVENT, PLACE)]
-        text = "\n".join(self._inputs)
-        known = [name for name in names if name in text]
-        if known:
-            return known[0]
-        return names[0] if "-" in about else quote(about)
+        event, place = (quote(mapper.name(base + about)) for base in (EVENT, PLACE))
+        known = "\n".join([*self._inputs, self._run.template.rules])
+        for term in (event, place, quote(about)):
+            if term in known:
+                return term
+        plain = re.fullmatch(r"[a-z]\w*|-?\d+", about) is not None
+        return about if plain and re.search(rf"[(,]{about}[,)]", known) else event
+
+
+def _told(statements: Statements) -> tuple[str, str]:
+    """The rules that conclude notices, asked without the criticality: as text for clingo,
+    and the same with their labels; one a line."""
+    rules, source = [], []
+    for rule in statements.rules:
+        for atom in head_atoms(rule.tree):
+            if Signature("notice", 4) in atom_signatures(atom):
+                arguments = atom.one("symbol").many("arguments")[:3]
+                body = "; ".join(map(str, rule.tree.many("body")))
+                text = f"told({','.join(map(str, arguments))}) :- {body}."
+                label = f"({rule.name}) " if not rule.name[:1].isdigit() else ""
+                rules.append(" " * len(label) + text)
+                source.append(label + text)
+    return "\n".join([*rules, ""]), "\n".join([*source, ""])
