@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
@@ -410,29 +410,21 @@ def plan(program: Path, form: str, name: Name) -> None:
 )
 def check(path: Path, partitioned: bool) -> None:
     """Look for faults in a program, an app, or all there are in a folder; one line each."""
-    from backend.packs.check import check_pack
+    from backend.packs.check import check_path
     from backend.packs.library import folders
     from reasoning.analysis.check import SUFFIXES
-    from reasoning.analysis.check import check as findings
 
-    apps = folders(path)
-    if not apps and path.is_dir() and not any(file.suffix in SUFFIXES for file in path.rglob("*")):
+    if (
+        path.is_dir()
+        and not folders(path)
+        and not any(file.suffix in SUFFIXES for file in path.rglob("*"))
+    ):
         raise click.UsageError(f"{path} holds no app and no program ({', '.join(SUFFIXES)})")
-    found = [finding for folder in apps for finding in check_pack(folder)]
-    for file in programs(path, SUFFIXES, apps):
-        found += findings(file, partitioned=partitioned)
+    found = check_path(path, partitioned=partitioned)
     for finding in found:
         click.echo(str(finding))
     if any(finding.severity == "error" for finding in found):
         sys.exit(1)
-
-
-def programs(path: Path, suffixes: tuple[str, ...], apps: Sequence[Path]) -> list[Path]:
-    """The programs at a path that do not belong to an app."""
-    if path.is_file():
-        return [path]
-    found = sorted(p for p in path.rglob("*") if p.suffix in suffixes and p.is_file())
-    return [file for file in found if not any(file.is_relative_to(app) for app in apps)]
 
 
 @cli.command()

@@ -10,6 +10,7 @@ from backend.times import iso, parse_ms
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 
 BASE = "https://w3id.org/citywise/"
+EVENT = BASE + "event/"
 PLACE = BASE + "place/"
 STREAM = BASE + "stream/"
 _OBSERVATION = BASE + "observation/"

@@ -85,7 +85,7 @@ class Roads:
         chance = random.Random(seed)  # noqa: S311 - nothing secret
         number = 0
         for _try in range(count * 200):
-            if number == count:
+            if number == count or not self._junctions:
                 return
             start, end = (chance.randrange(len(self._junctions)) for _ in range(2))
             found = self._way(start, end)

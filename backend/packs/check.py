@@ -9,8 +9,8 @@ from backend.packs import strings
 from backend.packs.library import folders
 from backend.packs.loading import Loading
 from backend.packs.manifest import FILE, Pack, PackError
+from backend.packs.prepared import prepared
 from backend.packs.rules import Rules
-from backend.packs.run import prepared
 from backend.packs.template import TemplateVersion
 from backend.packs.vocabulary import CONCLUSIONS, PREDICATES
 from reasoning.analysis.check import check

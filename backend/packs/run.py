@@ -7,101 +7,26 @@ rebuilt from the log and the committed state goes on as if it had never stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any
 
-from backend.city.observations import kind_of, predicates, stream_iri, triples
 from backend.ingest.records import ClockReading, Reading, Standing, item_position
 from backend.packs.notices import Notice, NoticesError, OpenNotices, changes, stated
+from backend.packs.prepared import engine_of, prepared
 from backend.packs.supply import Supply
 from backend.packs.template import TemplateVersion
-from reasoning.encoding import Encoder
-from reasoning.engines.guard import GuardedEngine
+from backend.packs.windows import Windows
 from reasoning.engines.limits import Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
-from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation, Rules
+from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation
 from reasoning.parallel.routing import bucket
-from reasoning.parallel.rules import Statements, read
-from reasoning.program import Request, Signature
 from reasoning.rdf.mapping import quote
-from reasoning.reasoner import Reasoner, State
-from reasoning.streams import Item
 
 Entry = Reading | ClockReading | Standing
 ZONE = "Europe/Copenhagen"
-SHOWN = (Signature("notice", 4), Signature("detail", 5), Signature("closed", 4))
-TIME = (Signature("time_of_day", 1), Signature("weekday", 1), Signature("date", 3))
 STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""
 _MOST_TRACED = 50
 _MOST_FAULTS = 5
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A template's rules as they are evaluated."""
-
-    template: TemplateVersion
-    request: Request
-    statements: Statements
-    rules: Rules
-    supplied: frozenset[Signature]
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """The facts of a template's knowledge bases."""
-
-    text: str
-    supplied: frozenset[Signature]
-
-
-@lru_cache(maxsize=64)
-def _prepared(digest: str, name: str, template: _ByDigest) -> Prepared:
-    del digest, name
-    return _prepare(template.template)
-
-
-@dataclass(frozen=True)
-class _ByDigest:
-    """A template that a cache knows by its name and digest."""
-
-    template: TemplateVersion = field(compare=False)
-
-
-def prepared(template: TemplateVersion) -> Prepared:
-    """A template's rules, read once in this process."""
-    return _prepared(template.digest, template.request_name, _ByDigest(template))
-
-
-def _prepare(template: TemplateVersion) -> Prepared:
-    request = template.request
-    shown = "".join(f"#show {signature}.\n" for signature in SHOWN)
-    request = replace(
-        request,
-        name=template.request_name,
-        rules=f"{request.rules}\n{shown}",
-        shows=request.shows | set(SHOWN),
-    )
-    statements = read(request.rules, request.labels)
-    known = frozenset(map(_signature, template.supplied))
-    everywhere = known | statements.known | _of_windows(request) | set(TIME)
-    supplied = request.used - request.derived - everywhere
-    rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied)
-    return Prepared(template, request, statements, rules, supplied)
-
-
-def _of_windows(request: Request) -> frozenset[Signature]:
-    """Predicates that the windows of a request supply."""
-    encoder = Encoder(request)
-    iris = (iri for s in request.streams for iri in predicates(kind_of(s.iri)))
-    return frozenset(signature for iri in iris for signature in encoder.signatures(iri.value))
-
-
-def _signature(given: Sequence[Any]) -> Signature:
-    return Signature(given[0], given[1])
 
 
 def serves(number: int, of: int) -> Callable[[str], bool]:
@@ -147,52 +72,6 @@ class Step:
         }
 
 
-class Windows:
-    """The windows over observation streams that a template has beside what stands."""
-
-    def __init__(self, request: Request) -> None:
-        self.facts: list[str] = []
-        """The facts of all windows as of their last ticks."""
-        self.reasoner = Reasoner(request, clocked=True, engine=self)
-        self._kinds = frozenset(kind_of(source.iri) for source in request.streams)
-        self._scale = 1000 // request.ticks_per_second
-
-    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
-        """As the engine of its reasoner it keeps the facts, and answers nothing."""
-        del models
-        self._keep(window.text)
-        return (AnswerSet(()),)
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-    def take(self, reading: Reading) -> None:
-        """A reading, which may be on one of the streams."""
-        for item in self._items([reading]):
-            list(self.reasoner.push(item))
-
-    def ticks(self, complete_ms: int) -> Iterator[int]:
-        """The times (Unix ms) of the evaluations that are due; `facts` are those then."""
-        complete = (complete_ms + 1) // self._scale - 1
-        for evaluation in self.reasoner.advance(complete):
-            yield evaluation.time * self._scale
-
-    def restore(self, state: Mapping[str, Any], readings: Iterable[Reading]) -> None:
-        """Continue from a snapshot of the reasoner."""
-        self.reasoner.restore(State.from_json(state), self._items(readings))
-        self._keep(self.reasoner.window_facts())
-
-    def _keep(self, text: str) -> None:
-        self.facts = [line[:-1] for line in text.splitlines()]
-
-    def _items(self, readings: Iterable[Reading]) -> list[Item]:
-        return [
-            Item(r.observed_ms // self._scale, triples(r), r.position, stream=stream_iri(r.kind))
-            for r in readings
-            if r.kind in self._kinds
-        ]
-
-
 class TemplateRun:
     """One template between a state and the next.
 
@@ -223,7 +102,7 @@ class TemplateRun:
         self._engine = engine_of(found, limits)
         self._evaluation = KeyedEvaluation(found.rules, self._engine, found.supplied)
         self._supply = Supply(template, self._evaluation, users, zone)
-        self._kinds = {kind for kind in template.streams if self._supply.reads(kind)}
+        self._kinds = {kind for kind in template.streams if self._supply.sight.latest(kind)}
         self._windows = Windows(found.request) if found.request.streams else None
         self._scope = frozenset({"instance", "event", "place", *template.permissions})
         self._since: int | None = None
@@ -306,17 +185,19 @@ class TemplateRun:
                 found += self._changes(t_ms, key, answer)
             except NoticesError as fault:
                 faults.append(f"instance {key}: {fault}")
-        self._supply.forget_gone()
+        self._supply.instances.forget_gone()
         if evaluated.keys or evaluated.answers:
             yield Step(t_ms, position, evaluated, tuple(found), items, _said(faults))
 
     def _changes(self, t_ms: int, key: str, answer: Answer) -> Iterator[dict[str, Any]]:
         supply = self._supply
-        before, after = (stated(atoms, supply.about) for atoms in (answer.before, answer.after))
-        owner = supply.owners[key]
+        before, after = (
+            stated(atoms, supply.sight.about) for atoms in (answer.before, answer.after)
+        )
+        owner = supply.instances.owner(key)
 
         def because(notice: Notice) -> str | None:
-            if not supply.has(owner.instance):
+            if supply.instances.get(owner.instance) is None:
                 return "removed"
             if supply.is_over(notice.about_type, notice.about):
                 return "ended"
@@ -382,7 +263,7 @@ class TemplateRun:
 
     def has(self, instance: str) -> bool:
         """Whether there is an instance."""
-        return self._supply.has(instance)
+        return self._supply.instances.get(instance) is not None
 
     def slice(self, instance: str) -> str:
         """The facts that decide an instance's notices, one `atom.` a line."""
@@ -396,16 +277,6 @@ class TemplateRun:
 def _said(faults: Sequence[str]) -> str | None:
     more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
     return "; ".join([*faults[:_MOST_FAULTS], *more]) or None
-
-
-def engine_of(found: Prepared, limits: Limits | None) -> Engine:
-    """An engine for a template: in a process of its own if there are limits."""
-    facts = "".join(f"{fact}.\n" for fact in found.template.knowledge)
-    supplied = frozenset(map(_signature, found.template.supplied))
-    knowledge = Knowledge(facts, supplied)
-    if limits is None:
-        return SolverEngine(found.request, knowledge)
-    return GuardedEngine(found.request, knowledge, limits)
 
 
 def notices(

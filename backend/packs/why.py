@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backend.city.observations import PLACE
+from backend.city.observations import EVENT, PLACE
 from backend.errors import CitywiseError
 from backend.packs.run import TemplateRun
-from backend.packs.supply import EVENT
 from backend.times import iso
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import Origin

@@ -28,30 +28,36 @@ def earlier(folder: Path, against: str) -> Iterator[Path]:
     if Path(against).is_dir():
         yield find(against)
         return
-    root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().strip())
-    archive = _git(root, "archive", "--format=tar", against)
+    root = Path(_git(folder, against, "rev-parse", "--show-toplevel").decode().strip())
+    revision = ("rev-parse", "--verify", "--end-of-options", f"{against}^{{commit}}")
+    commit = _git(root, against, *revision).decode().strip()
+    name = str(folder.resolve().relative_to(root.resolve()))
+    if not _git(root, against, "ls-tree", commit, "--", name):
+        raise EarlierError(
+            f"--against {against}: there was no {name} at that commit; name a later one, or a "
+            "folder with the other version"
+        )
+    archive = _git(root, against, "archive", "--format=tar", commit)
     with tempfile.TemporaryDirectory(prefix="citywise-against-") as place:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(place, filter="data")
-        there = Path(place) / folder.resolve().relative_to(root.resolve())
-        if not there.is_dir():
-            raise EarlierError(f"--against {against}: there was no {folder.name} at that commit")
-        yield there
+        yield Path(place) / name
 
 
-def _git(folder: Path, *arguments: str) -> bytes:
+def _git(folder: Path, against: str, *arguments: str) -> bytes:
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, check=False
         )
     except OSError as error:
         raise EarlierError(
-            f"--against: git cannot be run ({error.strerror}); name a folder instead"
+            f"--against {against}: git cannot be run ({error.strerror}); name a folder instead"
         ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise EarlierError(
-            f"--against {arguments[-1]}: neither a folder nor a commit git knows: "
-            f"{said[-1] if said else 'no reason given'}"
+            f"--against {against}: neither a folder nor a commit that git knows for {folder} "
+            f"({said[-1] if said else 'no reason given'}); name a commit such as HEAD or main, "
+            "or the folder of another version of the app"
         )
     return done.stdout

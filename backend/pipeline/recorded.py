@@ -173,18 +173,23 @@ def _replay(data: Path, start: datetime, until: datetime, lead_in: float) -> Rep
 
 
 def entries(source: Source) -> Iterator[Reading | ClockReading]:
-    """A source's steps as they would stand in the log."""
+    """A source's steps as they would stand in the log; a moment after each, time goes on."""
     positions = count()
+    ahead: list[int] = []
     for step in source.steps():
+        if ahead and ahead[0] < step.ms:
+            yield ClockReading(ahead[0], ahead[0], next(positions))
         for batch in step.batches:
             for values in batch.readings:
                 rest = {k: v for k, v in values.items() if k not in ("sensor", "observed_at")}
                 sensor = str(values["sensor"])
                 yield Reading(batch.kind, sensor, step.ms, step.ms, rest, next(positions))
         yield ClockReading(step.ms, step.ms, next(positions))
+        ahead = [step.ms + SETTLE_MS]
     if source.until is not None:
-        end = to_ms(source.until) + SETTLE_MS
-        yield ClockReading(end, end, next(positions))
+        ahead.append(to_ms(source.until) + SETTLE_MS)
+    for t_ms in dict.fromkeys(ahead):
+        yield ClockReading(t_ms, t_ms, next(positions))
 
 
 def _with(

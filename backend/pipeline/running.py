@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from backend.packs.run import prepared
+from backend.packs.prepared import prepared
 from backend.packs.template import TemplateVersion
 from backend.store.models import CursorRow, InstanceRow, NoticeRow, TemplateVersionRow
 

@@ -29,6 +29,19 @@ def test_a_sound_app_has_no_findings(app: AppFolder) -> None:
             "app.toml:3:1: error unknown-key: `titel`: no such key; did you mean `title`?",
         ),
         (
+            'text = "',
+            'hint = "',
+            "no such key; there are title, text",
+        ),
+        (
+            'title = "Jams on my way"',
+            'title = "Jams on my way"\nhlep = "?"',
+            (
+                "app.toml:10:1: error unknown-key: `templates.jam_ahead.hlep`: no such key; "
+                "did you mean `help`?"
+            ),
+        ),
+        (
             'title = "Jam watch"\n',
             "",
             "app.toml:1:1: error missing-key: `title` is missing; add `title = …`",
@@ -344,6 +357,11 @@ def test_all_faults_are_found_at_once(app: AppFolder) -> None:
     app.manifest('version = "1.0.0"', 'version = "new"')
     codes = [re.search(r"error ([\w-]+)", found)[1] for found in app.findings()]
     assert codes == ["value", "missing-key", "unknown-key"]
+
+
+def test_an_unknown_predicate_is_told_once(app: AppFolder) -> None:
+    app.rules("near_route(Me,Jam,R)", "near_rout(Me,Jam,R), not near_rout(Me,Jam,1)")
+    assert len([found for found in app.findings() if "near_rout/3" in found]) == 1
 
 
 def test_a_choice_that_there_is_not_is_found_in_rules(app: AppFolder) -> None:

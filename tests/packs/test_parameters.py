@@ -77,6 +77,7 @@ def test_a_value_gives_the_arguments_of_its_facts(
 ) -> None:
     found = parameter(kind, **rest)
     assert facts(found, value) == arguments
+    assert all(len(each) == found.arity for each in arguments)
     canonical = found.check(value, "it")
     assert found.check(canonical, "it") == canonical, "canonical values stay as they are"
     jsonschema.validate(canonical, found.schema())

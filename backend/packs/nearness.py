@@ -1,0 +1,183 @@
+"""Who is near what, as facts of instances (docs/space.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from backend.packs.instances import Instance, Instances
+from backend.packs.sight import Context, Sight
+from backend.space import OFF_ROUTE_M, Relation, Space
+from backend.space.geometry import Spot
+from reasoning.keyed.facts import StandingFacts
+from reasoning.rdf.mapping import quote
+
+_REACH_M = 1000
+"""Where rules ask for distances but name no radius."""
+_ROUTE = ("near_route", "ahead", "passed", "opposite")
+_AROUND = ("near_me", "distance")
+
+
+class Nearness:
+    """Keeps the facts about ways, positions and things in step.
+
+    Things are told by a letter, `e` for an event and `p` for a place, and their id.
+    """
+
+    def __init__(
+        self, sight: Sight, radii: frozenset[int], instances: Instances, facts: StandingFacts
+    ) -> None:
+        self._sight, self._instances, self._facts = sight, instances, facts
+        self._relates = sight.reads(*_ROUTE, *_AROUND)
+        self._travels = self._relates or sight.reads("off_route")
+        self._space = Space(
+            max(radii, default=_REACH_M),
+            route=sight.reads(*_ROUTE) and sight.may("route"),
+            around=sight.reads(*_AROUND) and sight.may("position"),
+        )
+        self._relations: dict[str, dict[str, Relation]] = defaultdict(dict)
+        self._moved: set[str] = set()
+        self._leaving: set[str] = set()
+
+    def begin(self, instance: Instance, context: Context) -> None:
+        """There is an instance from now on, whose user's context is known so far."""
+        if not self._travels:
+            return
+        traveller = instance.traveller
+        others = list(self._instances.of_traveller(traveller))
+        self._space.put_reach(
+            traveller, max((radius for other in others for radius in other.radii), default=_REACH_M)
+        )
+        if len(others) == 1:
+            route = context.get("route") or {}
+            self._space.put_route(traveller, instance.route or route.get("coordinates"))
+            self._space.put_position(traveller, context.get("position"))
+        self._moved.add(traveller)
+        for thing, relation in self._relations.get(traveller, {}).items():
+            self._relate(instance, thing, relation)
+
+    def end(self, instance: Instance) -> None:
+        """There is an instance no longer; perhaps another takes its place at once."""
+        self._leaving.add(instance.traveller)
+
+    def travel(self, traveller: str, subject: str, body: Mapping[str, Any] | None) -> None:
+        """A traveller has another position or way."""
+        if not self._travels:
+            return
+        self._moved.add(traveller)
+        if subject == "position":
+            self._space.put_position(traveller, body)
+        elif not traveller.startswith("#"):
+            self._space.put_route(traveller, None if body is None else body["coordinates"])
+
+    def put_thing(self, thing: str, geometry: Mapping[str, Any] | None) -> None:
+        """A thing is somewhere, or nowhere."""
+        if self._relates:
+            directed = geometry is not None and geometry["type"] == "LineString"
+            self._space.put_thing(thing, geometry, directed)
+
+    def settle(self) -> None:
+        """Tell what has changed."""
+        if not self._travels:
+            return
+        self._leave()
+        for traveller, thing, relation in self._space.settle():
+            if relation is None:
+                self._relations[traveller].pop(thing, None)
+            else:
+                self._relations[traveller][thing] = relation
+            for instance in self._instances.of_traveller(traveller):
+                self._relate(instance, thing, relation)
+        self._tell_off_route()
+
+    def _leave(self) -> None:
+        """Forget travellers without instances."""
+        for traveller in sorted(self._leaving):
+            if not any(self._instances.of_traveller(traveller)):
+                self._space.put_route(traveller, None)
+                self._space.put_position(traveller, None)
+                self._space.put_reach(traveller, None)
+                self._relations.pop(traveller, None)
+        self._leaving.clear()
+
+    def _relate(self, instance: Instance, thing: str, relation: Relation | None) -> None:
+        sight = self._sight
+        entity = sight.event(thing[1:]) if thing[0] == "e" else sight.place(thing[1:])
+        facts = [] if relation is None else list(self._related(instance, entity, relation))
+        self._facts.put(instance.key, ("near", thing), facts, [entity] if facts else ())
+
+    def _related(self, instance: Instance, entity: str, relation: Relation) -> Iterator[str]:
+        """The facts about an instance's user and a thing, as far as the rules read them."""
+        me, names = instance.key, self._sight.names
+        radii = instance.radii or (_REACH_M,)
+        route_m, away_m = relation.route_m, relation.away_m
+        if route_m is not None and route_m <= radii[-1]:
+            if "near_route" in names:
+                yield from (f"near_route({me},{entity},{r})" for r in radii if route_m <= r)
+            if "ahead" in names and relation.ahead_m is not None:
+                yield f"ahead({me},{entity},{int(relation.ahead_m)})"
+        if relation.behind and "passed" in names:
+            yield f"passed({me},{entity})"
+        if relation.opposite and "opposite" in names:
+            yield f"opposite({me},{entity})"
+        if away_m is not None and away_m <= radii[-1]:
+            if "near_me" in names:
+                yield from (f"near_me({me},{entity},{r})" for r in radii if away_m <= r)
+            if "distance" in names:
+                yield f"distance({me},{entity},{int(away_m)})"
+
+    def _tell_off_route(self) -> None:
+        for traveller in self._moved if self._sight.reads("off_route") else ():
+            away = self._space.off_route_m(traveller)
+            for instance in self._instances.of_traveller(traveller):
+                off = away is not None and away > OFF_ROUTE_M
+                fact = [f"off_route({instance.key})"] if off else []
+                self._facts.put(instance.key, "off_route", fact)
+        self._moved.clear()
+
+
+class Enclosures:
+    """Keeps the facts about what lies in the areas of instances."""
+
+    def __init__(self, sight: Sight, instances: Instances, facts: StandingFacts) -> None:
+        self._things, self._users = sight.reads("inside"), sight.reads("i_am_inside")
+        self._instances, self._facts = instances, facts
+        self._points: dict[str, tuple[float, float]] = {}
+
+    def begin(self, instance: Instance) -> None:
+        """There is an instance from now on."""
+        for entity, point in self._points.items() if instance.areas else ():
+            self._enclose(instance, entity, point)
+
+    def put_thing(self, entity: str, geometry: Mapping[str, Any] | None) -> None:
+        """A thing is somewhere, or nowhere."""
+        if not self._things:
+            return
+        if geometry is None:
+            self._points.pop(entity, None)
+        else:
+            spot = Spot.of(geometry, directed=False)
+            self._points[entity] = spot.lon, spot.lat
+        for instance in self._instances.with_areas:
+            self._enclose(instance, entity, self._points.get(entity))
+
+    def travel(self, instance: Instance, position: Mapping[str, Any] | None) -> None:
+        """An instance's user is somewhere, as far as is known."""
+        if self._users and instance.areas:
+            point = None if position is None else (position["lon"], position["lat"])
+            facts = [f"i_am_inside({instance.key},{n})" for n in _holding(instance, point)]
+            self._facts.put(instance.key, "inside", facts)
+
+    def _enclose(self, instance: Instance, entity: str, point: tuple[float, float] | None) -> None:
+        facts = [f"inside({instance.key},{entity},{n})" for n in _holding(instance, point)]
+        self._facts.put(instance.key, ("inside", entity), facts, [entity] if facts else ())
+
+
+def _holding(instance: Instance, point: tuple[float, float] | None) -> list[str]:
+    """The parameters, as terms, whose areas hold a point (longitude, latitude)."""
+    return [
+        quote(name)
+        for name, areas in instance.areas.items()
+        if point is not None and any(area.contains(*point) for area in areas)
+    ]

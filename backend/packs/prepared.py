@@ -1,0 +1,97 @@
+"""A template's rules ready to be evaluated: what they conclude, and whether they are local."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from backend.city.observations import kind_of, predicates
+from backend.packs.template import TemplateVersion
+from backend.packs.vocabulary import CONCLUSIONS
+from reasoning.encoding import Encoder
+from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.limits import Limits
+from reasoning.engines.solver import Engine, SolverEngine
+from reasoning.keyed.evaluation import Rules
+from reasoning.parallel.rules import Statements, read
+from reasoning.program import Request, Signature
+
+TIME = (Signature("time_of_day", 1), Signature("weekday", 1), Signature("date", 3))
+"""What is told of the time is the same for all."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A template's rules as they are evaluated."""
+
+    template: TemplateVersion
+    request: Request
+    statements: Statements
+    rules: Rules
+    supplied: frozenset[Signature]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The facts of a template's knowledge bases."""
+
+    text: str
+    supplied: frozenset[Signature]
+
+
+@lru_cache(maxsize=64)
+def _prepared(digest: str, name: str, template: _ByDigest) -> Prepared:
+    del digest, name
+    return _prepare(template.template)
+
+
+@dataclass(frozen=True)
+class _ByDigest:
+    """A template that a cache knows by its name and digest."""
+
+    template: TemplateVersion = field(compare=False)
+
+
+def prepared(template: TemplateVersion) -> Prepared:
+    """A template's rules, read once in this process."""
+    return _prepared(template.digest, template.request_name, _ByDigest(template))
+
+
+def _prepare(template: TemplateVersion) -> Prepared:
+    request = template.request
+    shown = "".join(f"#show {signature}.\n" for signature in CONCLUSIONS.values())
+    request = replace(
+        request,
+        name=template.request_name,
+        rules=f"{request.rules}\n{shown}",
+        shows=request.shows | set(CONCLUSIONS.values()),
+    )
+    statements = read(request.rules, request.labels)
+    known = frozenset(map(_signature, template.supplied))
+    everywhere = known | statements.known | _of_windows(request) | set(TIME)
+    supplied = request.used - request.derived - everywhere
+    rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied)
+    return Prepared(template, request, statements, rules, supplied)
+
+
+def _of_windows(request: Request) -> frozenset[Signature]:
+    """Predicates that the windows of a request supply."""
+    encoder = Encoder(request)
+    iris = (iri for s in request.streams for iri in predicates(kind_of(s.iri)))
+    return frozenset(signature for iri in iris for signature in encoder.signatures(iri.value))
+
+
+def _signature(given: Sequence[Any]) -> Signature:
+    return Signature(given[0], given[1])
+
+
+def engine_of(found: Prepared, limits: Limits | None) -> Engine:
+    """An engine for a template: in a process of its own if there are limits."""
+    facts = "".join(f"{fact}.\n" for fact in found.template.knowledge)
+    supplied = frozenset(map(_signature, found.template.supplied))
+    knowledge = Knowledge(facts, supplied)
+    if limits is None:
+        return SolverEngine(found.request, knowledge)
+    return GuardedEngine(found.request, knowledge, limits)

@@ -1,0 +1,60 @@
+"""The windows over observation streams that a template has beside what stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from backend.city.observations import kind_of, stream_iri, triples
+from backend.ingest.records import Reading
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import AnswerSet
+from reasoning.program import Request
+from reasoning.reasoner import Reasoner, State
+from reasoning.streams import Item
+
+
+class Windows:
+    """The windows over observation streams that a template has beside what stands."""
+
+    def __init__(self, request: Request) -> None:
+        self.facts: list[str] = []
+        """The facts of all windows as of their last ticks."""
+        self.reasoner = Reasoner(request, clocked=True, engine=self)
+        self._kinds = frozenset(kind_of(source.iri) for source in request.streams)
+        self._scale = 1000 // request.ticks_per_second
+
+    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+        """As the engine of its reasoner it keeps the facts, and answers nothing."""
+        del models
+        self._keep(window.text)
+        return (AnswerSet(()),)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def take(self, reading: Reading) -> None:
+        """A reading, which may be on one of the streams."""
+        for item in self._items([reading]):
+            list(self.reasoner.push(item))
+
+    def ticks(self, complete_ms: int) -> Iterator[int]:
+        """The times (Unix ms) of the evaluations that are due; `facts` are those then."""
+        complete = (complete_ms + 1) // self._scale - 1
+        for evaluation in self.reasoner.advance(complete):
+            yield evaluation.time * self._scale
+
+    def restore(self, state: Mapping[str, Any], readings: Iterable[Reading]) -> None:
+        """Continue from a snapshot of the reasoner."""
+        self.reasoner.restore(State.from_json(state), self._items(readings))
+        self._keep(self.reasoner.window_facts())
+
+    def _keep(self, text: str) -> None:
+        self.facts = [line[:-1] for line in text.splitlines()]
+
+    def _items(self, readings: Iterable[Reading]) -> list[Item]:
+        return [
+            Item(r.observed_ms // self._scale, triples(r), r.position, stream=stream_iri(r.kind))
+            for r in readings
+            if r.kind in self._kinds
+        ]
