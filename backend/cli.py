@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from backend import settings as configuration
+from backend.app_commands import app as app_commands
 from backend.errors import CitywiseError
 from backend.machine import MachineError
-from backend.packs.commands import app as app_commands
 from backend.settings import Apps, Ingest, Settings, Web
 from reasoning.engines.limits import Limits
 from reasoning.errors import ReasoningError

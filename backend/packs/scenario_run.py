@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,23 +52,31 @@ class Outcome:
     has_expected: bool
 
 
-def run(pack: Pack, path: Path) -> Outcome:
+Conclude = Callable[
+    [Sequence[Any], Sequence[TemplateVersion]], Iterable[tuple[int, Mapping[str, Any]]]
+]
+"""What templates conclude from entries of a log: stream time (Unix ms) and change."""
+
+
+def run(pack: Pack, path: Path, conclude: Conclude = notices) -> Outcome:
     """Run a scenario and compare; raises `ScenarioError`.
+
+    `conclude` may also make events of readings (`backend.pipeline.recorded`).
 
     Without a file of expected notices every notice is a difference.
     """
-    got = tuple(produced(pack, path))
+    got = tuple(produced(pack, path, conclude))
     expected = scenarios.expected_path(path)
     wanted = list(read_expected(expected)) if expected.is_file() else []
     return Outcome(path, got, tuple(compare(wanted, got)), expected.is_file())
 
 
-def produced(pack: Pack, path: Path) -> Iterator[Line]:
+def produced(pack: Pack, path: Path, conclude: Conclude = notices) -> Iterator[Line]:
     """The notices that a scenario brings, in order."""
     entries = scenarios.entries(path, pack.templates)
     names = scenarios.names(entries)
     templates = {template.name: template for template in pack.templates}
-    for t_ms, change in notices(entries, pack.templates):
+    for t_ms, change in conclude(entries, pack.templates):
         yield _line(t_ms, change, templates[change["template"]], names)
 
 

@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from backend.ingest.records import ClockReading, Standing
 from backend.packs import scenarios
 from backend.packs.manifest import Pack
 from backend.packs.run import TemplateRun
+from backend.packs.template import TemplateVersion
 from backend.packs.why import Reasons, explain
 from backend.times import iso
 
+Play = Callable[[Sequence[scenarios.Entry], TemplateVersion, int | None], TemplateRun]
+"""A template's run after some entries, and the time (Unix ms) up to which it goes."""
+
 
 def reasons(
-    pack: Pack, path: Path, at_ms: int | None, instance: str, kind: str, about: str
+    pack: Pack,
+    path: Path,
+    at_ms: int | None,
+    instance: str,
+    kind: str,
+    about: str,
+    play: Play | None = None,
 ) -> Reasons:
     """What explains a notice, or its absence, at a time (Unix ms; None: at the end).
 
-    Raises `ScenarioError` where the scenario has no such instance or begins later, and
+    `play` may also make events of readings (`backend.pipeline.recorded`). Raises
+    `ScenarioError` where the scenario has no such instance or begins later, and
     `NoInstanceError` where the instance was not there then.
     """
     entries = scenarios.entries(path, pack.templates)
-    run = TemplateRun(pack.template(_template(path, entries, instance)))
+    template = pack.template(_template(path, entries, instance))
+    run = (play or played)(list(_until(entries, at_ms)), template, at_ms)
     try:
-        for entry in entries:
-            if isinstance(entry, ClockReading) and at_ms is not None and entry.now_ms > at_ms:
-                break
-            list(run.take(entry))
         if run.clock is None:
             begins = next(iso(e.now_ms) for e in entries if isinstance(e, ClockReading))
             raise scenarios.ScenarioError(f"{path}: begins at {begins}, after --at")
         return explain(run, instance, kind, about)
     finally:
         run.close()
+
+
+def played(
+    entries: Sequence[scenarios.Entry], template: TemplateVersion, _until_ms: int | None
+) -> TemplateRun:
+    """A template's run after some entries."""
+    run = TemplateRun(template)
+    run.skip(entries)
+    return run
+
+
+def _until(entries: Sequence[scenarios.Entry], at_ms: int | None) -> Iterator[scenarios.Entry]:
+    """The entries up to the last clock that is not after a time."""
+    clocks = [
+        n
+        for n, entry in enumerate(entries)
+        if isinstance(entry, ClockReading) and (at_ms is None or entry.now_ms <= at_ms)
+    ]
+    yield from entries[: max(clocks, default=-1) + 1]
 
 
 def _template(path: Path, entries: list[scenarios.Entry], instance: str) -> str:

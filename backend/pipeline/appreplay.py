@@ -61,6 +61,7 @@ class Replayed:
             given.lead_in,
             self._pack.templates,
             sorted(chain(self._of_file(), self._of_travellers()), key=lambda entry: entry[0]),
+            [str(path) for path in self._pack.requests],
         )
         return lines(found, given.start)
 

@@ -20,6 +20,7 @@ from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from backend.ingest.standing import of_place
 from backend.notices.objects import notice_object
 from backend.notices.wording import spoken
+from backend.packs import run as packs
 from backend.packs.notices import OpenNotices
 from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
@@ -50,14 +51,15 @@ def notices(
     lead_in: float,
     templates: Sequence[TemplateVersion],
     users: Iterable[tuple[int, Standing]] = (),
+    requests: Sequence[str] = (),
 ) -> Iterator[Announced]:
     """The notices of templates over recorded city data, lead-in included.
 
-    `users` are what stands besides what the city gives, with the time from which it does, in
-    order of time: users' positions, routes, instances.
+    `requests` run beside the city's own; `users` are what stands besides what the city gives,
+    with the time from which it does, in order of time: users' positions, routes, instances.
     """
     source = _replay(data, start, until, lead_in)
-    played = Played(source.places(), templates)
+    played = Played(source.places(), templates, requests)
     for entry in _with(users, entries(source)):
         yield from (found for found in played.take(entry) if found[1] == "notice")
 
@@ -77,23 +79,75 @@ def changes(source: Source) -> Iterator[Announced]:
         yield from played.take(entry)
 
 
+def concluded(
+    found: Sequence[LogEntry], templates: Sequence[TemplateVersion], requests: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What templates conclude from entries of a log: stream time (Unix ms) and change.
+
+    Where there are readings, the city's requests, and `requests`, make events of them; a
+    second after such readings their windows are over.
+    """
+    if not any(isinstance(entry, Reading) for entry in found):
+        yield from packs.notices(found, templates)
+        return
+    played = Played((), templates, requests)
+    for entry in _settled(found):
+        yield from ((change["t_ms"], change) for change in played.conclude(entry))
+
+
+def run_after(
+    found: Sequence[LogEntry],
+    template: TemplateVersion,
+    until_ms: int | None = None,
+    requests: Sequence[str] = (),
+) -> TemplateRun:
+    """A template's run after entries of a log and what the city's requests make of them, up
+    to a time (Unix ms)."""
+    has_readings = any(isinstance(entry, Reading) for entry in found)
+    played = Played((), [template], requests if has_readings else None)
+    for entry in _settled(found):
+        if not isinstance(entry, ClockReading) or until_ms is None or entry.now_ms <= until_ms:
+            list(played.conclude(entry))
+    return played.runs[0]
+
+
+def _settled(found: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """The entries, with a clock a second after readings where time passes on."""
+    due: ClockReading | None = None
+    has_readings = False
+    for entry in found:
+        now = entry.observed_ms if isinstance(entry, Reading) else None
+        now = entry.complete_ms if isinstance(entry, ClockReading) else now
+        if due is not None and (now is None or now > due.complete_ms):
+            yield due
+        due = None
+        yield entry
+        has_readings |= isinstance(entry, Reading)
+        if isinstance(entry, ClockReading) and has_readings:
+            end = entry.complete_ms + SETTLE_MS
+            due, has_readings = ClockReading(end, end, entry.position), False
+    if due is not None:
+        yield due
+
+
 class Played:
     """The city's requests and apps' templates over log entries, one after the other.
 
-    What the city's requests conclude stands for the templates from the same clock on.
+    `requests` run beside the city's own; None: none at all. What they conclude stands for the
+    templates from the same clock on.
     """
 
     def __init__(
         self,
         places: Iterable[Place],
         templates: Sequence[TemplateVersion] = (),
-        requests: Sequence[str] | None = None,
+        requests: Sequence[str] | None = (),
     ) -> None:
         settings = Pipeline()
         limits = settings.limits.of_engine()
-        names = settings.requests if requests is None else requests
+        names = () if requests is None else dict.fromkeys([*settings.requests, *requests])
         self._requests = [RequestRun(prepared(find(name), limits)) for name in names]
-        self._templates = [TemplateRun(template) for template in templates]
+        self.runs = [TemplateRun(template) for template in templates]
         self._places: dict[str, Place] = {}
         self._names: dict[str, tuple[str, float | None, float | None]] = {}
         self._events: dict[str, Mapping[str, Any]] = {}
@@ -106,6 +160,20 @@ class Played:
         if isinstance(entry, Standing):
             self._stand(entry)
             return
+        yield from self._happenings(entry)
+        for template, change in self._concluded(entry):
+            yield change["t_ms"], "notice", self._notice(template, change)
+
+    def conclude(self, entry: LogEntry) -> Iterator[dict[str, Any]]:
+        """The next entry; yields the changes of notices it brings, as rows carry them."""
+        if isinstance(entry, Standing):
+            self._stand(entry)
+            return
+        list(self._happenings(entry))
+        yield from (change for _template, change in self._concluded(entry))
+
+    def _happenings(self, entry: Reading | ClockReading) -> Iterator[Announced]:
+        """What the city's requests conclude; it stands for the templates from here on."""
         rows = [row for r in self._requests for row in r.take(entry) if row.kind == "change"]
         for row in ordered(rows):
             event, news = announced(self._events.get(row.body["id"]), row)
@@ -114,19 +182,21 @@ class Played:
                 del self._events[event["id"]]
             if news:
                 body = self._event(event)
-                self._stand(self._standing(body, entry.position))
+                if event["place_id"] in self._places:
+                    self._stand(self._standing(body, entry.position))
                 yield row.t_ms, row.body["kind"], body
-        for run in self._templates:
+
+    def _concluded(self, entry: LogEntry) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
+        for run in self.runs:
             for step in run.take(entry):
-                for change in step.changes:
-                    yield step.t_ms, "notice", self._notice(run.template, change)
+                yield from ((run.template, self._opened.take(change)) for change in step.changes)
 
     def _stand(self, entry: Standing) -> None:
         if entry.subject == "place" and entry.body is not None:
             self._places[entry.key] = Place.model_validate_json(orjson.dumps(entry.body))
         if entry.subject in ("place", "event") and entry.body is not None:
             self._names[entry.key] = _named(entry)
-        for run in self._templates:
+        for run in self.runs:
             list(run.take(entry))
 
     def _event(self, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,13 +204,11 @@ class Played:
         return event_object(event, place.summary() if place else None)
 
     def _standing(self, event: Mapping[str, Any], position: int) -> Standing:
-        place = self._places.get(event["place"]["id"])
-        geometry = place.geometry.model_dump(mode="json") if place else None
+        geometry = self._places[event["place"]["id"]].geometry.model_dump(mode="json")
         return Standing("event", event["id"], standing_event(event, geometry), position)
 
-    def _notice(self, template: TemplateVersion, change: dict[str, Any]) -> dict[str, Any]:
+    def _notice(self, template: TemplateVersion, found: Mapping[str, Any]) -> dict[str, Any]:
         """A change of a notice as the API shows it."""
-        found = self._opened.take(change)
         texts = {kind: text.model_dump() for kind, text in template.notices.items()}
         name, lat, lon = self._names.get(found["about"], (found["about"], None, None))
         closed = found["change"] == "closed"

@@ -37,15 +37,16 @@ class Journaled:
         """Append what happens."""
         for happening in happenings:
             if isinstance(happening, int):
+                self._journal.write()
                 self._clock(happening)
+                self._journal.write()
+                self.ends.append(self._journal.end)
             elif isinstance(happening, Reading):
                 row = [happening.sensor, self.now, happening.values]
                 self._journal.add(orjson.dumps({"k": happening.kind, "r": self.now, "v": [row]}))
             else:
                 self._journal.stand([Entry(*happening)], self.now)
-            self._journal.write()
-            if isinstance(happening, int):
-                self.ends.append(self._journal.end)
+        self._journal.write()
 
     def _clock(self, minutes: int) -> None:
         self.now += minutes * 60_000

@@ -9,8 +9,8 @@ import tomllib
 import pytest
 from pydantic import BaseModel
 
+from backend.app_commands import app as group
 from backend.packs import scenarios
-from backend.packs.commands import app as group
 from backend.packs.manifest import Manifest, TemplateEntry
 from backend.packs.parameters import TYPES
 from backend.packs.scaffold import starters

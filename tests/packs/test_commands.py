@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from backend.app_commands import app as group
 from backend.errors import CitywiseError
 from backend.packs.check import check_pack, check_path
-from backend.packs.commands import app as group
 from backend.packs.scaffold import ScaffoldError, create, starters
 from tests.packs.folders import AppFolder
 
@@ -132,3 +133,33 @@ def test_a_template_is_checked_with_its_app(app: AppFolder) -> None:
     app.manifest('titel = "Jam watch"', 'title = "Jam watch"')
     (found,) = check_path(path)
     assert "near_rout/3" in found.message
+
+
+READINGS = """\
+{"t": "2026-05-04T06:00:00Z", "place": {"id": "bridge", "kind": "road", "name": "Bridge", \
+"geometry": {"type": "LineString", "coordinates": [[10.2, 56.15], [10.204, 56.15]]}, \
+"sensors": ["traffic"]}}
+{"t": "2026-05-04T06:00:00Z", "instance": {"id": "a.jams", "template": "jam_ahead", "user": "a"}}
+{"t": "2026-05-04T06:00:00Z", "context": {"user": "a", \
+"route": {"coordinates": [[10.19, 56.15], [10.22, 56.15]]}}}
+{"t": "2026-05-04T06:01:00Z", "reading": {"kind": "traffic", "sensor": "bridge", \
+"speed_kmh": 5, "vehicle_count": 40}}
+{"t": "2026-05-04T06:06:00Z", "reading": {"kind": "traffic", "sensor": "bridge", \
+"speed_kmh": 55, "vehicle_count": 4}}
+"""
+
+
+def test_the_city_makes_events_of_a_scenario_s_readings(tmp_path: Path) -> None:
+    folder = create("mine", "near_route", tmp_path)
+    scenario = folder / "scenarios" / "readings.jsonl"
+    scenario.write_text(READINGS, encoding="utf-8")
+    code, said = command("test", str(folder), "readings")
+    told = [json.loads(line[2:]) for line in said.splitlines() if line.startswith("+ {")]
+    assert (code, [(line["t"], line["change"], line["criticality"]) for line in told]) == (
+        1,
+        [("2026-05-04T06:01:01Z", "opened", 5), ("2026-05-04T06:06:01Z", "closed", 5)],
+    )
+    about = ["--instance", "a.jams", "--notice", "jam_ahead", "--about", told[0]["about"]]
+    at = ["--at", "2026-05-04T06:03:00Z"]
+    assert "by rule r1" in command("why", str(folder), "readings", *at, *about)[1]
+    assert "is not in the answer" in command("why", str(folder), "readings", *about)[1]

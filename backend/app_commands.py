@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -54,11 +55,12 @@ def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
     from backend.packs import scenario_run, scenario_text
     from backend.packs.check import checked
     from backend.packs.library import find
+    from backend.pipeline.recorded import concluded
 
     pack = checked(find(path))
-    outcomes = [
-        scenario_run.run(pack, scenario) for scenario in scenario_run.chosen(pack, scenarios)
-    ]
+    conclude = partial(concluded, requests=[str(file) for file in pack.requests])
+    chosen = scenario_run.chosen(pack, scenarios)
+    outcomes = [scenario_run.run(pack, scenario, conclude) for scenario in chosen]
     for outcome in outcomes:
         if update:
             scenario_run.update(outcome)
@@ -80,6 +82,7 @@ def why(path: str, scenario: str, at: str | None, instance: str, kind: str, abou
     from backend.packs.check import checked
     from backend.packs.library import find
     from backend.packs.scenario_why import reasons
+    from backend.pipeline.recorded import run_after
 
     try:
         at_ms = None if at is None else parse_ms(at)
@@ -87,7 +90,8 @@ def why(path: str, scenario: str, at: str | None, instance: str, kind: str, abou
         raise click.UsageError(f"--at {at}: write a time such as 2026-05-04T08:00:00Z") from None
     pack = checked(find(path))
     (chosen,) = scenario_run.chosen(pack, [scenario])
-    click.echo(reasons(pack, chosen, at_ms, instance, kind, about).tree, nl=False)
+    play = partial(run_after, requests=[str(file) for file in pack.requests])
+    click.echo(reasons(pack, chosen, at_ms, instance, kind, about, play).tree, nl=False)
 
 
 @app.command("list")
