@@ -1,16 +1,18 @@
 """Every user a route of their own, and a city full of events: from the event to the notice.
 
     citywise bench users                  # 100,000 users, 100 changes of events a second
-    citywise bench users 10000 50 10      # users, changes a second, seconds
+    citywise bench users 100000 100 30 1  # users, changes a second, seconds, side
 
 One template, one request: jams within 20 m of what remains of my route, and how far ahead.
-Users drive on the network of the data pack (without it on a grid), 1.5 to 4 km each; events
-open at edges of the network, change their level and end after ten seconds. Each core has a
-process with the part of the users that the pipeline would give it
-(`backend.packs.run.serves`); it takes the entries of the log and a clock each second, at
-their times by the wall clock. Latency is from the moment of a change of an event to the
-moment at which all notices of its clock are there, waiting for the clock and queueing
-included; not included are broker, log and database.
+Users drive on the streets of central Aarhus (without the data pack on a grid), 1.5 to 4 km
+each. 100,000 drivers at once are a city, not its centre: the 51 km2 of streets are laid out
+three times in each direction, together the area of the municipality (468 km2); with `side` 1
+all are in the centre, where a change concerns nine times as many. Events open at edges of the
+network, change their level and end after ten seconds. Each core has a process with the part
+of the users that the pipeline would give it (`backend.packs.run.serves`); it takes the
+entries of the log and a clock each second, at their times by the wall clock. Latency is from
+the moment of a change of an event to the moment at which all notices of its clock are there,
+waiting for the clock and queueing included; not included are broker, log and database.
 
 Of some users the notices are computed again one by one: each alone with all open events, by
 the slow geometry of the tests and a clingo of their own. That is also the baseline.
@@ -52,6 +54,8 @@ from backend.settings import REPOSITORY
 from reasoning.rdf.mapping import quote
 from tests.space import reference
 
+EXTENT, AREA_KM2 = (0.107, 0.069), 51
+"""Of the pack's streets, degrees of longitude and latitude."""
 RADIUS_M, SHORTEST_M, LONGEST_M = 20, 1500, 4000
 MOVES_PER_S = 500
 LIFE_S = 10.0
@@ -97,8 +101,9 @@ class Network:
             self.leaving.setdefault(start, []).append((end, reference.length(line), line))
 
     @classmethod
-    def of_pack(cls, folder: Path) -> Network:
-        """What can be driven of the data pack's OpenStreetMap extract."""
+    def of_pack(cls, folder: Path, side: int = 1) -> Network:
+        """What can be driven of the data pack's OpenStreetMap extract, laid out `side` times
+        in each direction (without roads between the copies)."""
         streets: dict[tuple[int, int], Line] = {}
         with gzip.open(folder / "aarhus_osm_edges.csv.gz", "rt", encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -108,7 +113,7 @@ class Network:
                     streets[int(row["u"]), int(row["v"])] = line
                     if row["oneway"] != "1":
                         streets[int(row["v"]), int(row["u"])] = line[::-1]
-        return cls(streets)
+        return cls({k: v for n in range(side**2) for k, v in _moved(streets, n, side)})
 
     @classmethod
     def grid(cls, size: int = 60) -> Network:
@@ -131,6 +136,16 @@ class Network:
                     best[there] = metres + more, node, line
                     heapq.heappush(queue, (metres + more, there))
         return best
+
+
+def _moved(
+    streets: Mapping[tuple[int, int], Line], number: int, side: int
+) -> Iterator[tuple[tuple[int, int], Line]]:
+    """Copy `number` of the streets, on a place of its own."""
+    east, north = number % side * (EXTENT[0] + 0.01), number // side * (EXTENT[1] + 0.01)
+    for (start, end), line in streets.items():
+        place = [[lon + east, lat + north] for lon, lat in line]
+        yield (start + number * 1_000_000, end + number * 1_000_000), place
 
 
 @dataclass
@@ -389,10 +404,12 @@ def _split(atom: str) -> tuple[str, int]:
 # --- The whole -----------------------------------------------------------------------------
 
 
-def run(users: str = "100000", events: str = "100", seconds: str = "30") -> list[dict[str, Any]]:
+def run(
+    users: str = "100000", events: str = "100", seconds: str = "30", side: str = "3"
+) -> list[dict[str, Any]]:
     """Measure, and check the sample."""
     roads = pack() / "road_network"
-    network = Network.of_pack(roads) if roads.is_dir() else Network.grid()
+    network = Network.of_pack(roads, int(side)) if roads.is_dir() else Network.grid()
     load = Load(network, int(users), int(events), int(seconds))
     city = City(network, int(users))
     of = len(os.sched_getaffinity(0))
@@ -404,6 +421,7 @@ def run(users: str = "100000", events: str = "100", seconds: str = "30") -> list
     return [
         {
             "network": "OpenStreetMap" if roads.is_dir() else "grid",
+            "km2": AREA_KM2 * int(side) ** 2,
             "users": load.users,
             "processes": of,
             "events_per_s": int(events),

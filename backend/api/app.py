@@ -6,17 +6,26 @@ from flask import Blueprint, Flask
 from sqlalchemy import Engine
 
 from backend.api import (
+    apps,
+    citypulse,
+    context,
     control,
+    critical_events,
     dead_letters,
     event_stream,
     events,
     health,
+    instances,
     metrics,
+    notices,
     openapi,
     pages,
     places,
     problems,
     security,
+    traces,
+    trials,
+    why,
 )
 from backend.api.hub import Hub
 from backend.api.state import WebState
@@ -24,6 +33,7 @@ from backend.settings import Settings
 from backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
+_OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 
 def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
@@ -39,9 +49,10 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     metrics.install(app)
     security.install(app, settings.web.tiles)
     api = Blueprint("api", __name__, url_prefix="/api/v1")
-    for part in (events, event_stream, places, control, dead_letters, openapi):
+    for part in (events, event_stream, places, control, dead_letters, openapi, *_OF_APPS):
         api.register_blueprint(part.blueprint)
     app.register_blueprint(api)
+    app.register_blueprint(citypulse.blueprint)
     app.register_blueprint(health.blueprint)
     pages.install(app)
     return app

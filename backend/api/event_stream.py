@@ -65,12 +65,14 @@ def beginning(hub: Hub, last_id: int | None) -> tuple[int, Message]:
 
 
 def follow(hub: Hub, subscription: Subscription, last_id: int | None) -> Iterator[bytes]:
-    """All announcements after `last_id`, each once and in order, with what goes between."""
+    """All announcements after `last_id` for the client, each once and in order, with what
+    goes between."""
     position, first = beginning(hub, last_id)
     yield b"retry: %d\n\n" % RETRY_MS + first.encode()
     page = hub.after(position)
     while page:
-        yield b"".join(message.encode() for message in page)
+        # A page may hold nothing for this client, and an empty chunk would end the answer.
+        yield b"".join(m.encode() for m in page if subscription.wants(m)) or b": \n\n"
         position = page[-1].id or position
         page = hub.after(position) if len(page) == PAGE else []
     while not subscription.is_closed():
@@ -82,9 +84,9 @@ def follow(hub: Hub, subscription: Subscription, last_id: int | None) -> Iterato
 
 @blueprint.get("/events/stream")
 def stream_events() -> Response:
-    """Open an event stream."""
-    parameters.only("last_event_id")
-    last_id = _last_id()
+    """Open an event stream, with the notices to `user` if one is named."""
+    parameters.only("last_event_id", "user")
+    last_id, user = _last_id(), parameters.identifier("user")
     hub = state().hub
     if hub.clients >= MAX_CLIENTS:
         raise ProblemError(
@@ -93,7 +95,7 @@ def stream_events() -> Response:
             "Too many streams",
             f"{MAX_CLIENTS} event streams are open, and no more are served; try again later",
         )
-    subscription = hub.subscribe(_disconnect(request.environ))
+    subscription = hub.subscribe(_disconnect(request.environ), user=user)
 
     def body() -> Iterator[bytes]:
         yield from follow(hub, subscription, last_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from sqlalchemy.orm import Session
 from backend.api import clocks, parameters
 from backend.api.answers import as_json
 from backend.api.objects import event_feature, event_from
-from backend.api.problems import ProblemError, bad_parameter
+from backend.api.problems import not_found
 from backend.api.state import state
 from backend.store.models import EventRow, OutboxRow, PlaceRow
 from backend.times import iso
@@ -39,11 +38,7 @@ def _with_places() -> Rows:
     return select(EventRow, PlaceRow).join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
 
 
-def _after(query: Rows, cursor: str) -> Rows:
-    start, separator, event_id = cursor.partition("~")
-    if not separator or not re.fullmatch(r"-?\d{1,15}", start, re.ASCII):
-        raise bad_parameter("cursor", f"{cursor!r} is not a cursor given as `next` before")
-    started = int(start)
+def _after(query: Rows, started: int, event_id: str) -> Rows:
     return query.where(
         or_(
             EventRow.start_ms > started,
@@ -56,9 +51,7 @@ def _filtered(query: Rows) -> Rows:
     """Apply the filters; an event overlaps [from, until] if any instant of it lies inside."""
     parameters.only(*_NAMES)
     types = parameters.choices("type")
-    begin, end = parameters.instant("from"), parameters.instant("until")
-    if begin is not None and end is not None and end < begin:
-        raise bad_parameter("until", "lies before `from`")
+    begin, end = parameters.span()
     if types:
         query = query.where(EventRow.type.in_(types))
     if begin is not None:
@@ -74,9 +67,9 @@ def _filtered(query: Rows) -> Rows:
 def _page() -> Page:
     limit = parameters.integer("limit", MAX_EVENTS, 1, MAX_EVENTS) or MAX_EVENTS
     query = _filtered(_with_places())
-    cursor = parameters.choices("cursor")
+    cursor = parameters.cursor()
     if cursor:
-        query = _after(query, cursor[0])
+        query = _after(query, *cursor)
     query = query.order_by(EventRow.start_ms, EventRow.id).limit(limit + 1)
     with Session(state().engine) as session:
         # Read first, so that a change between the two statements is announced, not missed.
@@ -119,5 +112,5 @@ def show_event(event_id: str) -> Response:
     with Session(state().engine) as session:
         found = session.execute(query).one_or_none()
         if found is None:
-            raise ProblemError(404, "not-found", "Not Found", f"there is no event {event_id!r}")
+            raise not_found(f"event {event_id!r}")
         return as_json(event_from(*found))

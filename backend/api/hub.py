@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from backend.api import clocks
 from backend.api.objects import reading_object
+from backend.notices.book import NOTICE
 from backend.store.models import OutboxRow, ReadingRow
 from backend.times import iso
 
@@ -37,11 +38,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Message:
-    """One server-sent event; only announcements carry an id."""
+    """One server-sent event; only announcements carry an id. `user`: for them alone."""
 
     event: str
     data: bytes
     id: int | None = None
+    user: str | None = None
 
     def encode(self) -> bytes:
         head = b"" if self.id is None else b"id: %d\n" % self.id
@@ -49,12 +51,20 @@ class Message:
 
 
 class Subscription:
-    """The queue of one client. `on_drop` is called once if the client is given up."""
+    """The queue of one client. `on_drop` is called once if the client is given up; `user`
+    is whose notices it gets."""
 
-    def __init__(self, on_drop: Callable[[], None], backlog: int = BACKLOG) -> None:
+    def __init__(
+        self, on_drop: Callable[[], None], backlog: int = BACKLOG, user: str | None = None
+    ) -> None:
         self._queue: queue.Queue[Message | None] = queue.Queue(backlog)
         self._on_drop = on_drop
+        self._user = user
         self._closed = False
+
+    def wants(self, message: Message) -> bool:
+        """Whether a message is for this client: the one place that says who sees whose."""
+        return message.user is None or message.user == self._user
 
     def is_closed(self) -> bool:
         """Whether the stream is to end."""
@@ -129,13 +139,16 @@ class Hub:
         )
         with self._engine.connect() as connection:
             return [
-                Message(kind, orjson.dumps(body), number)
+                Message(kind, orjson.dumps(body), number, body["user"] if kind == NOTICE else None)
                 for number, kind, body in connection.execute(query)
             ]
 
-    def subscribe(self, on_drop: Callable[[], None], backlog: int = BACKLOG) -> Subscription:
-        """Open a queue that gets every announcement later than this call."""
-        subscription = Subscription(on_drop, backlog)
+    def subscribe(
+        self, on_drop: Callable[[], None], backlog: int = BACKLOG, user: str | None = None
+    ) -> Subscription:
+        """Open a queue that gets every announcement later than this call, of the notices
+        only those to `user`."""
+        subscription = Subscription(on_drop, backlog, user)
         with self._lock:
             if not self._subscriptions:
                 self._catch_up()
@@ -213,5 +226,5 @@ class Hub:
 
     def _publish(self, message: Message) -> None:
         for subscription in list(self._subscriptions):
-            if not subscription.offer(message):
+            if subscription.wants(message) and not subscription.offer(message):
                 self.unsubscribe(subscription)

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import cast
 
 import orjson
-from flask import Request
+from flask import Request, request
+
+from backend.api import parameters
 
 LANGUAGES = {"en": "English", "da": "Dansk"}
 COOKIE = "lang"
@@ -20,9 +22,15 @@ def strings(language: str) -> dict[str, str]:
     return cast("dict[str, str]", orjson.loads((STRINGS / f"{language}.json").read_bytes()))
 
 
-def chosen(request: Request) -> str:
+def chosen(of: Request) -> str:
     """The language of a request: the remembered choice, else what the browser asks for."""
-    remembered = request.cookies.get(COOKIE)
+    remembered = of.cookies.get(COOKIE)
     if remembered in LANGUAGES:
         return remembered
-    return request.accept_languages.best_match(list(LANGUAGES)) or "en"
+    return of.accept_languages.best_match(list(LANGUAGES)) or "en"
+
+
+def asked() -> str:
+    """The language of an answer of the API: `lang=`, else as the pages choose it."""
+    found = parameters.choices("lang", LANGUAGES)
+    return found[0] if found else chosen(request)

@@ -27,7 +27,7 @@ WEB = REPOSITORY / "web"
 STATIC = WEB / "static"
 LIBRARIES = REPOSITORY / "node_modules"
 VENDOR = {"leaflet": "leaflet/dist", "leaflet.markercluster": "leaflet.markercluster/dist"}
-PAGES = {"map": "/", "list": "/list", "system": "/system"}
+PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
 """Navigation: key of the string and address, in order."""
 THEMES = ("auto", "light", "dark")
 YEAR_S = 365 * 24 * 3600
@@ -128,6 +128,18 @@ def show_map() -> Response:
 def show_list() -> Response:
     """The same content as the map, as lists."""
     return page("list")
+
+
+@blueprint.get("/apps")
+def show_apps() -> Response:
+    """Apps, and what the person wants to be told."""
+    return page("apps")
+
+
+@blueprint.get("/apps/traces")
+def show_traces() -> Response:
+    """What was evaluated, and why somebody was not told something."""
+    return page("traces")
 
 
 @blueprint.get("/system")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from flask import request
+from pydantic import TypeAdapter, ValidationError
 
 from backend.api.problems import ProblemError, bad_parameter
+from backend.ingest.payloads import Identifier
 from backend.times import parse_ms
 
+_IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -46,6 +50,25 @@ def instant(name: str) -> int | None:
         ) from None
 
 
+def span() -> tuple[int | None, int | None]:
+    """`from` and `until` in Unix milliseconds, in this order."""
+    begin, end = instant("from"), instant("until")
+    if begin is not None and end is not None and end < begin:
+        raise bad_parameter("until", "lies before `from`")
+    return begin, end
+
+
+def cursor() -> tuple[int, str] | None:
+    """Where a page goes on: time (Unix ms) and id of the last object before (see `next`)."""
+    text = request.args.get("cursor")
+    if not text:
+        return None
+    time, separator, last = text.partition("~")
+    if not separator or not re.fullmatch(r"-?\d{1,15}", time, re.ASCII):
+        raise bad_parameter("cursor", f"{text!r} is not a cursor given as `next` before")
+    return int(time), last
+
+
 def boolean(name: str) -> bool | None:
     """`true` or `false`, or None where the parameter is absent."""
     text = request.args.get(name)
@@ -68,6 +91,24 @@ def integer(name: str, default: int | None, lowest: int, highest: int) -> int | 
     if not lowest <= value <= highest:
         raise bad_parameter(name, f"{text!r} is not a whole number from {lowest} to {highest}")
     return value
+
+
+def checked_identifier(name: str, text: str) -> str:
+    """An id of a user, an instance or an app: `text`, if it may be one."""
+    try:
+        return _IDENTIFIER.validate_python(text)
+    except ValidationError:
+        raise bad_parameter(
+            name,
+            f"{text!r} is not an id; write 1 to 64 of A-Z a-z 0-9 _ . : - and begin with a "
+            "letter or digit",
+        ) from None
+
+
+def identifier(name: str) -> str | None:
+    """The id of a user, an instance or an app, or None where the parameter is absent."""
+    text = request.args.get(name)
+    return None if text is None else checked_identifier(name, text)
 
 
 def json_object() -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from flask import Flask, Response, request
+from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException
 
 CONTENT_TYPE = "application/problem+json"
@@ -31,6 +33,27 @@ class ProblemError(Exception):
 def bad_parameter(name: str, detail: str) -> ProblemError:
     """A 400 that names the query parameter or body field at fault."""
     return ProblemError(400, "bad-parameter", "Bad parameter", f"{name}: {detail}", parameter=name)
+
+
+def not_found(what: str) -> ProblemError:
+    """A 404; `what` is what there is not, as in "notice 'x'"."""
+    return ProblemError(404, "not-found", "Not Found", f"there is no {what}")
+
+
+def invalid(errors: Sequence[Mapping[str, str]]) -> ProblemError:
+    """A 422 with all that is wrong with a body: `path`, `message` and what more is known."""
+    count = len(errors)
+    first = f"{errors[0]['path']}: {errors[0]['message']}"
+    more = f"; and {count - 1} more (see `errors`)" if count > 1 else ""
+    return ProblemError(422, "invalid", "Invalid", first + more, errors=list(errors))
+
+
+def faults(error: ValidationError) -> list[dict[str, str]]:
+    """What pydantic found wrong with a body, as `invalid` takes it."""
+    return [
+        {"path": ".".join(map(str, fault["loc"])) or "body", "message": fault["msg"]}
+        for fault in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
 
 
 def response(problem: ProblemError) -> Response:

@@ -10,7 +10,7 @@ from backend.context.alignment import EC, SAO, UnknownNameError, our_event_type,
 from backend.context.answers import SAO_KEY
 from backend.errors import CitywiseError
 from backend.ingest.standing import Entry, checked
-from backend.packs.ontology import PREFIXES, local_name
+from backend.packs.ontology import PREFIXES, city, local_name
 from backend.times import parse_ms
 from reasoning.errors import ItemError
 from reasoning.rdf import parsing
@@ -52,7 +52,7 @@ class _Annotated:
     def entry(self) -> Entry:
         """The event as it is to stand."""
         key = self._key()
-        level = int(self._number(self._subject, _LEVEL))
+        level = self._level()
         if level == 0:
             return Entry("event", key, None)
         body = {
@@ -105,15 +105,21 @@ class _Annotated:
         except ValueError:
             raise self._error(f"<{predicate}> is {text!r}, expected a number") from None
 
+    def _level(self) -> int:
+        text = self._text(self._subject, _LEVEL)
+        if not text.isdecimal():
+            raise self._error(f"<{_LEVEL}> is {text!r}, expected a whole number")
+        return int(text)
+
     def _kind(self) -> str:
-        """The local name of our class for its type."""
-        types = [t.value for t in self._objects(self._subject, _TYPE) if isinstance(t, Iri)]
-        if not types:
-            raise self._error("it has no type")
-        try:
-            return our_event_type(types[0]).removeprefix(PREFIXES["ev"])
-        except UnknownNameError as error:
-            raise self._error(f"type: {error}") from None
+        """The local name of our class for its type, the narrowest if it has several."""
+        found = list(self._objects(self._subject, _TYPE))
+        known = [kind for kind in map(_our_type, found) if kind is not None]
+        if not known:
+            names = ", ".join(str(t.value) for t in found if isinstance(t, Iri)) or "no type"
+            raise self._error(f"its type is none of CityPulse's or ours: {names}")
+        narrowest = max(known, key=lambda kind: (len(city().superclasses(kind)), kind))
+        return narrowest.removeprefix(PREFIXES["ev"])
 
     def _point(self) -> list[float]:
         where = self._one(self._subject, _LOCATION)
@@ -133,3 +139,10 @@ class _Annotated:
             return our_source(self._text(self._subject, _SOURCE))
         except UnknownNameError as error:
             raise self._error(f"source: {error}") from None
+
+
+def _our_type(term: Term) -> str | None:
+    try:
+        return our_event_type(term.value) if isinstance(term, Iri) else None
+    except UnknownNameError:
+        return None

@@ -163,7 +163,7 @@ class Loading:
             notices=manifest.notices,
             permissions=manifest.permissions,
             streams=manifest.streams,
-            strings=strings.of_template(translations, name),
+            strings=strings.of_template(_with_own(manifest, translations), name),
             knowledge=self._settings(manifest, reading, ontology),
             superclasses={
                 iri: tuple(sorted(ontology.superclasses(iri)))
@@ -264,3 +264,11 @@ def _syntax_error(error: tomllib.TOMLDecodeError, file: str, text: str) -> Findi
     words, line, column = match.groups() if match else (str(error), None, None)
     place = Location(file, int(line or text.count("\n") + 1), int(column or 1))
     return Finding(place, "error", "syntax", words)
+
+
+def _with_own(
+    manifest: Manifest, translations: dict[str, dict[str, str]]
+) -> dict[str, dict[str, str]]:
+    """The translations, and what the manifest calls the app in English."""
+    own = {"title": manifest.title, "description": manifest.description}
+    return {**translations, "en": {**own, **translations.get("en", {})}}

@@ -13,8 +13,10 @@ from backend.space.geometry import Spot
 from reasoning.keyed.facts import StandingFacts
 from reasoning.rdf.mapping import quote
 
-_REACH_M = 1000
+REACH_M = 1000
 """Where rules ask for distances but name no radius."""
+_EVERYWHERE_M = 100_000
+"""In the whole city and around it."""
 _ROUTE = ("near_route", "ahead", "passed", "opposite")
 _AROUND = ("near_me", "distance")
 
@@ -32,7 +34,7 @@ class Nearness:
         self._relates = sight.reads(*_ROUTE, *_AROUND)
         self._travels = self._relates or sight.reads("off_route")
         self._space = Space(
-            max(radii, default=_REACH_M),
+            max(radii, default=REACH_M),
             route=sight.reads(*_ROUTE) and sight.may("route"),
             around=sight.reads(*_AROUND) and sight.may("position"),
         )
@@ -45,11 +47,8 @@ class Nearness:
         if not self._travels:
             return
         traveller = instance.traveller
-        others = list(self._instances.of_traveller(traveller))
-        self._space.put_reach(
-            traveller, max((radius for other in others for radius in other.radii), default=_REACH_M)
-        )
-        if len(others) == 1:
+        self._space.put_reach(traveller, self._reach(traveller))
+        if len(list(self._instances.of_traveller(traveller))) == 1:
             route = context.get("route") or {}
             self._space.put_route(traveller, instance.route or route.get("coordinates"))
             self._space.put_position(traveller, context.get("position"))
@@ -91,6 +90,24 @@ class Nearness:
                 self._relate(instance, thing, relation)
         self._tell_off_route()
 
+    def relation(self, traveller: str, thing: str) -> Relation | None:
+        """How a traveller stands to a thing as of the last `settle`, however far it is.
+
+        Nothing may have come since.
+        """
+        near = self._relations.get(traveller, {}).get(thing)
+        if near is not None or not self._relates:
+            return near
+        self._space.put_reach(traveller, _EVERYWHERE_M)
+        found = {(who, what): relation for who, what, relation in self._space.settle()}
+        self._space.put_reach(traveller, self._reach(traveller))
+        self._space.settle()
+        return found.get((traveller, thing))
+
+    def _reach(self, traveller: str) -> int:
+        others = self._instances.of_traveller(traveller)
+        return max((radius for other in others for radius in other.radii), default=REACH_M)
+
     def _leave(self) -> None:
         """Forget travellers without instances."""
         for traveller in sorted(self._leaving):
@@ -110,7 +127,7 @@ class Nearness:
     def _related(self, instance: Instance, entity: str, relation: Relation) -> Iterator[str]:
         """The facts about an instance's user and a thing, as far as the rules read them."""
         me, names = instance.key, self._sight.names
-        radii = instance.radii or (_REACH_M,)
+        radii = instance.radii or (REACH_M,)
         route_m, away_m = relation.route_m, relation.away_m
         if route_m is not None and route_m <= radii[-1]:
             if "near_route" in names:

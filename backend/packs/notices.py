@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,11 @@ from backend.packs.template import TemplateVersion
 from backend.times import iso
 
 _LEVELS = range(1, 6)
+_NOTICE = "notice("
+_NAMES = ("notice", "detail", "closed")
+_TERM = r'"[^"\\]*"|-?[0-9]+'
+_SIMPLE = re.compile(rf"(\w+)\(((?:{_TERM})(?:,(?:{_TERM}))*)\)")
+_ARGUMENT = re.compile(_TERM)
 Key = tuple[str, str]
 """The kind of a notice, and what it is about as its term says it."""
 
@@ -52,44 +58,71 @@ class Owner:
     user: str
 
 
+def differing(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Of two answers, the atoms about notices that are not stated the same in both.
+
+    An answer repeats what is as it was; reading that would cost more than finding it.
+    """
+    changed = {a for a in before if a.startswith(_NOTICE)}
+    changed ^= {a for a in after if a.startswith(_NOTICE)}
+    # Without the criticality, which is the last: `(Me,Kind,About,`.
+    subjects = {atom[len(_NOTICE) - 1 : atom.rindex(",") + 1] for atom in changed}
+    heads = tuple(name + subject for name in _NAMES for subject in subjects)
+    old, new = ([a for a in atoms if a.startswith(heads)] for atoms in (before, after))
+    return old, new
+
+
 def stated(atoms: Iterable[str], about: Callable[[str], tuple[str, str]]) -> Stated:
-    """What an answer's atoms state; `about` gives type and id of what a term names.
+    """What atoms of an answer state; `about` gives type and id of what a term names.
 
     Of several criticalities of one notice the highest counts. Raises `NoticesError` for one
     that is not an integer from 1 to 5.
     """
-    symbols = [(clingo.parse_term(text), text) for text in atoms]
     found = Stated({}, {})
-    for symbol, text in symbols:
-        if symbol.name == "notice":
-            _take_notice(found, symbol, text, about)
-    for symbol, text in symbols:
-        if symbol.name != "notice":
-            _take_other(found, symbol, text)
+    taken = [(text, *_taken(text)) for text in atoms]
+    for text, name, arguments in taken:
+        if name == "notice":
+            _take_notice(found, text, arguments, about)
+    for text, name, arguments in taken:
+        if name != "notice":
+            _take_other(found, text, name, arguments)
     return found
 
 
 def _take_notice(
-    found: Stated, symbol: clingo.Symbol, text: str, about: Callable[[str], tuple[str, str]]
+    found: Stated,
+    text: str,
+    arguments: Sequence[int | str],
+    about: Callable[[str], tuple[str, str]],
 ) -> None:
-    _me, kind, term, level = symbol.arguments
-    if level.type is not clingo.SymbolType.Number or level.number not in _LEVELS:
+    _me, kind, term, level = arguments
+    if level not in _LEVELS:
         raise NoticesError(f"`{text}`: the criticality {level} is no integer from 1 to 5")
-    key = _plain(kind), _plain(term)
+    key = str(kind), str(term)
     known = found.notices.get(key)
-    if known is None or known.criticality < level.number:
-        found.notices[key] = Notice(key[0], *about(key[1]), level.number, why=[text])
+    if known is None or known.criticality < int(level):
+        found.notices[key] = Notice(key[0], *about(key[1]), int(level), why=[text])
 
 
-def _take_other(found: Stated, symbol: clingo.Symbol, text: str) -> None:
+def _take_other(found: Stated, text: str, name: str, arguments: Sequence[int | str]) -> None:
     """A detail of a notice, or the reason why one is no longer."""
-    _me, kind, term, *rest = symbol.arguments
-    key = _plain(kind), _plain(term)
-    if symbol.name == "closed":
-        found.reasons[key] = _plain(rest[0])
+    _me, kind, term, *rest = arguments
+    key = str(kind), str(term)
+    if name == "closed":
+        found.reasons[key] = str(rest[0])
     elif key in found.notices:
-        found.notices[key].details[_plain(rest[0])] = _value(rest[1])
+        found.notices[key].details[str(rest[0])] = rest[1]
         found.notices[key].why.append(text)
+
+
+def _taken(atom: str) -> tuple[str, list[int | str]]:
+    """Name and arguments of an atom; simple ones, which nearly all are, without clingo."""
+    simple = _SIMPLE.fullmatch(atom)
+    if simple is None:
+        symbol = clingo.parse_term(atom)
+        return symbol.name, [_value(argument) for argument in symbol.arguments]
+    arguments = _ARGUMENT.findall(simple[2])
+    return simple[1], [a[1:-1] if a[0] == '"' else int(a) for a in arguments]
 
 
 def changes(
@@ -175,9 +208,7 @@ class OpenNotices:
         return named(change, opened)
 
 
-def _plain(symbol: clingo.Symbol) -> str:
-    return symbol.string if symbol.type is clingo.SymbolType.String else str(symbol)
-
-
 def _value(symbol: clingo.Symbol) -> int | str:
-    return symbol.number if symbol.type is clingo.SymbolType.Number else _plain(symbol)
+    if symbol.type is clingo.SymbolType.Number:
+        return symbol.number
+    return symbol.string if symbol.type is clingo.SymbolType.String else str(symbol)

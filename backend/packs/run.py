@@ -13,6 +13,7 @@ from typing import Any
 from backend.ingest.records import ClockReading, Reading, Standing, item_position
 from backend.packs.notices import Notice, NoticesError, OpenNotices, changes, stated
 from backend.packs.prepared import engine_of, prepared
+from backend.packs.stance import Stance
 from backend.packs.supply import Supply
 from backend.packs.template import TemplateVersion
 from backend.packs.windows import Windows
@@ -203,7 +204,8 @@ class TemplateRun:
                 return "ended"
             return "moved_away" if supply.is_far(key, notice.about_type, notice.about) else None
 
-        return changes(self.template, owner, t_ms, before, after, because)
+        for change in changes(self.template, owner, t_ms, before, after, because):
+            yield {**change, **supply.named(change["about_type"], change["about"])}
 
     # -- stopping and going on from there -------------------------------------------
 
@@ -264,6 +266,10 @@ class TemplateRun:
     def has(self, instance: str) -> bool:
         """Whether there is an instance."""
         return self._supply.instances.get(instance) is not None
+
+    def stance(self, instance: str, about: str) -> Stance:
+        """How an instance's user stood to an event or a place at the last evaluation."""
+        return self._supply.stance(instance, about)
 
     def slice(self, instance: str) -> str:
         """The facts that decide an instance's notices, one `atom.` a line."""

@@ -101,10 +101,14 @@ def place(path: Path, key: str) -> Location:
 
 
 def of_template(translations: Translations, template: str) -> Translations:
-    """The translations that concern one template and the app's notices."""
+    """The translations that concern one template, the app's notices and the app itself."""
     own = (f"templates.{template}.", "notices.")
     return {
-        language: {key: text for key, text in texts.items() if key.startswith(own)}
+        language: {
+            key: text
+            for key, text in texts.items()
+            if key.startswith(own) or key in ("title", "description")
+        }
         for language, texts in translations.items()
     }
 

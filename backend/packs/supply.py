@@ -14,12 +14,14 @@ from backend.city.observations import PLACE, values
 from backend.ingest.records import Reading, Standing
 from backend.packs.calendar import Calendar
 from backend.packs.instances import Instance, Instances
-from backend.packs.nearness import Enclosures, Nearness
+from backend.packs.nearness import REACH_M, Enclosures, Nearness
 from backend.packs.ontology import PREFIXES
 from backend.packs.sight import Context, Sight
+from backend.packs.stance import POSITION, ROUTE, Stance
 from backend.packs.template import TemplateVersion
 from backend.packs.values import BadValuesError
 from backend.packs.vocabulary import RDF
+from backend.space.geometry import Spot
 from backend.times import iso
 from reasoning.errors import ItemError
 from reasoning.keyed.evaluation import KeyedEvaluation
@@ -53,6 +55,8 @@ class Supply:
         self._calendar = Calendar(self.sight, self.instances, evaluation, zone)
         self._known: dict[str, dict[str, Body]] = defaultdict(dict)
         """What is known of users, whether they have instances or not."""
+        self._events: dict[str, dict[str, Any]] = {}
+        """What events are called and where they are, by id."""
         self.faults: dict[str, str] = {}
 
     def take(self, standing: Standing) -> None:
@@ -110,10 +114,11 @@ class Supply:
     def _begin(self, instance: Instance, bound: Mapping[str, Any]) -> None:
         """There is an instance: its values, its user's context, and what is near."""
         self.instances.add(instance)
-        user = f"user({instance.key},{quote(instance.user)})"
+        reads = self.sight.reads
+        user = [f"user({instance.key},{quote(instance.user)})"] if reads("user") else []
         facts = self._template.facts(instance.id, bound, self.sight.term)
         places = [self.sight.place(place) for _name, place, _kind in self._template.places(bound)]
-        self._facts.put(instance.key, "values", [user, *facts], places)
+        self._facts.put(instance.key, "values", [*user, *facts], places)
         context = self._known.get(instance.user, {})
         self._nearness.begin(instance, context)
         self._enclosures.begin(instance)
@@ -147,12 +152,13 @@ class Supply:
 
     def _tell_context(self, instance: Instance, context: Context) -> None:
         """What is known of an instance's user, but for what is near."""
-        me = instance.key
-        has_route = instance.route or "route" in context
+        me, reads = instance.key, self.sight.reads
+        has_position = reads("has_position") and "position" in context
+        has_route = reads("has_route") and (instance.route or "route" in context)
         found: dict[str, list[str]] = {
             "activity": self.sight.atoms(me, _activity(context)),
-            "preferences": _preferences(me, context),
-            "position": [f"has_position({me})"] if "position" in context else [],
+            "preferences": _preferences(me, context) if reads("preference") else [],
+            "position": [f"has_position({me})"] if has_position else [],
             "route": [f"has_route({me})"] if has_route else [],
         }
         for group, facts in found.items():
@@ -166,6 +172,10 @@ class Supply:
         place = body and body.get("place_id")
         facts = self.sight.atoms(entity, self._event_triples(body)) if body else ()
         self._facts.put(entity, "event", facts, [self.sight.place(place)] if place else ())
+        if body is None:
+            self._events.pop(key, None)
+        else:
+            self._events[key] = _shown(body)
         self._put_thing(f"e{key}", entity, body and body.get("geometry"))
 
     def _event_triples(self, body: Body) -> Iterator[tuple[Iri, Term]]:
@@ -192,9 +202,13 @@ class Supply:
 
     # -- what notices are about -----------------------------------------------------
 
+    def named(self, kind: str, name: str) -> Mapping[str, Any]:
+        """What an event is called and where it is, as changes of notices carry it."""
+        return self._events.get(name, {}) if kind == "event" else {}
+
     def is_over(self, kind: str, name: str) -> bool:
         """Whether what a notice is about is an event that no longer stands."""
-        return kind == "event" and not self._facts.groups(self.sight.event(name))
+        return kind == "event" and name not in self._events
 
     def is_far(self, key: str, kind: str, name: str) -> bool:
         """Whether an event or place is no longer near an instance's user, or in its areas."""
@@ -202,6 +216,36 @@ class Supply:
             return False
         entity = self.sight.event(name) if kind == "event" else self.sight.place(name)
         return entity not in self._facts.names(key)
+
+
+    def stance(self, name: str, about: str) -> Stance:
+        """How the user of an instance stands to an event or a place as of the last `settle`."""
+        instance = self.instances.get(name)
+        assert instance is not None, f"no instance {name}"
+        known = {*self._known.get(instance.user, ()), *(("route",) if instance.route else ())}
+        needed = [
+            subject
+            for subject, names in (("route", ROUTE), ("position", POSITION))
+            if self.sight.reads(*names) and not (subject == "route" and instance.route)
+        ]
+        letter = "e" if about in self._events else "p"
+        return Stance(
+            user=instance.user,
+            about=about,
+            stands=about in self._events or bool(self._facts.groups(self.sight.place(about))),
+            hidden=tuple(s for s in needed if not self.sight.may(s)),
+            unknown=tuple(s for s in needed if self.sight.may(s) and s not in known),
+            radius_m=max(instance.radii, default=REACH_M),
+            relation=self._nearness.relation(instance.traveller, f"{letter}{about}"),
+        )
+
+
+def _shown(event: Body) -> dict[str, Any]:
+    """Name and middle of an event, if it has a name."""
+    if not event.get("name"):
+        return {}
+    spot = Spot.of(event["geometry"], directed=False)
+    return {"about_name": event["name"], "lat": spot.lat, "lon": spot.lon}
 
 
 def _preferences(me: str, context: Context) -> list[str]:

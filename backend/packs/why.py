@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backend.city.observations import EVENT, PLACE
 from backend.errors import CitywiseError
 from backend.packs.run import TemplateRun
+from backend.packs.sight import Sight
 from backend.times import iso
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import Origin
@@ -18,7 +18,7 @@ from reasoning.languages.rules import atom_signatures, head_atoms
 from reasoning.parallel.rules import Statements
 from reasoning.program import Signature
 from reasoning.rdf.knowledge import KnowledgeOrigin
-from reasoning.rdf.mapping import Mapper, quote
+from reasoning.rdf.mapping import quote
 
 _TOLD = Signature("told", 3)
 
@@ -33,7 +33,9 @@ class Reasons:
 
     told: bool
     tree: str
-    """The explanation, to be read."""
+    """The explanation, to be read; it ends with the notes."""
+    notes: tuple[str, ...]
+    """What was known of where the user and the thing were, where that may have decided."""
     at: str
     inputs: tuple[str, ...]
     """The facts that decided, one atom each."""
@@ -59,16 +61,25 @@ def explain(run: TemplateRun, instance: str, kind: str, about: str) -> Reasons:
 
 class _Asker:
     def __init__(self, run: TemplateRun, instance: str) -> None:
-        self._run, self._me = run, quote(instance)
+        self._run, self._instance, self._me = run, instance, quote(instance)
         self._inputs = tuple(sorted(line[:-1] for line in run.slice(instance).splitlines()))
         self._answer = run.answer(instance)
         self._at = iso(run.clock[0]) if run.clock else ""
 
     def ask(self, kind: str, about: str) -> Reasons:
-        found = self._explainer().explain(f"told({self._me},{quote(kind)},{self._term(about)})")
+        term = self._term(about)
+        found = self._explainer().explain(f"told({self._me},{quote(kind)},{term})")
+        notes = () if found.holds else tuple(self._notes(term))
+        tree = render(found) + "".join(f"Note: {note}.\n" for note in notes)
         return Reasons(
-            found.holds, render(found), self._at, self._inputs, self._answer, found.to_json()
+            found.holds, tree, notes, self._at, self._inputs, self._answer, found.to_json()
         )
+
+    def _notes(self, term: str) -> Iterator[str]:
+        """Why facts about an event or a place may lack that the rules ask for."""
+        kind, name = Sight(self._run.template).about(term.strip('"'))
+        if kind != "term":
+            yield from self._run.stance(self._instance, name).words()
 
     def _explainer(self) -> Explainer:
         run = self._run
@@ -94,8 +105,8 @@ class _Asker:
     def _term(self, about: str) -> str:
         """The term by which the rules know an event or a place of that id, or the text itself
         where only that is known; what is not known at all is taken for an event."""
-        mapper = Mapper(self._run.found.request)
-        event, place = (quote(mapper.name(base + about)) for base in (EVENT, PLACE))
+        sight = Sight(self._run.template)
+        event, place = sight.event(about), sight.place(about)
         known = "\n".join([*self._inputs, self._run.template.rules])
         for term in (event, place, quote(about)):
             if term in known:

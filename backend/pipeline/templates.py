@@ -6,8 +6,10 @@ that another worker has overtaken catches up over what lies between, instead.
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +55,9 @@ class TemplateRuns:
             run.close()
         past = self._slices.read(stretch.location, stretch.resume_from, stretch.start)
         users = serves(part.number, part.of)
-        return TemplateRun(template, limits, users=users, state=stretch.state, past=past), False
+        with _uncollected():
+            run = TemplateRun(template, limits, users=users, state=stretch.state, past=past)
+        return run, False
 
     def keep(self, template: TemplateVersion, run: TemplateRun, at: Stretch, part: Part) -> None:
         """Keep a run that has taken a stretch; the one longest unused may have to go."""
@@ -61,6 +65,18 @@ class TemplateRuns:
         while len(self._runs) > self._most:
             _key_of_oldest, (oldest, _position) = self._runs.popitem(last=False)
             oldest.close()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is built here stays: looking through it for garbage, again and again while it
+    grows, would take longer than building it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _key(template: TemplateVersion, stretch: Stretch, part: Part) -> Hashable:

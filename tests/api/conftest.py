@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +23,20 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path)
 
 
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
-    engine = create_engine_for(settings.database_url)
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty database: migrations take longer than most tests."""
+    folder = tmp_path_factory.mktemp("migrated")
+    engine = create_engine_for(Settings(data_dir=folder).database_url)
     migrate(engine)
+    engine.dispose()
+    return folder
+
+
+@pytest.fixture
+def engine(settings: Settings, migrated: Path) -> Iterator[Engine]:
+    shutil.copytree(migrated, settings.data_dir, dirs_exist_ok=True)
+    engine = create_engine_for(settings.database_url)
     yield engine
     engine.dispose()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,9 +10,18 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
+from werkzeug.test import TestResponse
 
+from backend.notices import book
+from backend.store.models import TraceRow
 from tests.api.server import REPOSITORY
+from tests.api.templates import NOON_MS, change, install, jam_ahead
 from tests.api.town import Town
+
+WISH = {"app": "jam_watch", "template": "jam_ahead", "user": "alice"}
+CONTEXT = "/api/v1/users/alice/context"
+NOTICE = "alice.jam_ahead~jam_ahead~jam-1~20140805T120000Z"
+POSITION = {"lat": 56.15, "lon": 10.2}
 
 
 @pytest.fixture
@@ -30,7 +40,7 @@ def test_every_route_and_method_is_described_and_nothing_else(
     app: Flask, document: dict[str, Any]
 ) -> None:
     served = {
-        (rule.rule.replace("<", "{").replace(">", "}"), method.lower())
+        (re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method.lower())
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
         if rule.rule.startswith("/api/v1") or rule.endpoint.startswith("health.")
@@ -44,7 +54,7 @@ def test_the_guide_names_every_address(document: dict[str, Any]) -> None:
     missing = {
         path
         for path in document["paths"]
-        if path.removeprefix("/api/v1").replace("{event_id}", "{id}") not in guide
+        if re.sub(r"\{\w+_id\}", "{id}", path.removeprefix("/api/v1")) not in guide
     }
     assert missing == set()
 
@@ -58,6 +68,11 @@ def filled(town: Town) -> None:
     town.event("a", "100", "2014-08-05T06:00:00Z", "2014-08-05T07:00:00Z")
     town.event("b", "unheard", "2014-08-05T06:00:00Z")
     town.dead_letter(1, "not-json")
+    install(town, jam_ahead())
+    with town.engine.begin() as connection:
+        book.apply(connection, [change("opened"), change("opened", about="b", criticality=5)])
+    measured = {"items": 3, "atoms": 1, "seconds": 0.25, "created_ms": NOON_MS}
+    town.save(TraceRow(id=1, request="jam_watch/jam_ahead@1", t_ms=NOON_MS, **measured))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +87,16 @@ def filled(town: Town) -> None:
         ("/api/v1/readings", "/api/v1/readings", 200),
         ("/api/v1/clock", "/api/v1/clock", 200),
         ("/api/v1/dead-letters", "/api/v1/dead-letters", 200),
+        ("/api/v1/apps", "/api/v1/apps", 200),
+        ("/api/v1/apps/{app}", "/api/v1/apps/jam_watch", 200),
+        ("/api/v1/apps/{app}", "/api/v1/apps/none", 404),
+        ("/api/v1/instances", "/api/v1/instances?user=alice", 200),
+        ("/api/v1/instances/{instance_id}", "/api/v1/instances/mine", 200),
+        ("/api/v1/notices", "/api/v1/notices?user=alice", 200),
+        ("/api/v1/notices", "/api/v1/notices", 400),
+        ("/api/v1/notices/{notice_id}", f"/api/v1/notices/{NOTICE}", 200),
+        ("/api/v1/traces", "/api/v1/traces", 200),
+        ("/api/v1/traces/{trace_id}", "/api/v1/traces/1", 200),
         ("/healthz", "/healthz", 200),
         ("/readyz", "/readyz", 200),
     ],
@@ -85,11 +110,51 @@ def test_answers_have_the_shape_that_is_described(
     status: int,
 ) -> None:
     filled(town)
+    client.post("/api/v1/instances", json={**WISH, "id": "mine"})
     answer = client.get(address)
     assert answer.status_code == status
-    described = document["paths"][path]["get"]["responses"][str(status)]
+    assert_described(document, path, "get", answer)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "address", "body", "status"),
+    [
+        ("post", "/api/v1/instances", "/api/v1/instances", WISH, 201),
+        ("post", "/api/v1/instances", "/api/v1/instances", {"app": 1}, 422),
+        ("post", "/api/v1/instances/check", "/api/v1/instances/check", WISH, 200),
+        ("put", "/api/v1/instances/{instance_id}", "/api/v1/instances/x", WISH, 201),
+        ("delete", "/api/v1/instances/{instance_id}", "/api/v1/instances/none", None, 404),
+        ("put", "/api/v1/users/{user}/context", CONTEXT, {"position": POSITION}, 202),
+        ("patch", "/api/v1/users/{user}/context", CONTEXT, {"route": None}, 202),
+        ("delete", "/api/v1/users/{user}/context", CONTEXT, None, 202),
+    ],
+)
+def test_what_is_sent_and_answered_has_the_shape_that_is_described(
+    client: FlaskClient,
+    town: Town,
+    document: dict[str, Any],
+    method: str,
+    path: str,
+    address: str,
+    body: Any,
+    status: int,
+) -> None:
+    install(town, jam_ahead())
+    answer = client.open(address, method=method.upper(), json=body)
+    assert answer.status_code == status
+    assert_described(document, path, method, answer)
+    if body is not None and status < 400:
+        content = document["paths"][path][method]["requestBody"]["content"]["application/json"]
+        validate_against(document, content["schema"], body)
+
+
+def assert_described(document: Any, path: str, method: str, answer: TestResponse) -> None:
+    described = document["paths"][path][method]["responses"][str(answer.status_code)]
     if "$ref" in described:
         described = document["components"]["responses"][described["$ref"].rsplit("/", 1)[1]]
-    schema = described["content"][answer.mimetype]["schema"]
+    validate_against(document, described["content"][answer.mimetype]["schema"], answer.json)
+
+
+def validate_against(document: Any, schema: Any, body: Any) -> None:
     whole = {"components": document["components"], **schema}
-    Draft202012Validator(whole).validate(answer.json)
+    Draft202012Validator(whole).validate(body)

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
 from tests.api.server import Server, serving
+from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
 
 NOON = "2014-08-05T12:00:00Z"
@@ -23,7 +24,7 @@ DESKTOP = {"width": 1280, "height": 860}
 
 
 def furnish(town: Town) -> None:
-    """A few roads and garages at noon, one jam, some refused messages."""
+    """A few roads and garages at noon, one jam, some refused messages, one app."""
     town.running(now=NOON, speed=0)
     town.road("100", "Viborgvej, Aarhus: 1 → 2", [[10.18, 56.15], [10.20, 56.16]])
     town.road("200", "Randersvej, Risskov: 3 → 4", [[10.20, 56.16], [10.22, 56.18]])
@@ -44,6 +45,7 @@ def furnish(town: Town) -> None:
     town.event("old-jam", "200", "2014-08-05T04:30:00Z", confirmed="2014-08-05T05:00:00Z")
     town.dead_letter(1, "not-json", payload='<img src=x onerror="document.title=1">')
     town.dead_letter(2, "too-large")
+    install(town, jam_ahead())
 
 
 @dataclass
@@ -52,6 +54,7 @@ class Site:
 
     server: Server
     town: Town
+    settings: Settings
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     beating = threading.Thread(target=_beat, args=(town, ended))
     beating.start()
     with serving(settings) as server:
-        yield Site(server, town)
+        yield Site(server, town, settings)
     ended.set()
     beating.join()
     engine.dispose()

@@ -11,10 +11,11 @@ from tests.browser.conftest import DESKTOP, PHONE, Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-PAGES = ["/", "/list", "/system", "/offline", "/nowhere"]
+PAGES = ["/", "/list", "/apps", "/apps/traces", "/system", "/offline", "/nowhere"]
 
 
 def settled(page: Page) -> Page:
+    """The page, connected and loaded."""
     if "/offline" not in page.url and "/nowhere" not in page.url:
         expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
         page.wait_for_timeout(400)
@@ -22,6 +23,7 @@ def settled(page: Page) -> Page:
 
 
 def serious(page: Page, axe: str) -> list[Any]:
+    """What axe finds that keeps people out."""
     page.evaluate(axe)
     found: list[Any] = page.evaluate(
         """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
@@ -58,7 +60,7 @@ def test_axe_finds_nothing_serious_in_what_opens(open_page: Open, axe: str, them
 def test_the_keyboard_reaches_everything_in_order(open_page: Open) -> None:
     page = settled(open_page("/list"))
     seen = []
-    for _ in range(14):
+    for _ in range(15):
         page.keyboard.press("Tab")
         seen.append(
             page.evaluate(
@@ -72,6 +74,7 @@ def test_the_keyboard_reaches_everything_in_order(open_page: Open) -> None:
         "Citywise",
         "Map",
         "List",
+        "Apps",
         "System",
         "Play",
         "Speed",
@@ -132,7 +135,7 @@ def test_nothing_is_wider_than_a_phone(open_page: Open, watched: Any, width: int
 
 
 def test_on_a_phone_everything_is_large_enough_for_a_finger(open_page: Open) -> None:
-    for path in ("/", "/list", "/system"):
+    for path in ("/", "/list", "/apps", "/apps/traces", "/system"):
         page = settled(open_page(path, PHONE))
         small = page.evaluate(
             """() => [...document.querySelectorAll('button, summary, select, .nav a, .button')]

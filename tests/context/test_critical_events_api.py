@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from backend.machine import REPOSITORY
 from backend.store.models import InletRow, InstanceRow, TemplateVersionRow
+from tests.api.test_openapi import assert_described
 from tests.api.town import Town
 
 ADDRESS = "/api/v1/context/critical_events"
@@ -127,3 +129,26 @@ def test_the_example_of_the_document_is_answered(client: FlaskClient) -> None:
         "jam-5": (3, 1),
         "jam-30": (3, 2),
     }
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ({"interest": WAY}, 200),
+        ({"interest": WAY, "position": HERE, "activity": "DrivingCar", "sources": ["sensor"]}, 200),
+        ({"interest": {"type": "around_me", "radius_m": 50}, "position": HERE}, 200),
+        ({"interest": WAY, "ranking": {"type": "ordered", "first": "level"}}, 200),
+        ({"interest": WAY, "ranking": {"type": "linear", "weights": {"level": 3}}}, 200),
+        ({"interest": WAY, "horizon_km": 99}, 422),
+    ],
+)
+def test_questions_and_answers_are_as_described(
+    client: FlaskClient, question: dict[str, Any], status: int
+) -> None:
+    document = client.get("/api/v1/openapi.json").json
+    answer = client.post(ADDRESS, json=question)
+    assert answer.status_code == status
+    assert_described(document, ADDRESS, "post", answer)
+    described = document["paths"][ADDRESS]["post"]["requestBody"]["content"]["application/json"]
+    whole = {"components": document["components"], **described["schema"]}
+    assert Draft202012Validator(whole).is_valid(question) == (status == 200)

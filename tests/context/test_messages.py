@@ -311,6 +311,13 @@ def test_an_annotated_event_is_an_event_of_ours(listing: str) -> None:
     }
 
 
+def test_of_several_types_the_narrowest_counts(listing: str) -> None:
+    types = "a ec:TransportationEvent, sao:Event, ec:TrafficJam"
+    (found,) = read_events(listing.replace("a ec:TrafficJam", types))
+    assert found.body
+    assert found.body["type"] == "TrafficJam"
+
+
 def test_an_annotated_event_of_level_0_is_over(listing: str) -> None:
     (found,) = read_events(listing.replace('hasLevel "1"', 'hasLevel "0"'))
     assert found.body is None
@@ -319,9 +326,12 @@ def test_an_annotated_event_of_level_0_is_over(listing: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("ec:TrafficJam", "ec:TraficJam", "did you mean `TrafficJam`"),
+        ("ec:TrafficJam", "ec:TraficJam", "none of CityPulse's or ours: http"),
         ('hasLevel "1"', 'hasLevel "9"', "level: Input should be less than or equal to 5"),
-        ('hasLevel "1"', 'hasLevel "much"', "'much', expected a number"),
+        ('hasLevel "1"', 'hasLevel "much"', "'much', expected a whole number"),
+        ('hasLevel "1"', 'hasLevel "1.5"', "'1.5', expected a whole number"),
+        ("10.15728564169882", "NaN", "geometry.Point.coordinates"),
+        ("10.15728564169882", "east", "'east', expected a number"),
         ('geo:lat "56.17091325696965"^^xsd:double ;', "", "wgs84_pos#lat"),
         ("2015-11-26T13:27:46.079Z", "2015-11-26T13:27:46", "no time zone"),
         ('ec:hasSource "SENSOR" ;', "", "hasSource"),

@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 
-from backend.packs.run import TemplateRun
+from backend.packs.run import TemplateRun, notices
 from backend.packs.template import TemplateVersion
 from backend.packs.why import NoInstanceError, Reasons, explain
-from tests.packs.test_run import Happening, event, instance, log, position, route, template
+from tests.packs.test_run import (
+    Happening,
+    event,
+    instance,
+    log,
+    position,
+    route,
+    steps_of,
+    template,
+)
 
 RULES = """\
 (near) notice(Me,"jam",E,L) :- radius(Me,R), near_route(Me,E,R), not opposite(Me,E),
@@ -54,40 +63,73 @@ def test_who_was_told_sees_the_rule_and_the_facts_it_rests_on() -> None:
     ]
     assert "by rule near: " in found.tree.splitlines()[0]
     assert found.answer == (f'notice("a.jam","jam","{EVENT}",4)',)
-    assert 'user("a.jam","a")' in found.inputs
+    assert 'radius("a.jam",200)' in found.inputs
     assert found.explanation["holds"] is True
+    assert found.notes == ()
 
 
 def test_who_drives_the_other_way_sees_that_the_road_is_opposite() -> None:
     found = why([instance("a"), route("a"), road("e", [10.21, 56.15], [10.20, 56.15]), 1])
     assert not found.told
     assert f'not opposite("a.jam","{EVENT}")  fails: opposite(' in found.tree
+    assert found.notes == ("e was on a road against a's direction of travel",)
     assert found.tree.count("fails:") == 1
     assert found.answer == ()
 
 
 @pytest.mark.parametrize(
-    "happenings",
+    ("happenings", "note"),
     [
         pytest.param(
-            [instance("a"), route("a"), event("e", 10.2), position("a", 10.21)], id="passed"
+            [instance("a"), route("a"), event("e", 10.2), position("a", 10.21)],
+            "e was near a's way, but only near the part behind a",
+            id="passed",
         ),
-        pytest.param([instance("a"), route("a"), event("e", 10.2, lat=56.16)], id="too far"),
         pytest.param(
-            [instance("a", radius=50), route("a"), event("e", 10.2, lat=56.1507)], id="radius"
+            [instance("a"), route("a"), event("e", 10.2, lat=56.16)],
+            "e was 1114 m from what remained of a's way; near is up to 100 m",
+            id="too far",
         ),
-        pytest.param([instance("a"), event("e", 10.2)], id="no route"),
         pytest.param(
-            [instance("a"), route("a"), event("e", 10.2), 1, ("event", "e", None)], id="over"
+            [instance("a", radius=70), route("a"), event("e", 10.2, lat=56.1507)],
+            "e was 78 m from what remained of a's way; near is up to 70 m",
+            id="radius too small",
+        ),
+        pytest.param(
+            [instance("a"), event("e", 10.2)], "no route of a was known", id="no route"
+        ),
+        pytest.param(
+            [instance("a"), route("a"), event("e", 10.2), 1, ("event", "e", None)],
+            "no event or place `e` stood then: it was over, or not yet begun",
+            id="over",
         ),
     ],
-)
-def test_who_has_it_not_before_them_sees_that_it_is_not_near(happenings: list[Happening]) -> None:
+)  # fmt: skip
+def test_who_has_it_not_before_them_sees_that_it_is_not_near_and_why(
+    happenings: list[Happening], note: str
+) -> None:
     found = why([*happenings, 1])
     assert (found.told, found.answer) == (False, ())
     assert LACKS in found.tree
     assert found.tree.count("fails:") == 1
     assert not any(fact.startswith("near_route(") for fact in found.inputs)
+    assert found.notes == (note,)
+    assert found.tree.endswith(f"\nNote: {note}.\n")
+
+
+def test_asking_why_changes_nothing_of_what_is_told_next() -> None:
+    """Also not though things far away were looked at."""
+    rules = template(RULES + 'notice(Me,"jam",behind,1) :- passed(Me,_).')
+    asked: list[Happening] = [instance("a"), route("a"), event("e", 10.2, lat=56.16), 1]
+    later: list[Happening] = [event("f", 10.205), position("a", 10.2), 1, position("a", 10.21), 1]
+    entries = log([*asked, *later])
+    run, found = TemplateRun(rules), []
+    for entry in entries:
+        found += [change for step in run.take(entry) for change in step.changes]
+        if entry is entries[len(asked) - 1]:
+            assert explain(run, "a.jam", "jam", "e").notes
+    assert found == [change for _t, change in steps_of(TemplateRun(rules), entries)]
+    assert [change["about"] for change in found] == ["f", "f", "behind"]
 
 
 def test_a_wider_radius_would_have_been_enough() -> None:
@@ -101,7 +143,10 @@ def test_without_permission_nothing_of_the_route_is_known() -> None:
     blind = why(told, template(RULES, permissions=("position",)))
     assert (why(told).told, blind.told) == (True, False)
     assert LACKS in blind.tree
-    assert "has_route" not in str(blind.inputs)
+    said = 'the app may not see it: `permissions` in its app.toml lists no "route"'
+    assert blind.notes == (said,)
+    assert "near_route" in str(why(told).inputs)
+    assert "near_route" not in str(blind.inputs)
 
 
 def test_without_a_position_it_says_that_there_is_none() -> None:
@@ -109,6 +154,13 @@ def test_without_a_position_it_says_that_there_is_none() -> None:
     found = why([instance("a"), event("e", 10.2), 1], template(rules))
     assert not found.told
     assert 'has_position("a.jam")  fails: ' in found.tree
+    assert found.notes == ("no position of a was known",)
+
+
+def test_who_is_too_far_from_it_sees_how_far() -> None:
+    rules = '(here) notice(Me,"jam",E,1) :- radius(Me,R), near_me(Me,E,R).'
+    found = why([instance("a"), event("e", 10.2), position("a", 10.21), 1], template(rules))
+    assert found.notes == ("e was 622 m from a's position; near is up to 100 m",)
 
 
 def test_another_kind_of_event_or_level_is_named() -> None:
@@ -147,7 +199,7 @@ def test_a_notice_about_a_term_is_asked_for_by_its_text() -> None:
     rules = '(home) notice(Me,"jam",at_home,1) :- user(Me,_), has_route(Me).'
     found = why([instance("a"), route("a"), 1], template(rules), about="at_home")
     assert found.told
-    assert not why([instance("a"), 1], template(rules), about="at_home").told
+    assert why([instance("a"), 1], template(rules), about="at_home").notes == ()
 
 
 @pytest.mark.parametrize(
@@ -164,3 +216,15 @@ def test_an_instance_that_was_not_there_cannot_be_asked_about(
 ) -> None:
     with pytest.raises(NoInstanceError, match=f"no instance `{who}` of test/jam@1 then; it may"):
         why(happenings, who=who)
+
+
+def test_rules_that_read_nothing_of_events_still_tell_an_end_from_moving_away() -> None:
+    bare = template('notice(Me,"jam",E,1) :- radius(Me,R), near_route(Me,E,R).')
+    begin: list[Happening] = [instance("a"), route("a"), event("e", 10.2), 1]
+    for after, reason in (
+        (position("a", 10.21), "moved_away"),
+        (("event", "e", None), "ended"),
+        (("instance", "a.jam", None), "removed"),
+    ):
+        changes = [change for _t, change in notices(log([*begin, after, 1]), [bare])]
+        assert [c["closed_because"] for c in changes] == [None, reason]

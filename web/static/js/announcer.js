@@ -1,16 +1,20 @@
 // Tells people who cannot see the page what opened and ended, a few words at a time.
 import { city } from './city.js';
 import { eventTitle } from './event-card.js';
+import { notices } from './notices.js';
 import { t } from './strings.js';
 
 const EVERY_MS = 4000;
+const MOST = 3;
 
 customElements.define('city-announcer', class extends HTMLElement {
   #waiting = { opened: [], cleared: [] };
+  #notices = [];
 
   connectedCallback() {
     city.addEventListener('event.opened', (e) => this.#waiting.opened.push(e.detail));
     city.addEventListener('event.cleared', (e) => this.#waiting.cleared.push(e.detail));
+    notices.addEventListener('opened', (e) => this.#notices.push(e.detail));
     setInterval(() => this.#say(), EVERY_MS);
   }
 
@@ -22,7 +26,10 @@ customElements.define('city-announcer', class extends HTMLElement {
         const words = { count: events.length, what: eventTitle(last), where: last.place.name };
         return t(`announce.${change}`, words);
       });
+    // What is told to this person comes first, and whole.
+    sentences.unshift(...this.#notices.slice(-MOST).map((notice) => t('announce.notice', notice)));
     this.#waiting = { opened: [], cleared: [] };
+    this.#notices = [];
     if (sentences.length) this.textContent = sentences.join(' ');
   }
 });

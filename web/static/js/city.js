@@ -116,10 +116,13 @@ class City extends EventTarget {
     this.heardAt = Date.now();
     if (name === 'hello' || name === 'reset') {
       this.load(); // Readings carry no id: those sent meanwhile were missed.
+      this.dispatchEvent(new Event('connected'));
     } else if (name === 'clock') {
       this.#setClock(data);
     } else if (name === 'readings') {
       this.#addReadings(data.readings);
+    } else if (name === 'notice') {
+      this.dispatchEvent(new CustomEvent(name, { detail: { ...data, announced: id } }));
     } else {
       const added = this.#addEvent(data, id);
       if (added) this.dispatchEvent(new CustomEvent(name, { detail: added }));

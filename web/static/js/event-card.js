@@ -1,12 +1,12 @@
 // One event as people read it: in the list and in the map's popup.
 import { city } from './city.js';
 import { h, icon, setText } from './elements.js';
+import { levelMeter } from './levels.js';
 import { knows, t } from './strings.js';
 import { ago, at, duration } from './times.js';
 
 const STALE_S = 15 * 60;
 const ICONS = { TrafficJam: 'jam', ParkingFull: 'parking' };
-const WORST = 5;
 
 export const eventIcon = (event) => ICONS[event.type] ?? 'event';
 
@@ -41,20 +41,6 @@ export function causeInWords(event) {
     return `${t('event.cause.parking', found)} ${rule}`;
   }
   return rule;
-}
-
-function levelMeter() {
-  const bars = Array.from({ length: WORST }, () => h('i'));
-  const words = h('span', { class: 'level-words' });
-  const meter = h('span', { class: 'level' }, h('span', { class: 'level-bars', 'aria-hidden': 'true' }, ...bars), words);
-  return {
-    meter,
-    show(level) {
-      meter.dataset.level = level;
-      bars.forEach((bar, index) => bar.toggleAttribute('data-on', index < level));
-      setText(words, t('event.level', { level }));
-    },
-  };
 }
 
 function row(name) {

@@ -2,6 +2,7 @@
 import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { eventCard, eventTitle } from './event-card.js';
+import { showOnMap } from './show-event.js';
 import { locale, t } from './strings.js';
 
 const PAST_MS = 6 * 3600 * 1000;
@@ -90,11 +91,7 @@ customElements.define('city-events', class extends HTMLElement {
   }
 
   #item(event) {
-    const onMap = () => {
-      const wanted = new CustomEvent('show-event', { detail: event.id, bubbles: true, cancelable: true });
-      if (this.dispatchEvent(wanted)) location.assign(`/?event=${encodeURIComponent(event.id)}`);
-    };
-    const card = eventCard(event, { onShow: onMap });
+    const card = eventCard(event, { onShow: () => showOnMap(this, event.id) });
     const item = h('li', {}, card.element);
     item.card = card;
     return item;

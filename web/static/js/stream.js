@@ -1,7 +1,11 @@
 // The one connection to the event stream that all components share.
+import { query } from './api.js';
+import { user } from './user.js';
+
 const ADDRESS = '/api/v1/events/stream';
 const NAMES = [
-  'hello', 'reset', 'event.opened', 'event.updated', 'event.cleared', 'readings', 'clock',
+  'hello', 'reset', 'event.opened', 'event.updated', 'event.cleared', 'notice', 'readings',
+  'clock',
 ];
 const LONGEST_WAIT_MS = 15_000;
 
@@ -16,6 +20,7 @@ export class EventStream {
     this.onMessage = onMessage;
     this.onState = onState;
     addEventListener('online', () => this.open());
+    user.addEventListener('change', () => this.open());
     addEventListener('pagehide', () => this.close());
     addEventListener('pageshow', (event) => event.persisted && this.open());
     this.open();
@@ -23,8 +28,8 @@ export class EventStream {
 
   open() {
     this.close();
-    const query = this.#lastId === null ? '' : `?last_event_id=${this.#lastId}`;
-    this.#source = new EventSource(ADDRESS + query);
+    const wanted = query({ last_event_id: this.#lastId, user: user.id });
+    this.#source = new EventSource(ADDRESS + wanted);
     this.#source.addEventListener('error', () => this.#failed());
     for (const name of NAMES) {
       this.#source.addEventListener(name, (message) => this.#received(name, message));

@@ -1,0 +1,205 @@
+"""`/citypulse/contextual_events_request`: contextual filtering in CityPulse's messages.
+
+A request makes a session: an instance of the template `critical_events`, whose notices are
+in our API, and the answer is what is critical now. Later positions of the user go to the
+same address with the session's id (docs/contextual-filtering.md).
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, request
+from sqlalchemy import Connection, delete, func, select, update
+
+from backend.api import parameters, problems
+from backend.api.answers import as_json
+from backend.api.open_events import OpenEvents, template_now
+from backend.api.state import state
+from backend.context import messages
+from backend.context.answers import contextual_events
+from backend.context.critical import APP, TEMPLATE
+from backend.context.interest import straight_point
+from backend.context.messages import Coordinate, MessageError, UserGPSCoordinate
+from backend.context.registration import Registration, register
+from backend.ingest import inlet
+from backend.ingest.standing import Entry
+from backend.packs import installed
+from backend.packs.template import TemplateVersion
+from backend.packs.values import BadValuesError
+from backend.store.models import InstanceRow, PlaceRow
+from backend.store.upsert import upsert
+from backend.times import wall_ms
+
+blueprint = Blueprint("citypulse", __name__, url_prefix="/citypulse")
+
+ADDRESS = "/contextual_events_request"
+SESSION, NOTE = "Citypulse-Session", "Citypulse-Note"
+MOST_SESSIONS = 10_000
+KEPT_MS = 24 * 3600 * 1000
+"""A session of which nothing was heard for so long is forgotten."""
+_PREFIX = "citypulse-"
+_ID = re.compile(rf"{_PREFIX}[0-9a-f]{{32}}")
+
+
+@blueprint.post(ADDRESS)
+def contextual_events_request() -> Response:
+    """Register what a client wants to be told of, or take its position, and answer."""
+    parameters.only("session")
+    body = parameters.json_object()
+    session = _session()
+    try:
+        message = messages.read(body)
+        with state().engine.begin() as connection:
+            near = _somewhere(connection)
+            if isinstance(message, UserGPSCoordinate):
+                wish = _moved(connection, _required(session), message.user_coordinate, near)
+            else:
+                wish = _registered(connection, session, register(message, near))
+    except MessageError as error:
+        raise problems.invalid(error.faults) from None
+    return _answer(wish)
+
+
+@blueprint.delete(ADDRESS)
+def end_contextual_events() -> Response:
+    """Forget a session."""
+    parameters.only("session")
+    session = _required(_session())
+    with state().engine.begin() as connection:
+        _row(connection, session)
+        _forget(connection, [session])
+    return Response(status=204)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What a session wants to be told of, from where."""
+
+    session: str
+    template: TemplateVersion
+    values: dict[str, Any]
+    context: Sequence[Entry]
+    notes: Sequence[str]
+
+
+# --- Sessions ------------------------------------------------------------------------------
+
+
+def _session() -> str | None:
+    """The id of the session that the request names, if any."""
+    found = request.headers.get(SESSION) or request.args.get("session")
+    if found is not None and not _ID.fullmatch(found):
+        raise problems.not_found(f"session {found!r}")
+    return found
+
+
+def _required(session: str | None) -> str:
+    if session is None:
+        message = f"name it in the header `{SESSION}` that the answer to a request had"
+        raise problems.bad_parameter("session", message)
+    return session
+
+
+def _row(connection: Connection, session: str) -> dict[str, Any]:
+    query = select(InstanceRow.__table__).where(InstanceRow.id == session)
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise problems.not_found(f"session {session!r}; send a ContextualEventRequest")
+    return dict(row)
+
+
+def _registered(connection: Connection, session: str | None, wish: Registration) -> _Wish:
+    """A new session, or what a session wants instead of what it wanted."""
+    template = template_now(connection)
+    try:
+        values = template.bind(wish.values)
+    except BadValuesError as error:
+        raise MessageError(*({"path": "place", "message": str(f)} for f in error.faults)) from None
+    if session is None:
+        _make_room(connection)
+        session, created = f"{_PREFIX}{uuid.uuid4().hex}", wall_ms()
+    else:
+        created = _row(connection, session)["created_ms"]
+    _save(connection, session, template, values, created)
+    return _Wish(session, template, values, (), wish.notes)
+
+
+def _save(
+    connection: Connection,
+    session: str,
+    template: TemplateVersion,
+    values: dict[str, Any],
+    created_ms: int,
+) -> None:
+    standing = {
+        "app": APP,
+        "template": TEMPLATE,
+        "version": template.version,
+        "user": session,
+        "values": values,
+    }
+    times = {"created_ms": created_ms, "updated_ms": wall_ms()}
+    upsert(connection, InstanceRow, [{"id": session, **standing, "title": None, **times}])
+    inlet.write(connection, [("instance", session, standing)])
+
+
+def _make_room(connection: Connection) -> None:
+    """Forget sessions of which nothing was heard for long; refuse one too many."""
+    ours = select(InstanceRow.id).where(InstanceRow.id.startswith(_PREFIX, autoescape=True))
+    old = ours.where(InstanceRow.updated_ms < wall_ms() - KEPT_MS)
+    _forget(connection, connection.execute(old).scalars().all())
+    count = connection.execute(select(func.count()).select_from(ours.subquery())).scalar_one()
+    if count >= MOST_SESSIONS:
+        raise problems.ProblemError(
+            503,
+            "too-many-sessions",
+            "Too many sessions",
+            f"{count} sessions are open; end those that are over with DELETE, or try again later",
+        )
+
+
+def _forget(connection: Connection, sessions: Sequence[str]) -> None:
+    for session in sessions:
+        connection.execute(delete(InstanceRow).where(InstanceRow.id == session))
+        inlet.write(connection, [("instance", session, None), ("position", session, None)])
+
+
+# --- Positions and answers -----------------------------------------------------------------
+
+
+def _moved(
+    connection: Connection, session: str, point: Coordinate, near: Coordinate | None
+) -> _Wish:
+    """A session's user is at a point now."""
+    row = _row(connection, session)
+    straight, notes = straight_point(point, near, "userCoordinate")
+    position = {"lat": straight.latitude, "lon": straight.longitude}
+    entry = Entry("position", session, {**position, "heading": None, "along_m": None})
+    heard = update(InstanceRow).where(InstanceRow.id == session).values(updated_ms=wall_ms())
+    connection.execute(heard)
+    inlet.write(connection, [entry])
+    template = installed.find(connection, APP, TEMPLATE, row["version"])
+    return _Wish(session, template, row["values"], (entry,), notes)
+
+
+def _answer(wish: _Wish) -> Response:
+    """What is critical now; evaluated after the change is committed, so that no other waits."""
+    with state().engine.connect() as connection:
+        city = OpenEvents.read(connection)
+    found = city.critical(wish.template, wish.values, wish.context)
+    answer = as_json(contextual_events(found))
+    answer.headers[SESSION] = wish.session
+    if wish.notes:
+        answer.headers[NOTE] = "; ".join(wish.notes)
+    return answer
+
+
+def _somewhere(connection: Connection) -> Coordinate | None:
+    """A point of the city, if any of its places is known."""
+    row = connection.execute(select(PlaceRow.lat, PlaceRow.lon).limit(1)).one_or_none()
+    return None if row is None else Coordinate(latitude=row.lat, longitude=row.lon)

@@ -1,0 +1,121 @@
+"""Template instances as clients send them: read and checked, with all faults at once."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from flask import request
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from sqlalchemy import Connection, select
+
+from backend.api import parameters, problems
+from backend.ingest.payloads import Identifier, Name
+from backend.packs import installed
+from backend.packs.manifest import Name as PackName
+from backend.packs.template import TemplateVersion
+from backend.packs.values import BadValueError, BadValuesError
+from backend.store.chunks import chunks
+from backend.store.models import PlaceRow
+
+Values = dict[str, JsonValue]
+
+
+class ChangedInstance(BaseModel):
+    """What is to be of an instance; what is absent stays as it is, or is the usual.
+
+    What the API adds when it shows an instance is taken and means nothing, so that an
+    instance can be sent back as it was read.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    app: PackName | None = None
+    template: PackName | None = None
+    version: int | None = Field(default=None, ge=1, lt=2**31)
+    user: Identifier | None = None
+    values: Values | None = None
+    title: Name | None = None
+    id: Identifier | None = None
+    newest: int | None = None
+    created: str | None = None
+    updated: str | None = None
+
+
+class NewInstance(ChangedInstance):
+    """A new instance; without `id` it is given one, without `version` it is the newest."""
+
+    app: PackName
+    template: PackName
+    user: Identifier
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def read(model: type[Body]) -> Body:
+    """The request's body; raises a problem with everything that is wrong with it."""
+    parameters.json_object()
+    try:
+        return model.model_validate_json(request.get_data())
+    except ValidationError as error:
+        raise problems.invalid(problems.faults(error)) from None
+
+
+def chosen_template(
+    connection: Connection, app: str, name: str, version: int | None
+) -> TemplateVersion:
+    """The version asked for, or the newest; a problem that names what there is otherwise."""
+    try:
+        return installed.find(connection, app, name, version)
+    except installed.UnknownTemplateError as error:
+        raise problems.invalid([{"path": "template", "message": str(error)}]) from None
+
+
+def bound(connection: Connection, version: TemplateVersion, values: Values) -> Values:
+    """The values in canonical form; a problem with all faults, unknown places included."""
+    try:
+        checked: dict[str, Any] = version.bind(values)
+    except BadValuesError as error:
+        raise _invalid(error.faults) from None
+    faults = _unknown_places(connection, version, checked)
+    if faults:
+        raise _invalid(faults)
+    return checked
+
+
+def migrated(
+    connection: Connection, old: TemplateVersion, values: Values, to: TemplateVersion
+) -> Values:
+    """An instance's values as those of another version; a problem says what it lacks."""
+    try:
+        return bound(connection, to, old.migrate(values, to))
+    except BadValuesError as error:
+        raise _invalid(error.faults) from None
+
+
+def _unknown_places(
+    connection: Connection, version: TemplateVersion, values: Values
+) -> list[BadValueError]:
+    wanted = version.places(values)
+    kinds: dict[str, str] = {}
+    for some in chunks(place for _, place, _ in wanted):
+        rows = connection.execute(select(PlaceRow.id, PlaceRow.kind).where(PlaceRow.id.in_(some)))
+        kinds |= {place: kind for place, kind in rows}  # noqa: C416
+    return [
+        BadValueError(name, f"`{place}`", f"the id of a known {kind or 'place'}", "choose another")
+        for name, place, kind in wanted
+        if place not in kinds or kind not in (None, kinds[place])
+    ]
+
+
+def _invalid(faults: tuple[BadValueError, ...] | list[BadValueError]) -> problems.ProblemError:
+    return problems.invalid(
+        [
+            {
+                **fault.to_json(),
+                "path": f"values.{fault.path}",
+                "message": f"found {fault.found}, expected {fault.expected}; {fault.fix}",
+            }
+            for fault in faults
+        ]
+    )

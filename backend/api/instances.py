@@ -1,0 +1,224 @@
+"""Template instances: what people want to be told, as data (see docs/apps.md).
+
+A change goes to the table and, in the same transaction, to the inlet, from where it comes
+into the log and so to the pipeline, which need not be restarted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, Response
+from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from backend.api import instance_bodies, parameters
+from backend.api.answers import as_json
+from backend.api.instance_bodies import ChangedInstance, NewInstance
+from backend.api.problems import ProblemError, not_found
+from backend.api.state import state
+from backend.api.templates import Versions, numbers
+from backend.ingest import inlet
+from backend.packs import installed
+from backend.store.models import InstanceRow
+from backend.store.upsert import upsert
+from backend.times import iso, wall_ms
+
+blueprint = Blueprint("instances", __name__)
+
+MAX_INSTANCES = 1000
+MAX_OF_USER = 200
+_LONGEST_ID = 64
+_STANDING = ("app", "template", "version", "user", "values")
+Row = dict[str, Any]
+"""A row of `instances`."""
+
+
+def instance_object(row: Mapping[str, Any], there: Versions) -> dict[str, Any]:
+    """An instance as the API shows it; `newest` is the version it could be migrated to."""
+    versions = there.get((row["app"], row["template"])) or [row["version"]]
+    return {
+        **{name: row[name] for name in ("id", *_STANDING, "title")},
+        "newest": versions[-1],
+        "created": iso(row["created_ms"]),
+        "updated": iso(row["updated_ms"]),
+    }
+
+
+@blueprint.get("/instances")
+def list_instances() -> Response:
+    """Instances by id, of a user, of an app."""
+    parameters.only("user", "app", "limit", "cursor")
+    limit = parameters.integer("limit", 100, 1, MAX_INSTANCES) or 100
+    query = select(InstanceRow.__table__).order_by(InstanceRow.id).limit(limit + 1)
+    columns = {"user": InstanceRow.user, "app": InstanceRow.app}
+    for name, column in columns.items():
+        if (wanted := parameters.identifier(name)) is not None:
+            query = query.where(column == wanted)
+    if (cursor := parameters.identifier("cursor")) is not None:
+        query = query.where(InstanceRow.id > cursor)
+    with state().engine.connect() as connection:
+        rows = connection.execute(query).mappings().all()
+        there = numbers(connection)
+    found = [instance_object(dict(row), there) for row in rows[:limit]]
+    following = found[-1]["id"] if len(rows) > limit else None
+    return as_json({"instances": found, "next": following})
+
+
+@blueprint.post("/instances")
+def create_instance() -> Response:
+    """A new instance."""
+    parameters.only()
+    body = instance_bodies.read(NewInstance)
+    with state().engine.begin() as connection:
+        row = new_row(connection, body, _free_id(connection, body))
+        _refuse_too_many(connection, row["user"])
+        try:
+            connection.execute(insert(InstanceRow), row)
+        except IntegrityError:
+            raise _taken(row["id"]) from None
+        return _saved(connection, row, 201)
+
+
+@blueprint.get("/instances/<instance_id>")
+def show_instance(instance_id: str) -> Response:
+    """One instance."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        row = known_instance(connection, instance_id)
+        return as_json(instance_object(row, numbers(connection)))
+
+
+@blueprint.put("/instances/<instance_id>")
+def put_instance(instance_id: str) -> Response:
+    """Change an instance, move it to another version, or bring back one that was removed."""
+    parameters.only()
+    parameters.checked_identifier("id", instance_id)
+    body = instance_bodies.read(ChangedInstance)
+    with state().engine.begin() as connection:
+        before = _found(connection, instance_id)
+        if before is None:
+            row = new_row(connection, instance_bodies.read(NewInstance), instance_id)
+            _refuse_too_many(connection, row["user"])
+        else:
+            row = _changed(connection, before, body)
+        upsert(connection, InstanceRow, [row])
+        return _saved(connection, row, 201 if before is None else 200)
+
+
+@blueprint.delete("/instances/<instance_id>")
+def delete_instance(instance_id: str) -> Response:
+    """Remove an instance; the answer is what it was, so that a PUT can bring it back."""
+    parameters.only()
+    with state().engine.begin() as connection:
+        row = known_instance(connection, instance_id)
+        connection.execute(delete(InstanceRow).where(InstanceRow.id == instance_id))
+        inlet.write(connection, [("instance", instance_id, None)])
+        return as_json(instance_object(row, numbers(connection)))
+
+
+def standing(row: Row) -> dict[str, Any]:
+    """An instance as it stands in the log."""
+    return {name: row[name] for name in _STANDING}
+
+
+def _found(connection: Connection, instance_id: str) -> Row | None:
+    query = select(InstanceRow.__table__).where(InstanceRow.id == instance_id)
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else dict(row)
+
+
+def known_instance(connection: Connection, instance_id: str) -> Row:
+    """The row of an instance; a problem where there is none."""
+    row = _found(connection, instance_id)
+    if row is None:
+        raise not_found(f"instance {instance_id!r}")
+    return row
+
+
+def new_row(connection: Connection, body: NewInstance, instance_id: str) -> Row:
+    """The row of a new instance; a problem with everything that is wrong with it."""
+    version = instance_bodies.chosen_template(connection, body.app, body.template, body.version)
+    now = wall_ms()
+    return {
+        "id": instance_id,
+        "app": version.app,
+        "template": version.name,
+        "version": version.version,
+        "user": body.user,
+        "values": instance_bodies.bound(connection, version, body.values or {}),
+        "title": body.title,
+        "created_ms": now,
+        "updated_ms": now,
+    }
+
+
+def _changed(connection: Connection, before: Row, body: ChangedInstance) -> Row:
+    """The row after a change; values that are not given are taken over or migrated."""
+    for name in ("app", "template", "user"):
+        if getattr(body, name) not in (None, before[name]):
+            raise _fixed(before, name)
+    app, name = before["app"], before["template"]
+    version = instance_bodies.chosen_template(
+        connection, app, name, body.version or before["version"]
+    )
+    if body.values is not None:
+        values = instance_bodies.bound(connection, version, body.values)
+    else:
+        old = installed.find(connection, app, name, before["version"])
+        values = instance_bodies.migrated(connection, old, before["values"], version)
+    title = body.title if "title" in body.model_fields_set else before["title"]
+    changes = {"version": version.version, "values": values, "title": title}
+    return {**before, **changes, "updated_ms": wall_ms()}
+
+
+def _saved(connection: Connection, row: Row, status: int) -> Response:
+    """Hand a saved row to the log and answer with its object."""
+    inlet.write(connection, [("instance", row["id"], standing(row))])
+    answer = as_json(instance_object(row, numbers(connection)), status)
+    if status == 201:
+        answer.headers["Location"] = f"/api/v1/instances/{row['id']}"
+    return answer
+
+
+def _free_id(connection: Connection, body: NewInstance) -> str:
+    """The id asked for, or one that says whose it is and of which template."""
+    if body.id is not None:
+        return body.id
+    wished = f"{body.user}.{body.template}"
+    if len(wished) > _LONGEST_ID - 9:
+        return f"i-{uuid.uuid4().hex}"
+    taken = _found(connection, wished) is not None
+    return f"{wished}-{uuid.uuid4().hex[:8]}" if taken else wished
+
+
+def _refuse_too_many(connection: Connection, user: str) -> None:
+    query = select(func.count()).where(InstanceRow.user == user)
+    if connection.execute(query).scalar_one() >= MAX_OF_USER:
+        raise ProblemError(
+            409,
+            "too-many-instances",
+            "Too many instances",
+            f"{user!r} has {MAX_OF_USER} instances, and no more are kept; remove some first",
+        )
+
+
+def _taken(instance_id: str) -> ProblemError:
+    return ProblemError(
+        409,
+        "instance-exists",
+        "Instance exists",
+        f"there is an instance {instance_id!r}; change it with PUT, or choose another id",
+    )
+
+
+def _fixed(row: Row, name: str) -> ProblemError:
+    return ProblemError(
+        409,
+        "instance-is-another's",
+        "Instance of something else",
+        f"instance {row['id']!r} is of {name} {row[name]!r}, which cannot change; make a new one",
+        parameter=name,
+    )

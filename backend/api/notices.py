@@ -1,0 +1,92 @@
+"""Notices to a user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint, Response
+from sqlalchemy import Connection, Select, and_, func, or_, select
+
+from backend.api import clocks, parameters
+from backend.api.answers import as_json
+from backend.api.languages import asked
+from backend.api.problems import bad_parameter, not_found
+from backend.api.state import state
+from backend.notices import book
+from backend.notices.objects import notice_object
+from backend.notices.wording import wordings
+from backend.store.models import NoticeRow, OutboxRow
+from backend.times import iso
+
+blueprint = Blueprint("notices", __name__)
+
+MAX_NOTICES = 1000
+_NAMES = ("user", "instance", "open", "from", "until", "limit", "cursor", "lang")
+Query = Select[Any]
+
+
+def worded(connection: Connection, notices: Sequence[book.Notice]) -> list[dict[str, Any]]:
+    """The objects of some rows of `notices`, in the language asked for."""
+    language, spoken = asked(), wordings(connection, notices)
+    return [notice_object(notice, spoken(notice), language) for notice in notices]
+
+
+def _after(query: Query, opened: int, notice: str) -> Query:
+    same = and_(NoticeRow.opened_ms == opened, NoticeRow.id > notice)
+    return query.where(or_(NoticeRow.opened_ms < opened, same))
+
+
+def _filtered(query: Query) -> Query:
+    """Apply the filters; a notice overlaps [from, until] if any instant of it lies inside."""
+    begin, end = parameters.span()
+    if begin is not None:
+        query = query.where(or_(NoticeRow.closed_ms.is_(None), NoticeRow.closed_ms >= begin))
+    if end is not None:
+        query = query.where(NoticeRow.opened_ms <= end)
+    closed, is_open = NoticeRow.closed_ms, parameters.boolean("open")
+    if is_open is not None:
+        query = query.where(closed.is_(None) if is_open else closed.is_not(None))
+    instance = parameters.identifier("instance")
+    return query if instance is None else query.where(NoticeRow.instance == instance)
+
+
+def _whose() -> str:
+    user = parameters.identifier("user")
+    if user is None:
+        raise bad_parameter("user", "say whose notices, as in ?user=alice")
+    return user
+
+
+@blueprint.get("/notices")
+def list_notices() -> Response:
+    """The notices to a user, newest first."""
+    parameters.only(*_NAMES)
+    limit = parameters.integer("limit", 100, 1, MAX_NOTICES) or 100
+    query = _filtered(select(NoticeRow.__table__).where(NoticeRow.user == _whose()))
+    cursor = parameters.cursor()
+    if cursor:
+        query = _after(query, *cursor)
+    query = query.order_by(NoticeRow.opened_ms.desc(), NoticeRow.id).limit(limit + 1)
+    with state().engine.connect() as connection:
+        # Read first, so that a change between the two statements is announced, not missed.
+        position = connection.execute(select(func.max(OutboxRow.id))).scalar_one() or 0
+        now = iso(clocks.read(connection).now_ms)
+        rows = connection.execute(query).mappings().all()
+        notices = worded(connection, [dict(row) for row in rows[:limit]])
+    last = rows[limit - 1] if len(rows) > limit else None
+    following = f"{last['opened_ms']}~{last['id']}" if last else None
+    return as_json({"now": now, "notices": notices, "position": position, "next": following})
+
+
+@blueprint.get("/notices/<path:notice_id>")
+def show_notice(notice_id: str) -> Response:
+    """One notice, with the ground atoms behind it."""
+    parameters.only("lang")
+    query = select(NoticeRow.__table__).where(NoticeRow.id == notice_id)
+    with state().engine.connect() as connection:
+        row = connection.execute(query).mappings().one_or_none()
+        if row is None:
+            raise not_found(f"notice {notice_id!r}")
+        (notice,) = worded(connection, [dict(row)])
+    return as_json({**notice, "why": row["why"]})

@@ -1,0 +1,77 @@
+"""Templates as they stood at a moment of the log, for questions about one user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, select
+
+from backend.api.aside import aside
+from backend.api.problems import ProblemError, not_found
+from backend.api.state import state
+from backend.ingest.frames import LogError
+from backend.packs import live
+from backend.packs.prepared import prepared
+from backend.packs.run import EVERYBODY, TemplateRun
+from backend.packs.template import TemplateVersion
+from backend.store.models import TraceRow
+
+Result = TypeVar("Result")
+
+
+def ask(
+    template: TemplateVersion,
+    user: str,
+    position: int | None,
+    question: Callable[[TemplateRun], Result],
+) -> Result:
+    """The answer of a template's run as it stood at a position of the log, or stands now.
+
+    Raises a problem where nothing has been evaluated, or where the log is no longer kept.
+    """
+    folder = state().settings.log_dir
+    # Rules that join users' facts can be asked about only with all users there.
+    users = (lambda name: name == user) if prepared(template).rules.local else EVERYBODY
+
+    def work() -> Result:
+        run = live.at(folder, template, position, users)
+        try:
+            return question(run)
+        finally:
+            run.close()
+
+    try:
+        return aside(work)
+    except (live.NoClockError, LogError, OSError) as error:
+        raise _unanswerable(str(error)) from None
+
+
+def _unanswerable(reason: str) -> ProblemError:
+    return ProblemError(
+        409, "not-in-log", "Not in the log", f"{reason}; ask about a later time, or try again later"
+    )
+
+
+def position_at(connection: Connection, request: str, at_ms: int) -> int:
+    """Where the last evaluation of a request up to a stream time stands in the log."""
+    query = (
+        select(TraceRow.position)
+        .where(TraceRow.request == request, TraceRow.t_ms <= at_ms, TraceRow.position.is_not(None))
+        .order_by(TraceRow.t_ms.desc(), TraceRow.id.desc())
+        .limit(1)
+    )
+    position = connection.execute(query).scalar_one_or_none()
+    if position is None:
+        raise not_found(f"trace of `{request}` up to then; traces are kept for a bounded time")
+    return position
+
+
+def position_of(connection: Connection, request: str, trace: int) -> int:
+    """Where the evaluation that a trace tells of stands in the log."""
+    row = connection.execute(
+        select(TraceRow.request, TraceRow.position).where(TraceRow.id == trace)
+    ).one_or_none()
+    if row is None or row.position is None or row.request != request:
+        raise not_found(f"trace {trace} of `{request}`")
+    return int(row.position)

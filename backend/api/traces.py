@@ -1,0 +1,88 @@
+"""Traces: what each evaluation of a request did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Blueprint, Response
+from sqlalchemy import ColumnElement, select, true
+from sqlalchemy.orm import Session
+
+from backend.api import clocks, parameters
+from backend.api.answers import as_json
+from backend.api.problems import not_found
+from backend.api.state import state
+from backend.store.models import TraceRow
+from backend.times import iso
+
+blueprint = Blueprint("traces", __name__)
+
+_NAMES = ("request", "from", "until", "failed", "changed", "limit", "before")
+
+
+def trace_object(row: TraceRow) -> dict[str, Any]:
+    """A trace as the API shows it."""
+    changed = row.changed or {}
+    return {
+        "id": row.id,
+        "request": row.request,
+        "t": iso(row.t_ms),
+        "items": row.items,
+        "atoms": row.atoms,
+        "seconds": row.seconds,
+        "position": row.position,
+        "keys": row.keys,
+        "notices": row.notices,
+        "error": row.error,
+        "changed": {name: changed.get(name, []) for name in ("instances", "notices")},
+        "evaluated": iso(row.created_ms),
+    }
+
+
+@blueprint.get("/traces")
+def list_traces() -> Response:
+    """Traces, newest first."""
+    parameters.only(*_NAMES)
+    limit = parameters.integer("limit", 100, 1, 1000) or 100
+    query = select(TraceRow).where(true(), *_conditions())
+    query = query.order_by(TraceRow.id.desc()).limit(limit + 1)
+    with Session(state().engine) as session:
+        now = iso(clocks.read(session).now_ms)
+        traces = [trace_object(row) for row in session.scalars(query)]
+    more, traces = len(traces) > limit, traces[:limit]
+    return as_json({"now": now, "traces": traces, "next": traces[-1]["id"] if more else None})
+
+
+def _conditions() -> Iterator[ColumnElement[bool]]:
+    begin, end = parameters.span()
+    before = parameters.integer("before", None, 1, 2**62)
+    requests = parameters.choices("request")
+    if begin is not None:
+        yield TraceRow.t_ms >= begin
+    if end is not None:
+        yield TraceRow.t_ms <= end
+    if before is not None:
+        yield TraceRow.id < before
+    if requests:
+        yield TraceRow.request.in_(requests)
+    yield from _outcomes()
+
+
+def _outcomes() -> Iterator[ColumnElement[bool]]:
+    failed, changed = parameters.boolean("failed"), parameters.boolean("changed")
+    if failed is not None:
+        yield TraceRow.error.is_not(None) if failed else TraceRow.error.is_(None)
+    if changed is not None:
+        yield TraceRow.notices > 0 if changed else TraceRow.notices == 0
+
+
+@blueprint.get("/traces/<int:trace_id>")
+def show_trace(trace_id: int) -> Response:
+    """One trace."""
+    parameters.only()
+    with Session(state().engine) as session:
+        row = session.get(TraceRow, trace_id)
+        if row is None:
+            raise not_found(f"trace {trace_id}; they are kept for a bounded time")
+        return as_json(trace_object(row))

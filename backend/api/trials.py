@@ -1,0 +1,55 @@
+"""Trying a template instance: what it would tell now, without making it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from flask import Blueprint, Response
+
+from backend.api import instance_bodies, parameters, runs
+from backend.api.answers import as_json
+from backend.api.instance_bodies import NewInstance
+from backend.api.instances import Row, new_row, standing
+from backend.api.notices import worded
+from backend.api.problems import ProblemError
+from backend.api.state import state
+from backend.notices import book
+from backend.packs import installed, live
+
+blueprint = Blueprint("trials", __name__)
+
+
+@blueprint.post("/instances/check")
+def check_instance() -> Response:
+    """What would be made of a body, and which notices would be open now."""
+    parameters.only("lang")
+    body = instance_bodies.read(NewInstance)
+    with state().engine.connect() as connection:
+        # Not of an instance there is already: that may have its notices open.
+        row = new_row(connection, body, f"try-{uuid.uuid4().hex}")
+    notices, reason = _preview(row)
+    return as_json(
+        {
+            "version": row["version"],
+            "values": row["values"],
+            "notices": notices,
+            "reason": reason,
+        }
+    )
+
+
+def _preview(row: Row) -> tuple[list[dict[str, Any]] | None, str | None]:
+    """The notices that an instance would have open now, and what is wrong; None and the
+    reason where that cannot be known."""
+    with state().engine.connect() as connection:
+        version = installed.find(connection, row["app"], row["template"], row["version"])
+    body = standing(row)
+    try:
+        changes, error = runs.ask(
+            version, row["user"], None, lambda run: live.preview(run, row["id"], body)
+        )
+    except ProblemError as problem:
+        return None, problem.detail
+    with state().engine.connect() as connection:
+        return worded(connection, book.notices_of(connection, changes)), error

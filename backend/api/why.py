@@ -1,0 +1,92 @@
+"""Why a user was told something, or was not: answered from the log when it is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, request
+from sqlalchemy import Connection
+
+from backend.api import parameters, runs
+from backend.api.answers import as_json
+from backend.api.instances import known_instance
+from backend.api.problems import bad_parameter, not_found
+from backend.api.state import state
+from backend.packs import installed, why
+from backend.packs.run import TemplateRun
+from backend.packs.template import TemplateVersion
+from backend.times import iso
+
+blueprint = Blueprint("why", __name__)
+
+MAX_TERM = 300
+
+
+@blueprint.get("/why")
+def explain() -> Response:
+    """Why, or why not; without `about`, what was known and what the rules concluded."""
+    parameters.only("instance", "notice", "about", "at", "trace")
+    instance = parameters.identifier("instance")
+    if instance is None:
+        raise bad_parameter("instance", "say of which instance, as in ?instance=alice.jam_ahead")
+    about = request.args.get("about", "")
+    if len(about) > MAX_TERM:
+        raise bad_parameter("about", f"longer than {MAX_TERM} characters")
+    with state().engine.connect() as connection:
+        row = known_instance(connection, instance)
+        template = installed.find(connection, row["app"], row["template"], row["version"])
+        position = _position(connection, template)
+    kind = _kind(template)
+
+    def answer(run: TemplateRun) -> dict[str, Any]:
+        return _reasons(run, instance, kind, about) if about else _known(run, instance)
+
+    try:
+        found = runs.ask(template, row["user"], position, answer)
+    except why.NoInstanceError as error:
+        raise not_found(f"such instance then: {error}") from None
+    return as_json({"instance": instance, "notice": kind, "about": about or None, **found})
+
+
+def _position(connection: Connection, template: TemplateVersion) -> int | None:
+    trace, at_ms = parameters.integer("trace", None, 1, 2**62), parameters.instant("at")
+    if trace is not None:
+        return runs.position_of(connection, template.request_name, trace)
+    if at_ms is not None:
+        return runs.position_at(connection, template.request_name, at_ms)
+    return None
+
+
+def _kind(template: TemplateVersion) -> str:
+    """The kind of notice asked about; it need not be named where there is only one."""
+    kinds = list(template.notices)
+    named = parameters.choices("notice", kinds)
+    if not named and len(kinds) != 1:
+        raise bad_parameter("notice", f"say which kind: {', '.join(kinds)}")
+    return (named or kinds)[0]
+
+
+def _reasons(run: TemplateRun, instance: str, kind: str, about: str) -> dict[str, Any]:
+    found = why.explain(run, instance, kind, about)
+    return {
+        "at": found.at,
+        "told": found.told,
+        "text": found.tree,
+        "explanation": found.explanation,
+        "inputs": list(found.inputs),
+        "answer": list(found.answer),
+    }
+
+
+def _known(run: TemplateRun, instance: str) -> dict[str, Any]:
+    if not run.has(instance):
+        raise why.NoInstanceError(f"there was no instance `{instance}`")
+    facts = sorted(line.removesuffix(".") for line in run.slice(instance).splitlines())
+    return {
+        "at": iso(run.clock[0]) if run.clock else None,
+        "told": None,
+        "text": None,
+        "explanation": None,
+        "inputs": facts,
+        "answer": list(run.answer(instance)),
+    }

@@ -1,0 +1,187 @@
+"""Committing what templates conclude: notices opened once and closed rightly, traces, and what
+the city's events are for the templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, insert, select, update
+
+from backend.ingest.standing import checked
+from backend.pipeline.evaluation import Row
+from backend.pipeline.results import Results
+from backend.store.database import create_engine_for
+from backend.store.models import Base, InletRow, NoticeRow, OutboxRow, PlaceRow, TraceRow
+from tests.pipeline.test_results import ROAD, T, announced, change, cursor
+
+LINE = {"type": "LineString", "coordinates": [[10.1, 56.2], [10.11, 56.2]]}
+V1, V2 = "test/jam@1", "test/jam@2"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """A database that knows a road, but not where it is."""
+    found = create_engine_for(f"sqlite:///{tmp_path / 'test.db'}")
+    Base.metadata.create_all(found)
+    with found.begin() as connection:
+        connection.execute(insert(PlaceRow), [{**ROAD, "body": {}, "updated_ms": 0}])
+    yield found
+    found.dispose()
+
+
+def notice(kind: str, t_ms: int, version: int = 1, **more: Any) -> Row:
+    """A change of the notice to a about e."""
+    body = {
+        "change": kind, "app": "test", "template": "jam", "version": version,
+        "instance": "a.jam", "user": "a", "notice": "jam", "about": "e", "about_type": "event",
+        "criticality": 3, "details": {}, "closed_because": None, "why": [], "t_ms": t_ms, **more,
+    }  # fmt: skip
+    return Row(f"test/jam@{version}", t_ms, "notice", body)
+
+
+def notices(engine: Engine) -> list[tuple[str, int, int | None, int]]:
+    """Id's opening, version, closing and criticality, in order of opening."""
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(NoticeRow.__table__).order_by(NoticeRow.opened_ms, NoticeRow.version)
+        )
+        return [(r.id.rsplit("~", 1)[1], r.version, r.closed_ms, r.criticality) for r in rows]
+
+
+def told(engine: Engine) -> list[tuple[str, str]]:
+    """Change and id of the announcements."""
+    with engine.connect() as connection:
+        bodies = connection.scalars(
+            select(OutboxRow.body).where(OutboxRow.kind == "notice").order_by(OutboxRow.id)
+        )
+        return [(body["change"], body["id"].rsplit("~", 1)[1]) for body in bodies]
+
+
+FIRST, LATER = "20140805T000000Z", "20140805T000200Z"
+
+
+def test_a_repeated_batch_opens_no_notice_twice(engine: Engine) -> None:
+    batch = [notice("opened", T), cursor(0, 10, V1)]
+    for _ in range(2):
+        Results(engine).commit(batch)
+    assert notices(engine) == [(FIRST, 1, None, 3)]
+    assert told(engine) == [("opened", FIRST)]
+
+
+def test_a_run_that_is_built_anew_changes_the_notice_that_is_open(engine: Engine) -> None:
+    """It does not know what an evaluation that failed had told before."""
+    results = Results(engine)
+    results.commit([notice("opened", T), cursor(0, 10, V1)])
+    results.commit([notice("opened", T + 60_000), cursor(10, 20, V1)])
+    assert told(engine) == [("opened", FIRST)]
+    results.commit([notice("opened", T + 120_000, criticality=5), cursor(20, 30, V1)])
+    assert notices(engine) == [(FIRST, 1, None, 5)]
+    assert told(engine) == [("opened", FIRST), ("updated", FIRST)]
+
+
+def test_a_notice_that_comes_again_is_another_and_its_end_closes_that_one(engine: Engine) -> None:
+    results = Results(engine)
+    results.commit([notice("opened", T), notice("closed", T + 60_000), cursor(0, 10, V1)])
+    results.commit([notice("opened", T + 120_000), cursor(10, 20, V1)])
+    ended = notice("closed", T + 180_000, closed_because="ended")
+    results.commit([ended, cursor(20, 30, V1)])
+    assert notices(engine) == [(FIRST, 1, T + 60_000, 3), (LATER, 1, T + 180_000, 3)]
+    changes = ["opened", "closed", "opened", "closed"]
+    assert told(engine) == list(zip(changes, [FIRST, FIRST, LATER, LATER], strict=True))
+
+
+def test_changes_of_a_batch_count_in_the_order_of_their_times(engine: Engine) -> None:
+    Results(engine).commit([notice("closed", T + 60_000), notice("opened", T), cursor(0, 10, V1)])
+    assert notices(engine) == [(FIRST, 1, T + 60_000, 3)]
+
+
+def test_what_was_never_opened_is_not_closed(engine: Engine) -> None:
+    Results(engine).commit([notice("closed", T), cursor(0, 10, V1)])
+    assert (notices(engine), told(engine)) == ([], [])
+
+
+@pytest.mark.parametrize("newer_first", [True, False])
+def test_versions_of_an_instance_have_notices_of_their_own(
+    engine: Engine, newer_first: bool
+) -> None:
+    """As it moves, either version may tell first; then what is left may end in the same batch."""
+    results = Results(engine)
+    results.commit([notice("opened", T), cursor(0, 10, V1)])
+    moves = [notice("closed", T + 120_000), notice("opened", T + 120_000, version=2)]
+    ends = notice("closed", T + 180_000, version=2)
+    batch = [*(reversed(moves) if newer_first else moves), ends]
+    results.commit([*batch, cursor(10, 20, V1), cursor(0, 20, V2)])
+    assert notices(engine) == [(FIRST, 1, T + 120_000, 3), (LATER, 2, T + 180_000, 3)]
+
+
+# --- The city's events for the templates ----------------------------------------------------
+
+
+def inlet_rows(engine: Engine) -> list[tuple[str, str, Any]]:
+    with engine.connect() as connection:
+        rows = connection.execute(select(InletRow.__table__).order_by(InletRow.id))
+        return [(row.subject, row.key, row.body) for row in rows]
+
+
+@pytest.fixture
+def road(engine: Engine) -> None:
+    """The road has a geometry."""
+    with engine.begin() as connection:
+        connection.execute(update(PlaceRow).values(body={**ROAD, "geometry": LINE}))
+
+
+@pytest.mark.usefixtures("road")
+def test_an_announced_event_stands_and_an_ended_one_no_more(engine: Engine) -> None:
+    results = Results(engine)
+    results.commit([change("event.opened", T, T), cursor(0, 10)])
+    results.commit([change("event.updated", T + 1, T + 1, level=3), cursor(10, 20)])
+    results.commit([change("event.cleared", T + 2, T + 1, end=T + 2), cursor(20, 30)])
+    opened, updated, ended = inlet_rows(engine)
+    assert opened[:2] == updated[:2] == ("event", "TrafficJam-1-x")
+    assert (opened[2]["geometry"], opened[2]["name"]) == (LINE, "Ringgaden")
+    assert (opened[2]["level"], updated[2]["level"]) == (1, 3)
+    assert ended == ("event", "TrafficJam-1-x", None)
+    assert checked(*opened).body == opened[2]  # as the ingest takes it
+
+
+@pytest.mark.usefixtures("road")
+def test_what_is_not_announced_does_not_stand_anew(engine: Engine) -> None:
+    batch = [change("event.opened", T, T), cursor(0, 10)]
+    for _ in range(2):
+        Results(engine).commit(batch)
+    Results(engine).commit([change("event.updated", T + 1, T + 1), cursor(10, 20)])
+    assert len(inlet_rows(engine)) == len(announced(engine)) == 1
+
+
+def test_an_event_at_a_place_that_nobody_knows_where_it_is_does_not_stand(engine: Engine) -> None:
+    Results(engine).commit([change("event.opened", T, T), cursor(0, 10)])
+    assert inlet_rows(engine) == []
+
+
+# --- Traces ---------------------------------------------------------------------------------
+
+
+def test_a_trace_keeps_what_was_evaluated_and_what_came_of_it(engine: Engine) -> None:
+    body = {"items": 2, "atoms": 9, "seconds": 0.25, "error": None, "part": 0}
+    changed = {"instances": ["a.jam"], "notices": [{"change": "opened", "instance": "a.jam"}]}
+    of_template = {"position": 77, "keys": 1, "notices": 1, "changed": changed}
+    failed = {**body, **of_template, "error": "instance a.jam: out of memory"}
+    errors = Results(engine).commit(
+        [
+            Row(V1, T, "trace", {**body, **of_template}),
+            Row(V1, T + 1, "trace", failed),
+            cursor(0, 10, V1),
+            Row("traffic_jam", T, "trace", body),
+            cursor(0, 10),
+        ]
+    )
+    assert errors == {V1: "instance a.jam: out of memory"}
+    with engine.connect() as connection:
+        found = connection.execute(select(TraceRow.__table__).order_by(TraceRow.id)).mappings()
+        good, bad, other = found.all()
+    assert {key: good[key] for key in of_template} == of_template
+    assert (good["error"], bad["error"]) == (None, "instance a.jam: out of memory")
+    assert (other["position"], other["keys"], other["changed"]) == (None, 0, None)

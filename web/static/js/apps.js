@@ -1,0 +1,206 @@
+// Apps: what people can be told, and what they have asked to be told.
+import { ask, query } from './api.js';
+import { city } from './city.js';
+import { h, icon, setText } from './elements.js';
+import { noticeCard } from './notice-card.js';
+import { notices } from './notices.js';
+import { language, t } from './strings.js';
+import './template-form.js';
+import { NAME, user } from './user.js';
+
+const languages = query({ lang: language });
+
+customElements.define('app-user', class extends HTMLElement {
+  connectedCallback() {
+    this.input = h('input', { type: 'text', pattern: NAME, maxlength: 64, required: true, autocomplete: 'username', 'aria-describedby': 'user-help' });
+    this.error = h('p', { class: 'field-error', role: 'alert' });
+    this.asking = h('form', { novalidate: true, onsubmit: (event) => this.#keep(event) },
+      h('label', { class: 'field' }, h('span', {}, t('user.name')), this.input),
+      h('button', { type: 'submit', class: 'button primary' }, t('user.keep')),
+      h('p', { class: 'quiet', id: 'user-help' }, t('user.help')), this.error);
+    this.name = h('strong');
+    this.known = h('p', {}, t('user.is'), ' ', this.name, ' ',
+      h('button', { type: 'button', class: 'link', onclick: () => this.#change() }, t('user.change')));
+    this.append(this.asking, this.known);
+    user.addEventListener('change', () => this.#show());
+    this.#show();
+  }
+
+  #show() {
+    this.asking.hidden = user.id !== null;
+    this.known.hidden = user.id === null;
+    setText(this.name, user.id ?? '');
+  }
+
+  #keep(event) {
+    event.preventDefault();
+    const name = this.input.value.trim();
+    const fits = new RegExp(`^${NAME}$`).test(name);
+    setText(this.error, fits ? '' : t('user.wrong'));
+    if (fits) user.id = name;
+    else this.input.focus();
+  }
+
+  #change() {
+    this.input.value = user.id;
+    user.id = null;
+    this.input.focus();
+  }
+});
+
+customElements.define('app-shelf', class extends HTMLElement {
+  async connectedCallback() {
+    this.form = document.querySelector('template-form');
+    this.state = h('p', { class: 'empty' }, t('list.loading'));
+    this.append(this.state);
+    user.addEventListener('change', () => this.#allow());
+    await this.#load();
+  }
+
+  async #load() {
+    try {
+      const { apps } = await ask(`/apps${languages}`);
+      this.replaceChildren(...apps.map((app) => this.#app(app)));
+      if (!apps.length) this.append(h('p', { class: 'empty' }, t('apps.none')));
+    } catch {
+      setText(this.state, t('list.failed'));
+      setTimeout(() => this.#load(), 3000);
+    }
+    this.#allow();
+  }
+
+  #app(app) {
+    const templates = app.templates.map((template) => h('li', {}, h('article', {},
+      h('header', {}, h('h4', {}, template.title),
+        h('button', { type: 'button', class: 'button', 'data-start': true, 'aria-label': `${t('apps.use')}: ${template.title}`, onclick: () => this.start(app.name, template.name) }, t('apps.use'))),
+      template.help ? h('p', { class: 'card-place' }, template.help) : null)));
+    return h('section', { class: 'app', 'data-app': app.name }, h('h3', {}, app.title),
+      app.description ? h('p', { class: 'quiet' }, app.description) : null,
+      h('ul', { class: 'cards' }, ...templates));
+  }
+
+  #allow() {
+    for (const button of this.querySelectorAll('[data-start]')) button.disabled = user.id === null;
+  }
+
+  /** Open the form of a template. */
+  async start(name, template, instance = null) {
+    const app = await ask(`/apps/${name}${languages}`);
+    this.form.open(app, app.templates.find((candidate) => candidate.name === template), instance);
+  }
+});
+
+customElements.define('my-instances', class extends HTMLElement {
+  #removed = null;
+
+  connectedCallback() {
+    this.list = h('ul', { class: 'cards' });
+    this.empty = h('p', { class: 'empty' });
+    this.undo = h('button', { type: 'button', class: 'link', onclick: () => this.#bringBack() }, t('instance.undo'));
+    this.said = h('span', {});
+    this.toast = h('p', { class: 'verdict toast', role: 'status', hidden: true }, this.said, ' ', this.undo);
+    this.append(this.toast, this.list, this.empty);
+    document.querySelector('template-form').addEventListener('saved', ({ detail }) => {
+      this.#say(t('instance.saved', { title: this.#title(detail) }));
+      this.#load();
+    });
+    user.addEventListener('change', () => this.#load());
+    notices.addEventListener('change', () => this.#showNotices());
+    this.#load();
+  }
+
+  async #load() {
+    this.instances = [];
+    if (user.id) {
+      try {
+        const [{ instances }, { apps }] = await Promise.all([
+          ask(`/instances${query({ user: user.id, limit: 1000 })}`), ask(`/apps${languages}`)]);
+        this.instances = instances;
+        this.apps = apps;
+      } catch {
+        this.#none(t('list.failed'));
+        return;
+      }
+    }
+    this.#none(t(user.id ? 'instance.none' : 'instance.nobody'));
+    this.list.replaceChildren(...this.instances.map((instance) => this.#item(instance)));
+    this.#showNotices();
+  }
+
+  #none(text) {
+    setText(this.empty, text);
+    this.empty.hidden = this.instances.length > 0;
+  }
+
+  #template({ app, template }) {
+    const found = this.apps?.find(({ name }) => name === app);
+    return { app: found, template: found?.templates.find(({ name }) => name === template) };
+  }
+
+  #title(instance) {
+    return instance.title ?? this.#template(instance).template?.title ?? instance.template;
+  }
+
+  #item(instance) {
+    const { app, template } = this.#template(instance);
+    const title = this.#title(instance);
+    const older = instance.newest > instance.version;
+    const act = (key, onclick) =>
+      h('button', { type: 'button', class: 'button', 'aria-label': `${t(key)}: ${title}`, onclick }, t(key));
+    const open = h('ul', { class: 'cards' });
+    const item = h('li', {}, h('article', { 'data-instance': instance.id },
+      h('header', {}, h('h3', {}, title), older ? h('span', { class: 'chip' }, t('instance.older')) : null),
+      h('p', { class: 'quiet' }, [app?.title ?? instance.app, template?.title].filter(Boolean).join(' · ')),
+      h('footer', { class: 'actions' },
+        act(older ? 'instance.update' : 'instance.edit', () => this.#edit(instance)),
+        act('instance.remove', () => this.#remove(instance)),
+        h('a', { class: 'button', href: `/apps/traces${query({ instance: instance.id })}` }, t('instance.why'))),
+      open));
+    item.instance = instance;
+    item.open = open;
+    return item;
+  }
+
+  #showNotices() {
+    for (const item of this.list.children) {
+      const cards = notices.of(item.instance.id).map((notice) => {
+        const card = noticeCard(notice, { heading: 'h4' });
+        card.update(notice, city.now());
+        return h('li', {}, card.element);
+      });
+      item.open.replaceChildren(...cards);
+      item.open.hidden = cards.length === 0;
+    }
+  }
+
+  #edit(instance) {
+    document.querySelector('app-shelf').start(instance.app, instance.template, instance);
+  }
+
+  async #remove({ id }) {
+    try {
+      this.#removed = await ask(`/instances/${id}`, { method: 'DELETE' });
+      this.#say(t('instance.removed', { title: this.#title(this.#removed) }), true);
+      this.undo.focus();
+    } catch ({ message }) {
+      this.#say(message);
+    }
+    await this.#load();
+  }
+
+  async #bringBack() {
+    try {
+      await ask(`/instances/${this.#removed.id}`, { method: 'PUT', body: this.#removed });
+      this.#say(t('instance.back', { title: this.#title(this.#removed) }));
+    } catch ({ message }) {
+      this.#say(message);
+    }
+    await this.#load();
+  }
+
+  #say(text, undoable = false) {
+    this.toast.hidden = false;
+    this.undo.hidden = !undoable;
+    setText(this.said, text);
+  }
+});

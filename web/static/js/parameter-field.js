@@ -1,0 +1,108 @@
+// One parameter in a form: its label, help, widget or widgets, and what is wrong with it.
+import { h, icon } from './elements.js';
+import { widgetFor } from './parameter-fields.js';
+import { t } from './strings.js';
+
+const FEW = 12;
+let serial = 0;
+
+/** Several of a few values, each to be ticked. */
+function ticked({ choices, labels, max_items: most, required }) {
+  const boxes = choices.map((value) => h('input', { type: 'checkbox', value }));
+  const lines = boxes.map((box) => h('label', { class: 'tick' }, box, labels[box.value] ?? box.value));
+  const values = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  return {
+    element: h('div', { class: 'ticks' }, ...lines),
+    input: boxes[0],
+    value: () => (values().length ? values() : undefined),
+    set: (wanted) => boxes.forEach((box) => (box.checked = (wanted ?? []).includes(box.value))),
+    fault() {
+      const count = values().length;
+      return required && !count ? ['form.missing'] : count > most ? ['form.many', { max: most }] : null;
+    },
+  };
+}
+
+/** Several values of a parameter, each with a button that takes it away. */
+function repeated(parameter) {
+  const list = h('ul', { class: 'values' });
+  const add = h('button', { type: 'button', class: 'button', onclick: () => append().input.focus() }, t('form.add'));
+  const widgets = [];
+
+  function append(value) {
+    const widget = widgetFor({ ...parameter, required: true });
+    const remove = h('button', { type: 'button', class: 'button', onclick: () => take(widget) },
+      icon('remove'), h('span', { class: 'visually-hidden' }, t('form.remove', { title: parameter.title })));
+    widget.input.setAttribute('aria-label', parameter.title);
+    widget.item = h('li', {}, widget.element, remove);
+    widget.set(value);
+    widgets.push(widget);
+    list.append(widget.item);
+    add.hidden = widgets.length >= parameter.max_items;
+    return widget;
+  }
+
+  function take(widget) {
+    widgets.splice(widgets.indexOf(widget), 1);
+    widget.item.remove();
+    add.hidden = false;
+    add.focus();
+  }
+
+  return {
+    element: h('div', { class: 'stack' }, list, add),
+    get input() {
+      return widgets.find((widget) => widget.fault())?.input ?? widgets[0]?.input ?? add;
+    },
+    value: () => (widgets.length ? widgets.map((widget) => widget.value()) : undefined),
+    set: (values) => (values ?? []).forEach(append),
+    fault() {
+      const wrong = widgets.map((widget) => widget.fault()).find(Boolean);
+      return wrong ?? (parameter.required && !widgets.length ? ['form.missing'] : null);
+    },
+  };
+}
+
+/** The field of a parameter; it reports faults beside the widget and to screen readers. */
+export function parameterField(parameter) {
+  const id = `parameter-${(serial += 1)}`;
+  const required = !parameter.optional;
+  const described = { ...parameter, required };
+  const several = parameter.choices?.length <= FEW ? ticked : repeated;
+  const widget = parameter.repeated ? several(described) : widgetFor(described);
+  const error = h('p', { class: 'field-error', id: `${id}-error`, hidden: true });
+  const help = parameter.help ? h('p', { class: 'quiet', id: `${id}-help` }, parameter.help) : null;
+  const title = required ? parameter.title : t('form.optional', { title: parameter.title });
+  const element = parameter.repeated
+    ? h('fieldset', { class: 'parameter', 'data-name': parameter.name }, h('legend', {}, title), help, widget.element, error)
+    : h('div', { class: 'parameter', 'data-name': parameter.name }, h('label', { for: id }, title), help, widget.element, error);
+  const describedBy = [help?.id, error.id].filter(Boolean).join(' ');
+  const focused = parameter.repeated ? element : widget.input;
+  if (!parameter.repeated) widget.input.id = id;
+  focused.setAttribute('aria-describedby', describedBy);
+
+  function say(message) {
+    error.textContent = message ?? '';
+    error.hidden = !message;
+    if (parameter.repeated) return;
+    if (message) widget.input.setAttribute('aria-invalid', 'true');
+    else widget.input.removeAttribute('aria-invalid');
+  }
+
+  element.addEventListener('input', () => say(null));
+  element.addEventListener('change', () => say(null));
+  return {
+    name: parameter.name,
+    element,
+    set: (value) => widget.set(value),
+    value: () => widget.value(),
+    say,
+    focus: () => widget.input.focus(),
+    /** Show what is wrong, if anything; true if nothing is. */
+    check() {
+      const fault = widget.fault();
+      say(fault && t(...fault));
+      return !fault;
+    },
+  };
+}

@@ -1,0 +1,144 @@
+// For developers: what each evaluation did, and why somebody was not told something.
+import { ask, query } from './api.js';
+import { city } from './city.js';
+import { h, setText } from './elements.js';
+import { number, t } from './strings.js';
+import { at } from './times.js';
+import { NAME } from './user.js';
+
+const EVERY_MS = 3000;
+const PAGE = 50;
+const given = new URLSearchParams(location.search);
+
+customElements.define('trace-list', class extends HTMLElement {
+  #next = null;
+
+  connectedCallback() {
+    const reload = () => this.#load();
+    this.request = h('select', { onchange: reload }, h('option', { value: '' }, t('trace.all')));
+    this.which = h('select', { onchange: reload },
+      ...['all', 'changed', 'failed'].map((which) => h('option', { value: which }, t(`trace.which.${which}`))));
+    this.list = h('ul', { class: 'letters' });
+    this.empty = h('p', { class: 'empty', hidden: true }, t('trace.none'));
+    this.more = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#load(this.#next) }, t('trace.more'));
+    this.append(h('div', { class: 'fields' },
+      h('label', { class: 'field' }, h('span', {}, t('trace.request')), this.request),
+      h('label', { class: 'field' }, h('span', {}, t('trace.which')), this.which)),
+    this.list, this.empty, this.more);
+    this.#offer();
+    this.#load();
+    // Not while somebody reads: the list moves down as it grows.
+    setInterval(() => !this.querySelector('details[open]') && this.list.childElementCount <= PAGE && this.#load(), EVERY_MS);
+  }
+
+  async #offer() {
+    const { apps } = await ask('/apps').catch(() => ({ apps: [] }));
+    for (const { name, templates } of apps) {
+      for (const { name: template, versions } of templates) {
+        const requests = versions.map((version) => `${name}/${template}@${version}`).reverse();
+        this.request.append(...requests.map((request) => h('option', { value: request }, request)));
+      }
+    }
+  }
+
+  async #load(before = null) {
+    const wanted = { limit: PAGE, before, request: this.request.value };
+    if (this.which.value !== 'all') wanted[this.which.value] = true;
+    let body;
+    try {
+      body = await ask(`/traces${query(wanted)}`);
+    } catch {
+      setText(this.empty, t('list.failed'));
+      this.empty.hidden = false;
+      return;
+    }
+    if (!before) this.list.replaceChildren();
+    this.list.append(...body.traces.map((trace) => this.#item(trace)));
+    setText(this.empty, t('trace.none'));
+    this.empty.hidden = this.list.childElementCount > 0;
+    this.#next = body.next;
+    this.more.hidden = body.next === null;
+  }
+
+  #item(trace) {
+    const measured = ['instances', 'facts', 'took', 'notices'].map((name) => t(`trace.${name}`, {
+      count: { instances: trace.keys, facts: trace.items, took: trace.seconds * 1000, notices: trace.notices }[name],
+    })).join(' · ');
+    const details = h('details', { 'data-trace': trace.id },
+      h('summary', {}, h('time', { datetime: trace.t, class: 'chip' }, at(Date.parse(trace.t), city.now())),
+        h('span', { class: 'topic' }, trace.request), h('span', { class: 'quiet' }, measured),
+        trace.error ? h('span', { class: 'chip', 'data-ok': 'false' }, t('trace.failed')) : null));
+    details.addEventListener('toggle', () => details.childElementCount === 1 && details.append(this.#details(trace)));
+    return h('li', {}, details);
+  }
+
+  #details(trace) {
+    const { error, atoms, position, changed } = trace;
+    const why = document.querySelector('why-not');
+    const row = (key, ...value) => h('div', {}, h('dt', {}, t(key)), h('dd', {}, ...value));
+    const asked = (id) => h('button', { type: 'button', class: 'link', onclick: () => why.about({ instance: id, trace: trace.id }) }, id);
+    return h('dl', { class: 'facts' },
+      error ? row('trace.error', error) : null,
+      row('trace.answer', t('trace.atoms', { count: atoms })),
+      row('trace.position', position === null ? '–' : number(position)),
+      row('trace.evaluated', h('ul', {}, ...changed.instances.map((id) => h('li', {}, asked(id))))),
+      row('trace.sent', h('ul', {}, ...changed.notices.map((notice) => h('li', {}, this.#sent(notice))))));
+  }
+
+  #sent(notice) {
+    const { change, instance, notice: kind, about, criticality } = notice;
+    return `${t(`trace.change.${change}`)}: ${kind}, ${about} → ${instance} (${criticality})`;
+  }
+});
+
+customElements.define('why-not', class extends HTMLElement {
+  connectedCallback() {
+    const field = (name, attributes) => {
+      const input = h('input', { type: 'text', name, ...attributes });
+      return { input, element: h('label', { class: 'field' }, h('span', {}, t(`why.${name}`)), input) };
+    };
+    this.fields = {
+      instance: field('instance', { required: true, pattern: NAME }),
+      notice: field('notice', {}),
+      about: field('about', {}),
+      at: field('at', { placeholder: '2014-08-05T07:30:00Z' }),
+    };
+    this.error = h('p', { class: 'field-error', role: 'alert' });
+    this.answer = h('div', { class: 'answer', role: 'region', 'aria-label': t('why.result'), hidden: true });
+    this.append(h('form', { novalidate: true, onsubmit: (event) => this.#ask(event) },
+      h('div', { class: 'fields' }, ...Object.values(this.fields).map(({ element }) => element)),
+      h('p', { class: 'quiet' }, t('why.help')),
+      h('button', { type: 'submit', class: 'button primary' }, t('why.ask'))), this.error, this.answer);
+    if (given.has('instance')) this.about(Object.fromEntries(given));
+  }
+
+  /** Fill in what is asked about, and ask; `trace` is the evaluation meant, if not the last. */
+  about(values) {
+    for (const [name, { input }] of Object.entries(this.fields)) input.value = values[name] ?? '';
+    this.#ask(null, values.trace);
+    this.scrollIntoView({ block: 'start' });
+  }
+
+  async #ask(event, trace = null) {
+    event?.preventDefault();
+    const values = Object.fromEntries(Object.entries(this.fields).map(([name, { input }]) => [name, input.value.trim()]));
+    setText(this.error, '');
+    this.answer.hidden = true;
+    try {
+      this.#show(await ask(`/why${query({ ...values, trace, at: trace ? null : values.at })}`));
+    } catch ({ message }) {
+      setText(this.error, message);
+    }
+  }
+
+  #show({ at: time, told, about, text, inputs, answer }) {
+    const words = told === null ? 'why.then' : told ? 'why.told' : 'why.nottold';
+    const part = (key, atoms) => h('details', { class: 'why', open: told === null }, h('summary', {}, t(key, { count: atoms.length })),
+      h('ul', { class: 'atoms' }, ...atoms.map((atom) => h('li', {}, h('code', {}, atom)))));
+    this.answer.replaceChildren(
+      h('p', { class: 'verdict' }, t(words, { about, time: at(Date.parse(time), city.now()) })),
+      text ? h('pre', { class: 'tree', tabindex: '0' }, text) : '',
+      part('why.inputs', inputs), part('why.concluded', answer));
+    this.answer.hidden = false;
+  }
+});
