@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, delete, insert, or_, select
+from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from backend.notices.names import Names
 from backend.notices.objects import notice_object
@@ -24,7 +24,7 @@ _COPIED = ("app", "template", "version", "instance", "user", "about_type", "crit
 Notice = dict[str, Any]
 """A row of `notices`."""
 News = tuple[str, Notice]
-"""`opened`, `updated` or `closed`, and the notice after it."""
+"""`opened`, `updated`, `closed` or `refreshed` (only its details), and the notice after it."""
 _Identity = tuple[str | int, ...]
 
 
@@ -54,8 +54,9 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     news = [found for row in changes if (found := _after(known, row, names)) is not None]
     latest = {notice["id"]: notice for _, notice in news}
     upsert(connection, NoticeRow, list(latest.values()))
-    _announce(connection, news)
-    return len(news)
+    told = [found for found in news if found[0] != "refreshed"]
+    _announce(connection, told)
+    return len(told)
 
 
 def notices_of(connection: Connection, changes: Sequence[Mapping[str, Any]]) -> list[Notice]:
@@ -67,6 +68,22 @@ def notices_of(connection: Connection, changes: Sequence[Mapping[str, Any]]) -> 
 def trim(connection: Connection, before_ms: int) -> None:
     """Remove notices that were closed before `before_ms` (stream time, Unix ms)."""
     connection.execute(delete(NoticeRow).where(NoticeRow.closed_ms < before_ms))
+
+
+def end_others(connection: Connection, running: Collection[str]) -> None:
+    """Close the open notices of template versions (`app/template@version`) that run no more:
+    nobody else will."""
+    row = NoticeRow
+    columns = (row.app, row.template, row.version)
+    still_open = select(*columns).where(row.closed_ms.is_(None)).distinct()
+    for app, template, version in connection.execute(still_open).all():
+        if f"{app}/{template}@{version}" not in running:
+            of_it = (row.app == app) & (row.template == template) & (row.version == version)
+            connection.execute(
+                update(row)
+                .where(of_it, row.closed_ms.is_(None))
+                .values(closed_ms=row.updated_ms, closed_because="removed")
+            )
 
 
 class _Known:
@@ -99,7 +116,7 @@ class _Known:
 
 
 def _identity(notice: Mapping[str, Any]) -> _Identity:
-    names = ("instance", "template", "version", "kind", "about")
+    names = ("instance", "template", "version", "kind", "about_type", "about")
     return tuple(notice[name] for name in names)
 
 
@@ -111,8 +128,11 @@ def _after(known: _Known, row: NoticeChange, names: Names) -> News | None:
     if notice is not None and notice["closed_ms"] is None:
         changed = _changed(notice, row)
         news = "closed" if closes else "updated"
+        if row.body["change"] == "refreshed":
+            news = "refreshed"
         return None if changed is None else (news, known.keep(changed))
-    opened = None if closes else _new(row.t_ms, row.body, names)
+    begins = row.body["change"] not in ("closed", "refreshed")
+    opened = _new(row.t_ms, row.body, names) if begins else None
     return None if opened is None or known.has(opened) else ("opened", known.keep(opened))
 
 

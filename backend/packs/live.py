@@ -16,6 +16,7 @@ from backend.ingest.records import ClockReading, Standing
 from backend.packs.notices import OpenNotices
 from backend.packs.run import EVERYBODY, Entry, TemplateRun
 from backend.packs.template import TemplateVersion
+from reasoning.engines.limits import Limits
 
 _LAST_CLOCKS = 1 << 16
 """Bytes at the end of the log in which a clock is looked for first."""
@@ -30,9 +31,11 @@ def at(
     template: TemplateVersion,
     position: int | None = None,
     users: Callable[[str], bool] = EVERYBODY,
+    limits: Limits | None = None,
 ) -> TemplateRun:
     """A template's run as it stood when the clock at an entry's position had been answered;
-    default: at the last clock. Only the instances of `users` are evaluated.
+    default: at the last clock. Only the instances of `users` are evaluated, within `limits`
+    in a process of its own.
 
     Raises `NoClockError`, and `LogError` for a position that is no longer in the log.
     """
@@ -40,10 +43,14 @@ def at(
     stop = end if position is None else records.record_position(position)
     since = records.standing_since(folder, stop)
     clock = last_clock(folder, stop if position is None else stop + 1, since)
-    run = TemplateRun(template, users=users)
+    run = TemplateRun(template, limits, users=users)
     last = records.record_position(clock.position)
-    read = records.read if run.reads_readings else records.read_standing
-    entries: list[Entry] = list(read(folder, since, last))
+    if run.reads_readings:
+        # The latest of a slow sensor may stand far back.
+        begin = min([since, *log.segments(folder)])
+        entries: list[Entry] = list(records.read(folder, begin, last))
+    else:
+        entries = list(records.read_standing(folder, since, last))
     run.skip([*entries, clock])
     return run
 

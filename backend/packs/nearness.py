@@ -83,7 +83,7 @@ class Nearness:
         self._leave()
         for traveller, thing, relation in self._space.settle():
             if relation is None:
-                self._relations[traveller].pop(thing, None)
+                self._relations.get(traveller, {}).pop(thing, None)
             else:
                 self._relations[traveller][thing] = relation
             for instance in self._instances.of_traveller(traveller):

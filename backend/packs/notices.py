@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import clingo
 
-from backend.errors import CitywiseError
 from backend.packs.template import TemplateVersion
 from backend.times import iso
 
 _LEVELS = range(1, 6)
-_NOTICE = "notice("
 _NAMES = ("notice", "detail", "closed")
 _TERM = r'"[^"\\]*"|-?[0-9]+'
 _SIMPLE = re.compile(rf"(\w+)\(((?:{_TERM})(?:,(?:{_TERM}))*)\)")
 _ARGUMENT = re.compile(_TERM)
 Key = tuple[str, str]
 """The kind of a notice, and what it is about as its term says it."""
-
-
-class NoticesError(CitywiseError):
-    """What rules concluded is no notice; the message names the atom and what is expected."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +41,10 @@ class Notice:
 class Stated:
     """The notices of an answer, and why others are no longer."""
 
-    notices: dict[Key, Notice]
-    reasons: dict[Key, str]
+    notices: dict[Key, Notice] = field(default_factory=dict)
+    reasons: dict[Key, str] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    """Atoms that state no notice, and what is expected; the others count."""
 
 
 @dataclass(frozen=True)
@@ -63,26 +60,33 @@ def differing(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], l
 
     An answer repeats what is as it was; reading that would cost more than finding it.
     """
-    changed = {a for a in before if a.startswith(_NOTICE)}
-    changed ^= {a for a in after if a.startswith(_NOTICE)}
-    # Without the criticality, which is the last: `(Me,Kind,About,`.
-    subjects = {atom[len(_NOTICE) - 1 : atom.rindex(",") + 1] for atom in changed}
+    subjects = {_subject(atom) for atom in {*before} ^ {*after}}
     heads = tuple(name + subject for name in _NAMES for subject in subjects)
-    old, new = ([a for a in atoms if a.startswith(heads)] for atoms in (before, after))
-    return old, new
+    return [a for a in before if a.startswith(heads)], [a for a in after if a.startswith(heads)]
 
 
-def stated(atoms: Iterable[str], about: Callable[[str], tuple[str, str]]) -> Stated:
-    """What atoms of an answer state; `about` gives type and id of what a term names.
+def _subject(atom: str) -> str:
+    """What an atom is about, as it begins: `(Me,Kind,About,`."""
+    start = atom.index("(")
+    if _SIMPLE.fullmatch(atom):
+        third = next(islice(_ARGUMENT.finditer(atom, start), 2, None))
+        return atom[start : third.end() + 1]
+    return f"({','.join(map(str, clingo.parse_term(atom).arguments[:3]))},"
 
-    Of several criticalities of one notice the highest counts. Raises `NoticesError` for one
-    that is not an integer from 1 to 5.
+
+def stated(
+    atoms: Iterable[str], about: Callable[[str], tuple[str, str]], kinds: Collection[str]
+) -> Stated:
+    """What atoms of an answer state; `about` gives type and id of what a term names, and
+    `kinds` are those the app declares.
+
+    Of several criticalities of one notice the highest counts.
     """
-    found = Stated({}, {})
+    found = Stated()
     taken = [(text, *_taken(text)) for text in atoms]
     for text, name, arguments in taken:
         if name == "notice":
-            _take_notice(found, text, arguments, about)
+            _take_notice(found, text, arguments, about, kinds)
     for text, name, arguments in taken:
         if name != "notice":
             _take_other(found, text, name, arguments)
@@ -94,13 +98,15 @@ def _take_notice(
     text: str,
     arguments: Sequence[int | str],
     about: Callable[[str], tuple[str, str]],
+    kinds: Collection[str],
 ) -> None:
     _me, kind, term, level = arguments
-    if level not in _LEVELS:
-        raise NoticesError(f"`{text}`: the criticality {level} is no integer from 1 to 5")
     key = str(kind), str(term)
-    known = found.notices.get(key)
-    if known is None or known.criticality < int(level):
+    if level not in _LEVELS:
+        found.faults.append(f"`{text}`: the criticality {level} is no integer from 1 to 5")
+    elif kind not in kinds:
+        found.faults.append(f"`{text}`: app.toml declares no notice `{kind}` (notices.{kind})")
+    elif key not in found.notices or found.notices[key].criticality < int(level):
         found.notices[key] = Notice(key[0], *about(key[1]), int(level), why=[text])
 
 
@@ -149,6 +155,22 @@ def changes(
             yield _change("updated", template, owner, t_ms, notice)
 
 
+def refreshed(
+    template: TemplateVersion, owner: Owner, t_ms: int, now: Stated
+) -> Iterator[dict[str, Any]]:
+    """The open notices of an instance as they are, for their details: no news to anybody."""
+    for _key, notice in sorted(now.notices.items(), key=_by_key):
+        yield _change("refreshed", template, owner, t_ms, notice)
+
+
+def have_other_details(before: Stated, after: Stated) -> bool:
+    """Whether a notice has other details than it had."""
+    return any(
+        key in before.notices and notice.details != before.notices[key].details
+        for key, notice in after.notices.items()
+    )
+
+
 def _by_key(item: tuple[Key, Notice]) -> Key:
     return item[0]
 
@@ -184,20 +206,23 @@ def _change(
 def named(change: dict[str, Any], opened_ms: int) -> dict[str, Any]:
     """A change with the id of its notice, which was opened at a time (Unix ms)."""
     stamp = iso(opened_ms).replace("-", "").replace(":", "")
-    parts: Sequence[str] = (change["instance"], change["notice"], change["about"], stamp)
+    about = change["about"]
+    if change["about_type"] != "event":
+        about = f"{change['about_type']}:{about}"
+    parts: Sequence[str] = (change["instance"], change["notice"], about, stamp)
     return {**change, "id": "~".join(parts), "opened_ms": opened_ms}
 
 
-def identity(change: dict[str, Any]) -> tuple[str, str, str]:
+def identity(change: dict[str, Any]) -> tuple[str, str, str, str]:
     """What tells the open notice of a change from others: instance, kind, about."""
-    return change["instance"], change["notice"], change["about"]
+    return change["instance"], change["notice"], change["about_type"], change["about"]
 
 
 class OpenNotices:
     """When the notices that are open were opened, for those who keep no database."""
 
     def __init__(self) -> None:
-        self._opened: dict[tuple[str, str, str], int] = {}
+        self._opened: dict[tuple[str, str, str, str], int] = {}
 
     def take(self, change: dict[str, Any]) -> dict[str, Any]:
         """A change, named; changes come in the order of their times."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from backend.city.observations import kind_of, predicates
+from backend.packs.ontology import PREFIXES
 from backend.packs.template import TemplateVersion
 from backend.packs.vocabulary import CONCLUSIONS
 from reasoning.encoding import Encoder
@@ -17,9 +18,12 @@ from reasoning.engines.solver import Engine, SolverEngine
 from reasoning.keyed.evaluation import Rules
 from reasoning.parallel.rules import Statements, read
 from reasoning.program import Request, Signature
+from reasoning.rdf.mapping import Mapper
 
 TIME = (Signature("time_of_day", 1), Signature("weekday", 1), Signature("date", 3))
 """What is told of the time is the same for all."""
+NEAR = ("near_route", "ahead", "passed", "opposite", "near_me", "distance", "inside")
+"""What is told of an instance and a thing that it names."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,16 @@ def _prepare(template: TemplateVersion) -> Prepared:
     known = frozenset(map(_signature, template.supplied))
     everywhere = known | statements.known | _of_windows(request) | set(TIME)
     supplied = request.used - request.derived - everywhere
-    rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied)
+    naming = _naming(template, request)
+    rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied, naming)
     return Prepared(template, request, statements, rules, supplied)
+
+
+def _naming(template: TemplateVersion, request: Request) -> dict[Signature, tuple[int, ...]]:
+    """The arguments at which facts name what their subjects reach, as `Supply` has it."""
+    place = Mapper(request).predicate(PREFIXES["ev"] + "place")
+    things = (*NEAR, *(n for n, p in template.parameters.items() if p.type in ("place", "sensor")))
+    return {signature: (1,) for signature in request.used if signature.name in {*things, place}}
 
 
 def _of_windows(request: Request) -> frozenset[Signature]:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from backend.ingest.records import ClockReading, Reading, Standing, item_position
-from backend.packs.notices import Notice, NoticesError, OpenNotices, changes, stated
+from backend.packs.notices import (
+    Notice,
+    OpenNotices,
+    changes,
+    differing,
+    have_other_details,
+    refreshed,
+    stated,
+)
 from backend.packs.prepared import engine_of, prepared
 from backend.packs.stance import Stance
 from backend.packs.supply import Supply
@@ -28,6 +36,8 @@ STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""
 _MOST_TRACED = 50
 _MOST_FAULTS = 5
+_MOST_KEPT = 1_000
+_MINUTE_MS = 60_000
 
 
 def serves(number: int, of: int) -> Callable[[str], bool]:
@@ -48,6 +58,8 @@ class Step:
     evaluated: Evaluated
     changes: tuple[dict[str, Any], ...]
     """Changes of notices, as rows carry them."""
+    details: tuple[dict[str, Any], ...]
+    """Notices as they are now, where their details have changed: no news to anybody."""
     items: int
     """Entities whose facts had changed."""
     error: str | None
@@ -111,7 +123,14 @@ class TemplateRun:
         self._since_clock: int | None = None
         """The same of what stood at the last clock."""
         self._latest: dict[tuple[str, str], tuple[int, Reading]] = {}
-        """The latest reading of each sensor and kind, the oldest first."""
+        """The latest reading of each sensor and kind, and where it stands."""
+        self._replaced: list[int] = []
+        """Where those stand that were the latest at the last clock, and are no longer."""
+        self._looked_for = 0
+        """Readings from before this time (Unix ms) are not among them."""
+        self._stale_details: set[str] = set()
+        """Keys whose notices have other details than was told."""
+        self._minute: int | None = None
         self.clock: tuple[int, int] | None = None
         """Time (Unix ms) and position of the last clock."""
         self._rebuild(state or {}, past)
@@ -148,17 +167,22 @@ class TemplateRun:
             if entry.subject in self._scope:
                 self._supply.take(entry)
         elif entry.kind in self._kinds:
-            self._latest.pop((entry.kind, entry.sensor), None)
-            self._latest[entry.kind, entry.sensor] = entry.position, entry
-            self._supply.reading(entry)
+            known = self._latest.get((entry.kind, entry.sensor))
+            if known is None or known[1].observed_ms <= entry.observed_ms:
+                if known is not None:
+                    self._replaced.append(known[0])
+                self._latest[entry.kind, entry.sensor] = entry.position, entry
+                self._supply.reading(entry)
 
     def _forget_stale(self, t_ms: int) -> None:
         """Latest readings that are too old say nothing of the present any more."""
-        for key, (_position, reading) in list(self._latest.items()):
-            if reading.observed_ms >= t_ms - STALE_MS:
-                break
-            del self._latest[key]
-            self._supply.reading(replace(reading, values={}))
+        oldest = t_ms // _MINUTE_MS * _MINUTE_MS - STALE_MS
+        if self._latest and oldest > self._looked_for:
+            self._looked_for = oldest
+            stale = [r for _at, r in self._latest.values() if r.observed_ms < oldest]
+            for reading in stale:
+                del self._latest[reading.kind, reading.sensor]
+                self._supply.reading(replace(reading, values={}))
 
     def _tick(self, clock: ClockReading) -> Iterator[Step]:
         if self.clock is not None and clock.complete_ms < self.clock[0]:
@@ -169,12 +193,14 @@ class TemplateRun:
                 yield from self._evaluate(t_ms, clock.position)
         self.clock = clock.complete_ms, clock.position
         self._since_clock = self._since
+        self._replaced.clear()
         yield from self._evaluate(*self.clock)
 
     def _evaluate(self, t_ms: int, position: int) -> Iterator[Step]:
         self._forget_stale(t_ms)
         self._supply.settle(t_ms)
-        if not self._evaluation.is_due:
+        details = tuple(self._refreshed(t_ms))
+        if not self._evaluation.is_due and not details:
             return
         items = len(self._evaluation.facts.changed)
         evaluated = self._evaluation.evaluate()
@@ -182,20 +208,22 @@ class TemplateRun:
         faults += [f"{name}: {why}" for name, why in self._supply.faults.items()]
         found: list[dict[str, Any]] = []
         for key, answer in evaluated.answers.items():
-            try:
-                found += self._changes(t_ms, key, answer)
-            except NoticesError as fault:
-                faults.append(f"instance {key}: {fault}")
+            found += self._changes(t_ms, key, answer, faults)
         self._supply.instances.forget_gone()
-        if evaluated.keys or evaluated.answers:
-            yield Step(t_ms, position, evaluated, tuple(found), items, _said(faults))
+        if evaluated.keys or evaluated.answers or details:
+            yield Step(t_ms, position, evaluated, tuple(found), details, items, _said(faults))
 
-    def _changes(self, t_ms: int, key: str, answer: Answer) -> Iterator[dict[str, Any]]:
-        supply = self._supply
-        before, after = (
-            stated(atoms, supply.sight.about) for atoms in (answer.before, answer.after)
-        )
+    def _changes(
+        self, t_ms: int, key: str, answer: Answer, faults: list[str]
+    ) -> Iterator[dict[str, Any]]:
+        supply, kinds = self._supply, self.template.notices
+        about = supply.sight.about
+        old, new = differing(answer.before, answer.after)
+        before, after = stated(old, about, kinds), stated(new, about, kinds)
+        faults += [f"instance {key}: {fault}" for fault in after.faults]
         owner = supply.instances.owner(key)
+        if have_other_details(before, after):
+            self._stale_details.add(key)
 
         def because(notice: Notice) -> str | None:
             if supply.instances.get(owner.instance) is None:
@@ -207,12 +235,26 @@ class TemplateRun:
         for change in changes(self.template, owner, t_ms, before, after, because):
             yield {**change, **supply.named(change["about_type"], change["about"])}
 
+    def _refreshed(self, t_ms: int) -> Iterator[dict[str, Any]]:
+        """Once a minute, the notices whose details have changed: they do so all the time."""
+        minute = t_ms // _MINUTE_MS
+        if minute == self._minute:
+            return
+        self._minute = minute
+        for key in sorted(self._stale_details):
+            if self._supply.instances.get(key[1:-1]) is not None:
+                atoms = self._evaluation.answer(key)
+                now = stated(atoms, self._supply.sight.about, self.template.notices)
+                owner = self._supply.instances.owner(key)
+                yield from refreshed(self.template, owner, t_ms, now)
+        self._stale_details.clear()
+
     # -- stopping and going on from there -------------------------------------------
 
     def resume_from(self, position: int) -> int:
         """The first entry still needed to continue at `position`."""
         # What was answered at the last clock follows from what stood there, even if it is gone.
-        needed = [position, *(at for at, _reading in self._latest.values())]
+        needed = [position, *self._replaced, *(at for at, _reading in self._latest.values())]
         since = self._since
         if self.clock is not None:
             since = self.clock[1] if self._since_clock is None else self._since_clock
@@ -229,7 +271,15 @@ class TemplateRun:
             found["clock"] = list(self.clock)
         if self._windows is not None:
             found["windows"] = self._windows.reasoner.snapshot(position).to_json()
+        if self._evaluation.failed:
+            kept = sorted(self._evaluation.failed)[:_MOST_KEPT]
+            found["kept"] = {key: list(self._evaluation.answer(key)) for key in kept}
         return found
+
+    def adopt(self, state: Mapping[str, Any]) -> None:
+        """Where evaluations failed, let the answers be those that were kept."""
+        for key, answer in state.get("kept", {}).items():
+            self._evaluation.adopt(key, answer)
 
     @property
     def answered_ms(self) -> int | None:
@@ -252,6 +302,8 @@ class TemplateRun:
             self.clock = t_ms, position
             self._since_clock = self._since
             list(self._evaluate(t_ms, position))
+            self.adopt(state)
+            self._replaced.clear()
         for entry in entries:
             if entry.position > position:
                 self._learn(entry)
@@ -261,7 +313,7 @@ class TemplateRun:
     @property
     def reads_readings(self) -> bool:
         """Whether its notices depend on sensors' readings themselves."""
-        return bool(self._kinds) or self._windows is not None
+        return self._supply.sight.reads_readings
 
     def has(self, instance: str) -> bool:
         """Whether there is an instance."""
@@ -286,10 +338,13 @@ def _said(faults: Sequence[str]) -> str | None:
 
 
 def notices(
-    entries: Iterable[Entry], templates: Iterable[TemplateVersion], zone: str = ZONE
+    entries: Iterable[Entry],
+    templates: Iterable[TemplateVersion],
+    zone: str = ZONE,
+    limits: Limits | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """What templates conclude from entries of a log: stream time (Unix ms) and change."""
-    runs = [TemplateRun(template, zone=zone) for template in templates]
+    runs = [TemplateRun(template, limits, zone=zone) for template in templates]
     opened = OpenNotices()
     for entry in entries:
         for run in runs:

@@ -25,10 +25,12 @@ class Sight:
         self.names = frozenset(signature.name for signature in request.used)
         """Names of the predicates that the rules read."""
         self._windowed = {source.iri.rsplit("/", 1)[1] for source in request.streams}
-        self.places = self.reads("place", "open") or any(map(self.latest, PROPERTIES))
+        self.places = "places" in template.streams or any(map(self.latest, PROPERTIES))
         """Whether the rules see places."""
         self.events = "events" in template.streams
         """Whether the rules see events."""
+        self.reads_readings = bool(request.streams) or any(map(self.latest, PROPERTIES))
+        """Whether the rules see sensors' readings themselves."""
 
     def reads(self, *names: str) -> bool:
         """Whether the rules read any of some predicates."""

@@ -170,7 +170,12 @@ class Supply:
     def _event(self, key: str, body: Body | None) -> None:
         entity = self.sight.event(key)
         place = body and body.get("place_id")
-        facts = self.sight.atoms(entity, self._event_triples(body)) if body else ()
+        facts: list[str] = []
+        self.faults.pop(f"event {key}", None)
+        try:
+            facts += self.sight.atoms(entity, self._event_triples(body)) if body else ()
+        except ItemError as error:
+            self.faults[f"event {key}"] = str(error)
         self._facts.put(entity, "event", facts, [self.sight.place(place)] if place else ())
         if body is None:
             self._events.pop(key, None)
@@ -216,7 +221,6 @@ class Supply:
             return False
         entity = self.sight.event(name) if kind == "event" else self.sight.place(name)
         return entity not in self._facts.names(key)
-
 
     def stance(self, name: str, about: str) -> Stance:
         """How the user of an instance stands to an event or a place as of the last `settle`."""

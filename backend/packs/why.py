@@ -104,15 +104,17 @@ class _Asker:
 
     def _term(self, about: str) -> str:
         """The term by which the rules know an event or a place of that id, or the text itself
-        where only that is known; what is not known at all is taken for an event."""
+        where only that is known; what is not known at all is taken for an event, or for a
+        place where the rules see no events."""
         sight = Sight(self._run.template)
         event, place = sight.event(about), sight.place(about)
         known = "\n".join([*self._inputs, self._run.template.rules])
         for term in (event, place, quote(about)):
             if term in known:
                 return term
+        unknown = event if sight.events else place
         plain = re.fullmatch(r"[a-z]\w*|-?\d+", about) is not None
-        return about if plain and re.search(rf"[(,]{about}[,)]", known) else event
+        return about if plain and re.search(rf"[(,]{about}[,)]", known) else unknown
 
 
 def _told(statements: Statements) -> tuple[str, str]:
@@ -125,7 +127,8 @@ def _told(statements: Statements) -> tuple[str, str]:
                 arguments = atom.one("symbol").many("arguments")[:3]
                 body = "; ".join(map(str, rule.tree.many("body")))
                 text = f"told({','.join(map(str, arguments))}) :- {body}."
-                label = f"({rule.name}) " if not rule.name[:1].isdigit() else ""
+                line = rule.name[:1].isdigit()
+                label = f"({'line_' if line else ''}{rule.name.split(':')[0]}) "
                 rules.append(" " * len(label) + text)
                 source.append(label + text)
     return "\n".join([*rules, ""]), "\n".join([*source, ""])

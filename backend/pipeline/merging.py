@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from backend.errors import CitywiseError
 from backend.pipeline.evaluation import Row
 
-_APART = ("feedback", "supplied", "resting")
+_APART = ("feedback", "supplied", "resting", "kept")
 """What of a state may differ from part to part."""
 
 
@@ -33,6 +34,10 @@ def _merged(rows: Sequence[Row]) -> Iterable[Row]:
     cursors = [row for row in rows if row.kind == "cursor"]
     if len(cursors) == 1 and cursors[0].body.get("parts", 1) == 1:
         return rows
+    stuck = next((row for row in cursors if row.body.get("stuck")), None)
+    if stuck is not None:  # the others will say the same again
+        said = (row for row in rows if row.kind == "trace" and row.body["error"])
+        return [*islice(said, 1), stuck]
     others = [row for row in rows if row.kind not in ("cursor", "trace")]
     return [*_traces(rows), *others, _cursor(cursors)]
 
@@ -94,6 +99,8 @@ def _cursor(cursors: Sequence[Row]) -> Row:
         )
     states = [body["state"] for body in bodies]
     state = {**states[0], **(_of_request(states) if "feedback" in states[0] else {})}
+    if any("kept" in s for s in states):
+        state["kept"] = {key: answer for s in states for key, answer in s.get("kept", {}).items()}
     warm = all(body["warm"] for body in bodies)
     seconds = {step: sum(b["seconds"][step] for b in bodies) for step in bodies[0]["seconds"]}
     body = {**bodies[0], "state": state, "warm": warm, "seconds": seconds}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -11,29 +11,14 @@ from typing import Any
 
 import orjson
 
-from backend.city.events import event_object, standing_event
 from backend.city.replay import Replay
 from backend.city.source import SETTLE_MS
 from backend.city.steps import Source
-from backend.ingest.payloads import Place
 from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
-from backend.ingest.standing import of_place
-from backend.notices.objects import notice_object
-from backend.notices.wording import spoken
-from backend.packs import run as packs
-from backend.packs.notices import OpenNotices
 from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
-from backend.pipeline.evaluation import RequestRun
-from backend.pipeline.ledger import announced, ordered
-from backend.pipeline.prepared import prepared
-from backend.pipeline.requests import find
-from backend.settings import Pipeline
-from backend.space.geometry import Spot
+from backend.pipeline.played import Announced, Failed, Played, unheard
 from backend.times import iso, to_ms
-
-Announced = tuple[int, str, dict[str, Any]]
-"""Evaluation time (Unix ms), kind, and the object of DESIGN A10."""
 
 
 def announcements(data: Path, start: datetime, until: datetime, lead_in: float) -> Iterator[str]:
@@ -80,19 +65,20 @@ def changes(source: Source) -> Iterator[Announced]:
 
 
 def concluded(
-    found: Sequence[LogEntry], templates: Sequence[TemplateVersion], requests: Sequence[str] = ()
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What templates conclude from entries of a log: stream time (Unix ms) and change.
+    found: Sequence[LogEntry],
+    templates: Sequence[TemplateVersion],
+    failed: Failed = unheard,
+    requests: Sequence[str] = (),
+) -> Iterator[dict[str, Any]]:
+    """What templates conclude from entries of a log: changes of notices, as rows carry them.
 
     Where there are readings, the city's requests, and `requests`, make events of them; a
     second after such readings their windows are over.
     """
-    if not any(isinstance(entry, Reading) for entry in found):
-        yield from packs.notices(found, templates)
-        return
-    played = Played((), templates, requests)
+    has_readings = any(isinstance(entry, Reading) for entry in found)
+    played = Played((), templates, requests if has_readings else None, failed)
     for entry in _settled(found):
-        yield from ((change["t_ms"], change) for change in played.conclude(entry))
+        yield from played.conclude(entry)
 
 
 def run_after(
@@ -128,112 +114,6 @@ def _settled(found: Iterable[LogEntry]) -> Iterator[LogEntry]:
             due, has_readings = ClockReading(end, end, entry.position), False
     if due is not None:
         yield due
-
-
-class Played:
-    """The city's requests and apps' templates over log entries, one after the other.
-
-    `requests` run beside the city's own; None: none at all. What they conclude stands for the
-    templates from the same clock on.
-    """
-
-    def __init__(
-        self,
-        places: Iterable[Place],
-        templates: Sequence[TemplateVersion] = (),
-        requests: Sequence[str] | None = (),
-    ) -> None:
-        settings = Pipeline()
-        limits = settings.limits.of_engine()
-        names = () if requests is None else dict.fromkeys([*settings.requests, *requests])
-        self._requests = [RequestRun(prepared(find(name), limits)) for name in names]
-        self.runs = [TemplateRun(template) for template in templates]
-        self._places: dict[str, Place] = {}
-        self._names: dict[str, tuple[str, float | None, float | None]] = {}
-        self._events: dict[str, Mapping[str, Any]] = {}
-        self._opened = OpenNotices()
-        for place in places:
-            self._stand(Standing(*of_place(place), 0))
-
-    def take(self, entry: LogEntry) -> Iterator[Announced]:
-        """The next entry; yields what it brings."""
-        if isinstance(entry, Standing):
-            self._stand(entry)
-            return
-        yield from self._happenings(entry)
-        for template, change in self._concluded(entry):
-            yield change["t_ms"], "notice", self._notice(template, change)
-
-    def conclude(self, entry: LogEntry) -> Iterator[dict[str, Any]]:
-        """The next entry; yields the changes of notices it brings, as rows carry them."""
-        if isinstance(entry, Standing):
-            self._stand(entry)
-            return
-        list(self._happenings(entry))
-        yield from (change for _template, change in self._concluded(entry))
-
-    def _happenings(self, entry: Reading | ClockReading) -> Iterator[Announced]:
-        """What the city's requests conclude; it stands for the templates from here on."""
-        rows = [row for r in self._requests for row in r.take(entry) if row.kind == "change"]
-        for row in ordered(rows):
-            event, news = announced(self._events.get(row.body["id"]), row)
-            self._events[event["id"]] = event
-            if event["end_ms"] is not None:
-                del self._events[event["id"]]
-            if news:
-                body = self._event(event)
-                if event["place_id"] in self._places:
-                    self._stand(self._standing(body, entry.position))
-                yield row.t_ms, row.body["kind"], body
-
-    def _concluded(self, entry: LogEntry) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
-        for run in self.runs:
-            for step in run.take(entry):
-                yield from ((run.template, self._opened.take(change)) for change in step.changes)
-
-    def _stand(self, entry: Standing) -> None:
-        if entry.subject == "place" and entry.body is not None:
-            self._places[entry.key] = Place.model_validate_json(orjson.dumps(entry.body))
-        if entry.subject in ("place", "event") and entry.body is not None:
-            self._names[entry.key] = _named(entry)
-        for run in self.runs:
-            list(run.take(entry))
-
-    def _event(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        place = self._places.get(event["place_id"])
-        return event_object(event, place.summary() if place else None)
-
-    def _standing(self, event: Mapping[str, Any], position: int) -> Standing:
-        geometry = self._places[event["place"]["id"]].geometry.model_dump(mode="json")
-        return Standing("event", event["id"], standing_event(event, geometry), position)
-
-    def _notice(self, template: TemplateVersion, found: Mapping[str, Any]) -> dict[str, Any]:
-        """A change of a notice as the API shows it."""
-        texts = {kind: text.model_dump() for kind, text in template.notices.items()}
-        name, lat, lon = self._names.get(found["about"], (found["about"], None, None))
-        closed = found["change"] == "closed"
-        row = {
-            **found,
-            "kind": found["notice"],
-            "about_name": name,
-            "about_lat": lat,
-            "about_lon": lon,
-            "updated_ms": found["t_ms"],
-            "closed_ms": found["t_ms"] if closed else None,
-        }
-        words = spoken(found["notice"], texts, template.strings)
-        return notice_object(row, words, change=found["change"])
-
-
-def _named(entry: Standing) -> tuple[str, float | None, float | None]:
-    """Name and point of a place or an event."""
-    assert entry.body is not None
-    name = entry.body.get("name") or entry.key
-    geometry = entry.body.get("geometry")
-    if geometry is None:
-        return name, None, None
-    spot = Spot.of(geometry, directed=False)
-    return name, spot.lat, spot.lon
 
 
 def _replay(data: Path, start: datetime, until: datetime, lead_in: float) -> Replay:

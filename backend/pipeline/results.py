@@ -79,6 +79,7 @@ class Results:
             running = [template.request for template in RunningTemplates().read(connection)]
             kept = [*requests, *running]
             connection.execute(delete(CursorRow).where(CursorRow.request.not_in(kept)))
+            book.end_others(connection, running)
 
     def trim(self, keep_seconds: float) -> None:
         """Remove traces, announcements and dead letters older than `keep_seconds`, and notices

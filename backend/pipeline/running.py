@@ -5,17 +5,18 @@ installing a template or adding an instance needs no restart."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from backend.packs.prepared import prepared
+from backend.packs.sight import Sight
 from backend.packs.template import TemplateVersion
 from backend.store.models import CursorRow, InstanceRow, NoticeRow, TemplateVersionRow
 
-_WORTH_PARTS = 2_000
-"""Instances from which on a template is divided by user."""
+_WORTH_PARTS, _WORTH_NONE = 2_000, 1_000
+"""Instances from which on a template is divided by user, and below which it is not again."""
 _Version = tuple[str, str, int]
 
 
@@ -28,6 +29,10 @@ class Running:
     instances: int
     local: bool
     """Whether its users can be evaluated apart."""
+    readings: bool = False
+    """Whether its notices depend on sensors' readings themselves."""
+    many: bool = False
+    """Whether it has so many instances that dividing them is worth it."""
 
     def parts(self, partitions: str, workers: int) -> int:
         """Into how many parts its users are divided; changes are rare, as each has a new part
@@ -35,7 +40,7 @@ class Running:
         if not self.local:
             return 1
         if partitions == "auto":
-            return workers if self.instances >= _WORTH_PARTS else 1
+            return workers if self.many else 1
         return max(1, int(partitions))
 
 
@@ -43,7 +48,8 @@ class RunningTemplates:
     """Reads the template versions that run; bodies are read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[_Version, str], tuple[str, Mapping[str, Any], bool]] = {}
+        self._known: dict[tuple[_Version, str], Running] = {}
+        self._many: set[_Version] = set()
 
     def read(self, connection: Connection) -> Sequence[Running]:
         """The versions that run now, by name."""
@@ -70,10 +76,19 @@ class RunningTemplates:
             for column, value in zip((table.app, table.name, table.version), version, strict=True):
                 query = query.where(column == value)
             template = TemplateVersion.from_json(connection.execute(query).scalar_one())
-            local = prepared(template).rules.local
-            known = template.request_name, template.to_json(), local
+            known = Running(
+                template.request_name,
+                template.to_json(),
+                instances,
+                prepared(template).rules.local,
+                Sight(template).reads_readings,
+            )
             self._known[version, digest] = known
-        return Running(known[0], known[1], instances, known[2])
+        if instances >= _WORTH_PARTS:
+            self._many.add(version)
+        elif instances < _WORTH_NONE:
+            self._many.discard(version)
+        return replace(known, instances=instances, many=version in self._many)
 
 
 def _unfinished(connection: Connection, versions: Iterable[_Version]) -> set[_Version]:

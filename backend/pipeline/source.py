@@ -144,11 +144,12 @@ class LogStreamReader(DataSourceStreamReader):
     def _of_template(
         self, template: Running, cursor: object, begin: int, stop: int
     ) -> Iterator[Task]:
-        """A template's tasks. One that is new needs all that stands."""
+        """A template's tasks. One that is new needs all that stands, and the latest readings."""
         task = self._task(template.request, "", cursor, begin, stop)
         if cursor is None:
-            since = records.standing_since(Path(self._log), begin)
-            task = replace(task, resume_from=min(since, begin))
+            since = [begin, records.standing_since(Path(self._log), begin)]
+            since += log.segments(Path(self._log)) if template.readings else ()
+            task = replace(task, resume_from=min(since))
         parts = template.parts(self._partitions, self._workers)
         for number in range(parts):
             yield replace(task, template=template.body, part=number, parts=parts)

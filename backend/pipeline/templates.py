@@ -50,6 +50,7 @@ class TemplateRuns:
         if run is not None and stretch.resume_from <= position <= stretch.start:
             between = self._slices.read(stretch.location, position, stretch.start)
             run.skip(between)
+            run.adopt(stretch.state)
             return run, True
         if run is not None:
             run.close()

@@ -7,9 +7,10 @@ is not at hand, so it does not matter on which worker a task runs, or how often.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,8 @@ from backend.pipeline.warm import WarmRuns
 from reasoning.engines.limits import Limits
 from reasoning.reasoner import State
 
+LOG = logging.getLogger("citywise.worker")
+_SAY_AGAIN_S = 60.0
 READINGS = "readings"
 """Name of the task that collects the latest reading of every sensor."""
 
@@ -73,12 +76,13 @@ class Worker:
         self._slices = slices or Slices()
         self._runs = runs or WarmRuns()
         self._templates = TemplateRuns(self._slices)
+        self._said: dict[str, float] = {}
+        """When it was last said that a template is stuck, by its name."""
 
     def run(self, task: Task) -> Iterator[Row]:
         """Evaluate a task. Rows: `change` (of an event), `notice` (its change), `trace` (an
-        evaluation), `late`
-        and `refused` (items for the dead letters), `reading`, and last `cursor`, the state
-        to commit with them."""
+        evaluation), `late` and `refused` (items for the dead letters), `reading`, and last
+        `cursor`, the state to commit with them."""
         if task.request == READINGS:
             yield from self._latest(task)
         elif task.template is not None:
@@ -105,26 +109,50 @@ class Worker:
         yield _cursor(task, resume_from, answered, after.to_json(), more)
 
     def _conclude(self, task: Task, body: Mapping[str, Any]) -> Iterator[Row]:
-        """Evaluate an app's template."""
-        began = time.perf_counter()
+        """Evaluate an app's template; what goes wrong with it is its own failure, and the
+        stretch is tried again with the next."""
         template = _version(orjson.dumps(body))
+        try:
+            yield from list(self._concluded(task, template))
+        except Exception as error:
+            LOG.exception("template %s cannot be evaluated", task.request)
+            yield from self._stuck(task, f"{type(error).__name__}: {error}")
+
+    def _concluded(self, task: Task, template: TemplateVersion) -> Iterator[Row]:
+        began = time.perf_counter()
         stretch = Stretch(task.location, task.start, task.end, task.resume_from, task.state)
         part = Part(task.part, task.parts)
         run, warm = self._templates.take(template, Limits(**task.limits), stretch, part)
-        entries = self._slices.read(task.location, task.start, task.end)
         steps = {"read": time.perf_counter() - began, "reason": 0.0}
-        for entry in entries:
-            for step in run.take(entry):
-                steps["reason"] += step.evaluated.seconds
-                trace = {**step.trace(), "part": task.part}
-                yield Row(task.request, step.t_ms, "trace", trace)
-                yield from (Row(task.request, step.t_ms, "notice", c) for c in step.changes)
+        try:
+            for entry in self._slices.read(task.location, task.start, task.end):
+                for step in run.take(entry):
+                    steps["reason"] += step.evaluated.seconds
+                    trace = {**step.trace(), "part": task.part}
+                    yield Row(task.request, step.t_ms, "trace", trace)
+                    told = (*step.changes, *step.details)
+                    yield from (Row(task.request, step.t_ms, "notice", change) for change in told)
+        except Exception:
+            run.close()
+            raise
         self._templates.keep(template, run, stretch, part)
         end = records.item_position(task.end)
         resume_from = records.record_position(run.resume_from(end))
         steps["encode"] = time.perf_counter() - began - sum(steps.values())
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
         yield _cursor(task, resume_from, run.answered_ms, run.state(end), more)
+
+    def _stuck(self, task: Task, error: str) -> Iterator[Row]:
+        """A template that stays where it is, and once a minute why."""
+        answered = task.state.get("clock", [None])[0]
+        now = time.monotonic()
+        if now - self._said.get(task.request, -_SAY_AGAIN_S) >= _SAY_AGAIN_S:
+            self._said[task.request] = now
+            trace = {"items": 0, "atoms": 0, "seconds": 0.0, "error": error, "part": task.part}
+            yield Row(task.request, answered or 0, "trace", trace)
+        stays = replace(task, end=task.start)
+        more = {"stuck": True, "part": task.part, "parts": task.parts}
+        yield _cursor(stays, task.resume_from, answered, dict(task.state), more)
 
     def _run(self, task: Task) -> tuple[RequestRun, Hashable, bool]:
         """The run that a task continues, what it is kept by, and whether it was kept."""

@@ -144,6 +144,6 @@ def _parts(slots: Ints, size: int) -> Iterator[Ints]:
 
 def _chunks(starts: Ints, total: int) -> Iterator[tuple[int, int]]:
     """Parts of `total` pairs that end where groups do and hold about _CHUNK."""
-    bounds = starts[np.searchsorted(starts, np.arange(0, total, _CHUNK))]
-    edges = np.unique(np.append(bounds, total))
+    ends = np.append(starts, total)  # the last group may begin before a multiple of _CHUNK
+    edges = np.unique(np.append(ends[np.searchsorted(ends, np.arange(0, total, _CHUNK))], total))
     return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)

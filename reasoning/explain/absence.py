@@ -27,7 +27,7 @@ from reasoning.explain.why import listed, origin_text
 from reasoning.program import Request, Signature, previous
 
 _SIMILAR = 3
-_LEVELS = 3
+_LEVELS = 7
 """How many atoms deep an absence is followed."""
 
 
@@ -143,7 +143,7 @@ class Absence:
             try:
                 atom = evaluate(pattern, {})
             except RuntimeError:
-                yield from self._like(pattern)
+                yield from self._like(pattern, levels, asked)
                 return
             if atom in self._model:
                 yield self._why(atom, 2)
@@ -152,9 +152,9 @@ class Absence:
 
         return explain
 
-    def _like(self, pattern: AST) -> Iterator[Node]:
+    def _like(self, pattern: AST, levels: int, asked: frozenset[Symbol]) -> Iterator[Node]:
         """What a literal with variables matched against its `not`, or would have matched,
-        had it been in the window or been written otherwise."""
+        had it been in the window or been written otherwise; and why no rule gives any such."""
         predicate = signature(pattern) or Signature("", 0)
         for atom in self._outside_atoms.by_predicate.get(predicate, ()):
             if matches(pattern, atom):
@@ -165,6 +165,11 @@ class Absence:
             return
         slips = (atom for atom in there if matches(pattern, atom, _alike))
         yield from map(_slip, islice(slips, _SIMILAR))
+        this = clingo.String(str(pattern))
+        if levels > 1 and this not in asked:
+            for attempt in self._prefixes.attempts_like(pattern):
+                if attempt.broken is not None:
+                    yield self._attempt(this, attempt, levels - 1, asked | {this})
 
     # -- what is not about rules --------------------------------------------------------
 

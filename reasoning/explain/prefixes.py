@@ -75,6 +75,17 @@ class Prefixes:
                 if unify(head.atom, atom, values, computed):
                     yield self._attempt(rule, number, values, computed)
 
+    def attempts_like(self, pattern: AST) -> Iterator[Attempt]:
+        """One attempt for each head that may be an instance of a term with variables."""
+        for rule in self._rules:
+            for number, head in enumerate(rule.heads):
+                if rule.kind == "shown" or head.atom is None:
+                    continue
+                values: dict[str, Symbol] = {}
+                computed: list[tuple[AST, Symbol]] = []
+                if _may_be(head.atom, pattern, values, computed):
+                    yield self._attempt(rule, number, values, computed)
+
     def _attempt(
         self, rule: Rule, head: int, values: dict[str, Symbol], computed: list[tuple[AST, Symbol]]
     ) -> Attempt:
@@ -276,6 +287,22 @@ def unify(
         pairs = zip(term.arguments, symbol.arguments, strict=True)
         return all(unify(part, value, values, computed, same) for part, value in pairs)
     computed.append((term, symbol))
+    return True
+
+
+def _may_be(
+    head: AST, pattern: AST, values: dict[str, Symbol], computed: list[tuple[AST, Symbol]]
+) -> bool:
+    """Match a head with a term that has variables, which may be anything."""
+    if signature(head) != signature(pattern) or pattern.ast_type != ASTType.Function:
+        return False
+    for part, wanted in zip(head.arguments, pattern.arguments, strict=True):
+        try:
+            value = evaluate(wanted, {})
+        except RuntimeError:
+            continue
+        if not unify(part, value, values, computed):
+            return False
     return True
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -27,6 +27,8 @@ from reasoning.program import Signature
 
 _TOGETHER = 4_000
 """Keys in one call of the solver: enough that its fixed cost (about 1 ms) does not count."""
+_MOST_FAILURES = 30
+"""Of one evaluation: enough to find two keys at fault among thousands."""
 _EVERYWHERE = ""
 
 
@@ -46,9 +48,10 @@ class Rules:
         statements: Sequence[Node],
         everywhere: Collection[Signature],
         supplied: Collection[Signature],
+        naming: Mapping[Signature, Collection[int]] | None = None,
     ) -> Rules:
         """Look at a program; for the predicates see `Locality`."""
-        found = Locality(statements, everywhere, supplied)
+        found = Locality(statements, everywhere, supplied, naming)
         leaps = tuple(str(leap) for leap in found.leaps)
         return cls(not leaps, _is_certain(statements), leaps)
 
@@ -107,6 +110,9 @@ class KeyedEvaluation:
         self._keys: set[str] = set()
         self._gone: set[str] = set()
         self._answers: dict[str, tuple[str, ...]] = {}
+        self._tries = _MOST_FAILURES
+        self.failed: set[str] = set()
+        """Keys whose last evaluation failed: their answers are from before."""
 
     def add(self, key: str) -> None:
         """Answers are wanted for `key`."""
@@ -130,6 +136,12 @@ class KeyedEvaluation:
         """The last answer of a key."""
         return self._answers.get(key, ())
 
+    def adopt(self, key: str, answer: Sequence[str]) -> None:
+        """Let a key's answer be one that was given elsewhere, where an evaluation failed."""
+        if key in self._keys:
+            self._answers[key] = tuple(answer)
+            self.failed.add(key)
+
     def slice(self, key: str) -> str:
         """The facts that decide a key's answer, one `atom.` a line."""
         return self._text([key])
@@ -151,6 +163,7 @@ class KeyedEvaluation:
             del self._answers[key]
         self._gone.clear()
         self.facts.changed.clear()
+        self._tries = _MOST_FAILURES
         for keys in self._batches(found.keys):
             self._evaluate(keys, found)
         found.seconds = time.perf_counter() - began
@@ -173,14 +186,17 @@ class KeyedEvaluation:
             yield batch
 
     def _evaluate(self, keys: Sequence[str], found: Evaluated) -> None:
-        """Evaluate some keys together; if that fails, find the ones at fault."""
+        """Evaluate some keys together; if that fails, find the ones at fault, unless it are
+        so many that looking for them would take longer than anybody can wait."""
         text = self._text(keys)
         found.facts += text.count("\n")
         try:
             atoms = self._solved(text)
         except SolvingError as failure:
-            if len(keys) == 1 or not self._rules.local:
+            self._tries -= 1
+            if len(keys) == 1 or not self._rules.local or self._tries <= 0:
                 found.errors.update(dict.fromkeys(keys, str(failure)))
+                self.failed.update(keys)
                 return
             half = len(keys) // 2
             self._evaluate(keys[:half], found)
@@ -206,6 +222,7 @@ class KeyedEvaluation:
     def _answered(self, found: Evaluated, key: str, after: tuple[str, ...]) -> None:
         before = self._answers.get(key, ())
         self._answers[key] = after
+        self.failed.discard(key)
         if before != after:
             found.answers[key] = Answer(before, after)
 

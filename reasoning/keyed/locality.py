@@ -9,7 +9,7 @@ it (docs/keyed.md, with the proof).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clingo.ast import ASTType, Sign
@@ -36,7 +36,8 @@ class Locality:
     """Where a program is not local, and what is the same for all entities.
 
     `everywhere` are predicates whose facts go into every evaluation (knowledge, the time),
-    and `supplied` those of the other facts.
+    and `supplied` those of the other facts; `naming` says at which arguments (from 0) facts
+    name entities that they reach, where these are not all.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class Locality:
         statements: Sequence[Node],
         everywhere: Collection[Signature] = (),
         supplied: Collection[Signature] = (),
+        naming: Mapping[Signature, Collection[int]] | None = None,
     ) -> None:
+        self._naming = naming
         self._statements = [s for s in statements if s.kind in _STATEMENTS]
         self.everywhere = self._everywhere(frozenset(everywhere), frozenset(supplied))
         """Predicates that hold what they hold in every evaluation, derived ones included."""
-        self._reaching = self._reached_arguments()
+        self._reaching = self._reached_arguments(supplied)
         self.leaps = tuple(self._leaps())
         """The rules that are not local."""
 
@@ -69,14 +72,20 @@ class Locality:
                 return found
             found -= lost
 
-    def _reached_arguments(self) -> dict[Signature, set[int]]:
-        """Arguments of derived predicates that are reached wherever they are derived; the
-        largest such sets."""
-        found: dict[Signature, set[int]] = {}
+    def _named(self, signature: Signature) -> set[int]:
+        """The arguments at which facts of a predicate name what they reach."""
+        if self._naming is None:
+            return set(range(signature.arity))
+        return {0, *self._naming.get(signature, ())}
+
+    def _reached_arguments(self, supplied: Iterable[Signature]) -> dict[Signature, set[int]]:
+        """Arguments of predicates that are reached wherever there are facts of them or they
+        are derived; the largest such sets."""
+        found = {signature: self._named(signature) for signature in supplied}
         rules = [r for r in self._statements if r.kind == ASTType.Rule]
         for rule in rules:
             for signature in _signatures(head_atoms(rule)):
-                found[signature] = set(range(signature.arity))
+                found.setdefault(signature, set(range(signature.arity)))
         self._reaching = found
         while True:
             kept = {signature: set(places) for signature, places in found.items()}
@@ -101,6 +110,10 @@ class Locality:
         if heads and all(self._is_everywhere(atom) for atom in heads):
             return None
         roots = [_first(atom) for atom in heads] or self._candidates(rule)
+        if rule.kind == ASTType.Rule and _chooses(rule):
+            # What is only in the head's conditions ranges over everybody.
+            body = {v.name for part in rule.many("body") for v in _variables(part)}
+            roots = [root if root in body else None for root in roots]
         missed: list[Node] = []
         for root in dict.fromkeys(roots):
             reach = self._reach(rule.many("body"), root)
@@ -167,6 +180,15 @@ class Locality:
 
 _SCOPES = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
 """What has conditions of its own, with variables of their own."""
+
+
+def _chooses(rule: Node) -> bool:
+    """Whether a head is a choice or a disjunction."""
+    return rule.one("head").kind != ASTType.Literal
+
+
+def _variables(part: Node) -> Iterator[Node]:
+    return (node for node in part.walk() if node.kind == ASTType.Variable)
 
 
 def _signatures(found: Iterable[Node]) -> set[Signature]:

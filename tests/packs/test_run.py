@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.ingest.records import ClockReading, Reading, Standing
+from backend.packs.prepared import prepared
 from backend.packs.run import Entry, TemplateRun, notices, serves
 from backend.packs.template import NoticeText, TemplateVersion
 from reasoning.errors import SolvingError
@@ -215,7 +216,8 @@ def test_what_the_rules_may_read_comes_and_goes(
         position("a", 10.2) if "place(P" in rules else ("position", "a", None),
         before, 1, after, 1,
     ]  # fmt: skip
-    found = told(happenings, template(rules))
+    streams = STREAMS if "place(P" in rules else ("events",)
+    found = told(happenings, template(rules, streams=streams))
     assert [change[:3] for change in found] == [(1, "opened", "a.jam"), (2, "closed", "a.jam")]
 
 
@@ -262,13 +264,93 @@ def test_an_instance_whose_values_do_not_fit_is_left_out_and_said() -> None:
 
 def test_a_criticality_that_is_none_is_said_and_the_other_notices_stand() -> None:
     rules = 'notice(Me,"jam",E,L*2) :- radius(Me,R), near_route(Me,E,R), ev_level(E,L).'
+    rules += ' notice(Me,"jazz",E,1) :- radius(Me,R), near_route(Me,E,R).'
     run = TemplateRun(template(rules))
     happenings: list[Happening] = [
         instance("a"), route("a"), instance("b"), route("b"), event("e", 10.2, level=4),
         event("f", 10.21, level=1), ("route", "b", None), 1,
     ]  # fmt: skip
     steps = [step for entry in log(happenings) for step in run.take(entry)]
+    assert [c["about"] for step in steps for c in step.changes] == ["f"]
     assert "the criticality 8 is no integer from 1 to 5" in (steps[-1].error or "")
+    assert "declares no notice `jazz`" in (steps[-1].error or "")
+
+
+def test_a_notice_whose_criticality_was_none_for_a_while_is_closed_all_the_same() -> None:
+    rules = 'notice(Me,"jam",E,L*2) :- radius(Me,R), near_route(Me,E,R), ev_level(E,L).'
+    found = told(
+        [
+            instance("a"), route("a"), event("e", 10.2, level=1), 1,
+            event("e", 10.2, level=5), 1, event("e", 10.2, level=2), 1, ("event", "e", None), 1,
+        ],
+        template(rules),
+    )  # fmt: skip
+    assert [change[:2] for change in found] == [
+        (1, "opened"),
+        (2, "closed"),
+        (3, "opened"),
+        (4, "closed"),
+    ]
+
+
+def test_an_event_that_has_no_value_in_asp_is_said_and_the_others_stand() -> None:
+    late = ("event", "late", {**event("late", 10.2)[2], "start_ms": 4_000_000_000_000})
+    rules = 'notice(Me,"jam",E,1) :- radius(Me,R), near_route(Me,E,R), ev_start(E,_).'
+    run = TemplateRun(template(rules))
+    happenings: list[Happening] = [instance("a"), route("a"), late, event("e", 10.2), 1]
+    (step,) = [step for entry in log(happenings) for step in run.take(entry)]
+    assert [c["about"] for c in step.changes] == ["e"]
+    assert "event late: " in (step.error or "")
+
+
+def test_an_older_reading_does_not_take_the_place_of_a_newer_one() -> None:
+    entries = log(
+        [GARAGE, instance("a", radius=500), position("a", 10.198),
+         reading("parking", "g", occupied=7, capacity=9), 1]
+    )  # fmt: skip
+    late = Reading("parking", "g", START - 1000, START, {"occupied": 1, "capacity": 9}, 9 << 16)
+    run = TemplateRun(LATEST)
+    assert len(steps_of(run, entries)) == 1
+    assert steps_of(run, [late, ClockReading(START + 120_000, START, 10 << 16)]) == []
+
+
+def test_details_that_change_are_told_once_a_minute_and_are_no_news() -> None:
+    rules = NEAR + ' detail(Me,"jam",E,"metres",M) :- ahead(Me,E,M).'
+    run = TemplateRun(template(rules))
+    happenings: list[Happening] = [
+        instance("a"), route("a"), event("e", 10.2), position("a", 10.19), 1,
+        position("a", 10.195), 1, 1, 1,
+    ]  # fmt: skip
+    steps = [step for entry in log(happenings) for step in run.take(entry)]
+    assert [len(step.changes) for step in steps] == [1, 0, 0]
+    assert [[d["details"] for d in step.details] for step in steps] == [[], [], [{"metres": 310}]]
+
+
+def test_a_run_that_is_built_anew_keeps_an_answer_that_could_not_be_had() -> None:
+    rules = NEAR + " :- ev_level(E,5), near_route(_,E,_)."
+    happenings: list[Happening] = [
+        instance("a"), route("a"), event("e", 10.2), 1, event("f", 10.21, level=5), 1,
+        ("event", "e", None), ("event", "f", None), 1,
+    ]  # fmt: skip
+    entries = log(happenings)
+    straight = steps_of(TemplateRun(template(rules)), entries)
+    assert [change["change"] for _t, change in straight] == ["opened", "closed"]
+    first = TemplateRun(template(rules))
+    found = steps_of(first, entries[:6])
+    again = TemplateRun(template(rules), state=first.state(6 << 16), past=entries[:6])
+    assert found + steps_of(again, entries[6:]) == straight
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'notice(Me,"jam",E,3) :- preference(Me,"watch",E), ev_level(E,5).',
+        'notice(Me,"jam",E,3) :- user(Me,E), ev_level(E,5).',
+    ],
+)
+def test_what_names_nothing_is_found_in_evaluations_over_all_facts(rules: str) -> None:
+    found = prepared(template(rules)).rules
+    assert not found.local
 
 
 def test_a_trace_says_what_was_evaluated_and_what_came_of_it() -> None:
@@ -299,7 +381,20 @@ BEGINNING: list[Happening] = [
     instance("a", radius=500), route("a"), event("e", 10.2), 1, instance("b"), route("b"),
     position("a", 10.198), position("b", 10.19),
 ]  # fmt: skip
-DAYS = st.lists(HAPPENINGS, min_size=4, max_size=20).map(lambda more: [*BEGINNING, *more, 1])
+DAYS = st.lists(HAPPENINGS, min_size=4, max_size=20).map(
+    lambda more: [GARAGE, *BEGINNING, *more, 1]
+)
+GARAGE: Happening = (
+    "place",
+    "g",
+    {
+        "id": "g", "kind": "garage", "name": "G", "sensors": ["parking"],
+        "geometry": {"type": "Point", "coordinates": [10.198, 56.15]},
+    },
+)  # fmt: skip
+LATEST = template(
+    'notice(Me,"jam",P,1) :- radius(Me,R), near_me(Me,P,R), city_occupiedPlaces(P,N), N > 5.'
+)
 RICH = template(
     NEAR
     + """
@@ -322,7 +417,7 @@ def steps_of(run: TemplateRun, entries: Sequence[Entry]) -> list[tuple[int, Mapp
 
 
 @settings(max_examples=60, deadline=None)
-@given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH]))
+@given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH, LATEST]))
 def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
     happenings: list[Happening], cut: int, rules: TemplateVersion
 ) -> None:

@@ -103,6 +103,7 @@ def batch(
 def notices(rows: Sequence[Row]) -> Notices:
     """The notices of rows; in parts, those of one time come in no order."""
     found = [(row.t_ms, row.body) for row in rows if row.kind == "notice"]
+    found = [(t_ms, body) for t_ms, body in found if body["change"] != "refreshed"]
     return sorted(found, key=_key)
 
 

@@ -107,15 +107,24 @@ VARIABLES = st.sampled_from(["M", "E", "P", "_"])
 
 
 @st.composite
-def literals(draw: st.DrawFn, names: Sequence[str]) -> str:
-    """An atom about M, E or P, mostly as it is meant, perhaps negated."""
+def atoms_of(draw: st.DrawFn, names: Sequence[str]) -> str:
+    """An atom about M, E or P, mostly as it is meant."""
     name = draw(st.sampled_from([*FACTS, "knows", *names]))
     meant = {"of": ("M", "E"), "at": ("E", "P"), "big": ("E",), "far": ("P",)}.get(name)
     arity = len(meant) if meant else {"knows": 2, **DERIVED}[name]
     if meant is None or draw(st.integers(0, 19)) == 0:
         meant = tuple(draw(VARIABLES) for _ in range(arity))
-    negated = "not " if draw(st.booleans()) and draw(st.booleans()) else ""
-    return f"{negated}{name}({','.join(meant)})"
+    return f"{name}({','.join(meant)})"
+
+
+@st.composite
+def literals(draw: st.DrawFn, names: Sequence[str]) -> str:
+    """An atom, perhaps negated, under a condition, or counted."""
+    atom, other = draw(atoms_of(names)), draw(atoms_of(names))
+    sign = draw(st.sampled_from(["", "not "]))
+    forms = [atom, atom, atom, f"not {atom}", f"{atom} : {other}"]
+    counted = f"#count{{ E,P : {atom}, {sign}{other} }}"
+    return draw(st.sampled_from([*forms, f"1 <= {counted}", f"{counted} < 2"]))
 
 
 LAYERS: list[tuple[str, list[str]]] = [
@@ -143,7 +152,7 @@ def rules_about(draw: st.DrawFn, head: str, names: Sequence[str], tame: bool) ->
     else:
         guards = [draw(st.sampled_from(GUARDS[v])) for v in sorted(used)]
     arguments = root if DERIVED.get(head, 2) == 1 else f"{root},{second}"
-    return f"{head}({arguments}) :- {', '.join([*guards, *body])}."
+    return f"{head}({arguments}) :- {'; '.join([*guards, *body])}."
 
 
 @st.composite
@@ -238,6 +247,17 @@ def test_a_key_whose_facts_cannot_be_evaluated_does_not_stop_the_others() -> Non
     assert evaluation.answer('"c"') == ('n("c","x")',)
 
 
+def test_what_fails_for_every_key_is_not_tried_for_every_key() -> None:
+    evaluation, engine = keyed("#show n/2. n(M,E) :- of(M,E).", refused="of(", together=1000)
+    names = [f'"k{number}"' for number in range(500)]
+    for name in names:
+        evaluation.add(name)
+        evaluation.facts.put(name, "of", [f'of({name},"x")'])
+    found = evaluation.evaluate()
+    assert set(found.errors) == set(names)
+    assert len(engine.calls) < 60
+
+
 def test_keys_of_a_program_that_chooses_are_evaluated_one_by_one() -> None:
     program = "#show n/2. { n(M,E) : of(M,E) } = 1 :- of(M,_). :- n(M,E), big(E)."
     evaluation, engine = keyed(program)
@@ -264,6 +284,8 @@ def test_keys_of_a_program_that_chooses_are_evaluated_one_by_one() -> None:
         ("n(E,M) :- of(M,E).", "of(M,E)"),
         ('n(M,E) :- of(M,E), big("x").', 'big("x")'),
         (":- of(M,E), at(X,P).", "of(M,E)"),
+        ("{ n(M,x) : of(M,_) } = 1.", "of(M,_)"),
+        ("n(M,x) : of(M,_).", "of(M,_)"),
         ("n(M,E) :- of(M,E), not has(_).  has(M) :- of(M,_).", "has(_)"),
     ],
 )
@@ -289,6 +311,27 @@ def test_a_rule_that_reads_of_everybody_is_found(program: str, leap: str) -> Non
 )
 def test_a_rule_that_reaches_what_it_reads_is_local(program: str) -> None:
     assert Locality(trees(program), EVERYWHERE, SUPPLIED).leaps == ()
+
+
+def test_arguments_that_name_nothing_reach_nothing() -> None:
+    program = "n(M,E) :- of(M,E), big(E)."
+    names = {Signature("of", 2): (1,)}
+    assert Locality(trees(program), (), SUPPLIED, names).leaps == ()
+    assert [leap.atom for leap in Locality(trees(program), (), SUPPLIED, {}).leaps] == ["big(E)"]
+    derived = "two(M,E) :- of(M,E). n(M,E) :- two(M,E), big(E)."
+    assert Locality(trees(derived), (), SUPPLIED, {}).leaps != ()
+
+
+def test_an_answer_given_elsewhere_is_what_the_next_is_compared_with() -> None:
+    evaluation, _engine = keyed("#show n/2. n(M,E) :- of(M,E).")
+    evaluation.add('"a"')
+    evaluation.evaluate()
+    evaluation.adopt('"a"', ['n("a","old")'])
+    evaluation.adopt('"unknown"', ['n("unknown","old")'])
+    assert evaluation.failed == {'"a"'}
+    put(evaluation, [("of", '"a"', '"x"')])
+    assert evaluation.evaluate().answers == {'"a"': Answer(('n("a","old")',), ('n("a","x")',))}
+    assert evaluation.failed == set()
 
 
 def test_what_failed_is_said_of_each_key_where_keys_cannot_be_told_apart() -> None:
