@@ -12,9 +12,9 @@ from typing import Any
 
 from backend.errors import CitywiseError
 from backend.ingest import log, records
-from backend.ingest.records import ClockReading, Standing
+from backend.ingest.records import ClockReading, LogEntry, Standing
 from backend.packs.notices import OpenNotices
-from backend.packs.run import EVERYBODY, Entry, TemplateRun
+from backend.packs.run import EVERYBODY, TemplateRun
 from backend.packs.template import TemplateVersion
 from reasoning.engines.limits import Limits
 
@@ -48,7 +48,7 @@ def at(
     if run.reads_readings:
         # The latest of a slow sensor may stand far back.
         begin = min([since, *log.segments(folder)])
-        entries: list[Entry] = list(records.read(folder, begin, last))
+        entries: list[LogEntry] = list(records.read(folder, begin, last))
     else:
         entries = list(records.read_standing(folder, since, last))
     run.skip([*entries, clock])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backend.city.observations import kind_of, predicates
-from backend.packs.ontology import PREFIXES
 from backend.packs.template import TemplateVersion
-from backend.packs.vocabulary import CONCLUSIONS
+from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
 from reasoning.encoding import Encoder
 from reasoning.engines.guard import GuardedEngine
 from reasoning.engines.limits import Limits
@@ -19,11 +17,6 @@ from reasoning.keyed.evaluation import Rules
 from reasoning.parallel.rules import Statements, read
 from reasoning.program import Request, Signature
 from reasoning.rdf.mapping import Mapper
-
-TIME = (Signature("time_of_day", 1), Signature("weekday", 1), Signature("date", 3))
-"""What is told of the time is the same for all."""
-NEAR = ("near_route", "ahead", "passed", "opposite", "near_me", "distance", "inside")
-"""What is told of an instance and a thing that it names."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +38,16 @@ class Knowledge:
     supplied: frozenset[Signature]
 
 
-@lru_cache(maxsize=64)
-def _prepared(digest: str, name: str, template: _ByDigest) -> Prepared:
-    del digest, name
-    return _prepare(template.template)
-
-
-@dataclass(frozen=True)
-class _ByDigest:
-    """A template that a cache knows by its name and digest."""
-
-    template: TemplateVersion = field(compare=False)
+_KNOWN: dict[tuple[str, str], Prepared] = {}
+"""By name and digest of the template; there are few, and they are asked for all the time."""
 
 
 def prepared(template: TemplateVersion) -> Prepared:
     """A template's rules, read once in this process."""
-    return _prepared(template.digest, template.request_name, _ByDigest(template))
+    key = template.request_name, template.digest
+    if key not in _KNOWN:
+        _KNOWN[key] = _prepare(template)
+    return _KNOWN[key]
 
 
 def _prepare(template: TemplateVersion) -> Prepared:
@@ -74,7 +61,8 @@ def _prepare(template: TemplateVersion) -> Prepared:
     )
     statements = read(request.rules, request.labels)
     known = frozenset(map(_signature, template.supplied))
-    everywhere = known | statements.known | _of_windows(request) | set(TIME)
+    everywhere = known | statements.known | _of_windows(request)
+    everywhere |= {told.signature for told in PREDICATES.values() if told.everywhere}
     supplied = request.used - request.derived - everywhere
     naming = _naming(template, request)
     rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied, naming)
@@ -83,9 +71,11 @@ def _prepare(template: TemplateVersion) -> Prepared:
 
 def _naming(template: TemplateVersion, request: Request) -> dict[Signature, tuple[int, ...]]:
     """The arguments at which facts name what their subjects reach, as `Supply` has it."""
-    place = Mapper(request).predicate(PREFIXES["ev"] + "place")
-    things = (*NEAR, *(n for n, p in template.parameters.items() if p.type in ("place", "sensor")))
-    return {signature: (1,) for signature in request.used if signature.name in {*things, place}}
+    mapper = Mapper(request)
+    naming = {name for name, supplied in PREDICATES.items() if supplied.names}
+    naming |= {mapper.predicate(i) or "" for i, told in PROPERTIES_SUPPLIED.items() if told.names}
+    naming |= {name for name, p in template.parameters.items() if p.type in ("place", "sensor")}
+    return {signature: (1,) for signature in request.used if signature.name in naming}
 
 
 def _of_windows(request: Request) -> frozenset[Signature]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backend.ingest.records import ClockReading, Reading, Standing, item_position
+from backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
 from backend.packs.notices import (
     Notice,
     OpenNotices,
@@ -30,7 +30,6 @@ from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation
 from reasoning.parallel.routing import bucket
 from reasoning.rdf.mapping import quote
 
-Entry = Reading | ClockReading | Standing
 ZONE = "Europe/Copenhagen"
 STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""
@@ -107,7 +106,7 @@ class TemplateRun:
         *,
         users: Callable[[str], bool] = EVERYBODY,
         state: Mapping[str, Any] | None = None,
-        past: Iterable[Entry] = (),
+        past: Iterable[LogEntry] = (),
         zone: str = ZONE,
     ) -> None:
         found = prepared(template)
@@ -141,7 +140,7 @@ class TemplateRun:
 
     # -- going on -------------------------------------------------------------------
 
-    def take(self, entry: Entry) -> Iterator[Step]:
+    def take(self, entry: LogEntry) -> Iterator[Step]:
         """The next entry of the log; yields the evaluations it brings."""
         if isinstance(entry, ClockReading):
             yield from self._tick(entry)
@@ -150,7 +149,7 @@ class TemplateRun:
         if self._windows is not None and isinstance(entry, Reading):
             self._windows.take(entry)
 
-    def skip(self, entries: Sequence[Entry]) -> None:
+    def skip(self, entries: Sequence[LogEntry]) -> None:
         """Take entries of which others have given the evaluations: all that matters is what
         is answered at the last clock."""
         clocks = [e.position for e in entries if isinstance(e, ClockReading)]
@@ -210,6 +209,7 @@ class TemplateRun:
         for key, answer in evaluated.answers.items():
             found += self._changes(t_ms, key, answer, faults)
         self._supply.instances.forget_gone()
+        self._supply.ended.clear()
         if evaluated.keys or evaluated.answers or details:
             yield Step(t_ms, position, evaluated, tuple(found), details, items, _said(faults))
 
@@ -227,7 +227,7 @@ class TemplateRun:
 
         def because(notice: Notice) -> str | None:
             if supply.instances.get(owner.instance) is None:
-                return "removed"
+                return supply.ended.get(owner.instance, "removed")
             if supply.is_over(notice.about_type, notice.about):
                 return "ended"
             return "moved_away" if supply.is_far(key, notice.about_type, notice.about) else None
@@ -286,7 +286,7 @@ class TemplateRun:
         """The time up to which it has answered, Unix ms."""
         return self.clock[0] if self.clock else None
 
-    def _rebuild(self, state: Mapping[str, Any], past: Iterable[Entry]) -> None:
+    def _rebuild(self, state: Mapping[str, Any], past: Iterable[LogEntry]) -> None:
         """Stand where the run stood that gave `state`: what was answered at its last clock
         follows from what stood there."""
         entries = [entry for entry in past if not isinstance(entry, ClockReading)]
@@ -338,7 +338,7 @@ def _said(faults: Sequence[str]) -> str | None:
 
 
 def notices(
-    entries: Iterable[Entry],
+    entries: Iterable[LogEntry],
     templates: Iterable[TemplateVersion],
     zone: str = ZONE,
     limits: Limits | None = None,

@@ -12,6 +12,7 @@ from typing import Any
 
 from backend.city.observations import PLACE, values
 from backend.ingest.records import Reading, Standing
+from backend.ingest.standing import CONTEXT
 from backend.packs.calendar import Calendar
 from backend.packs.instances import Instance, Instances
 from backend.packs.nearness import REACH_M, Enclosures, Nearness
@@ -28,7 +29,6 @@ from reasoning.keyed.evaluation import KeyedEvaluation
 from reasoning.rdf.mapping import XSD, Iri, Literal, Term, quote
 
 _EV, _CTX = PREFIXES["ev"], PREFIXES["ctx"]
-_CONTEXT = ("position", "route", "activity", "preferences")
 Body = Mapping[str, Any]
 
 
@@ -58,13 +58,15 @@ class Supply:
         self._events: dict[str, dict[str, Any]] = {}
         """What events are called and where they are, by id."""
         self.faults: dict[str, str] = {}
+        self.ended: dict[str, str] = {}
+        """Why instances are no more, by id; the caller may clear it."""
 
     def take(self, standing: Standing) -> None:
         """Something stands from now on, or does no longer."""
         subject, key, body = standing.subject, standing.key, standing.body
         if subject == "instance":
             self._instance(key, body)
-        elif subject in _CONTEXT:
+        elif subject in CONTEXT:
             if self.sight.may(subject) and self._serves(key):
                 self._context(subject, key, body)
         elif subject == "event" and self.sight.events:
@@ -95,9 +97,11 @@ class Supply:
             if known.body == body:
                 return  # told again
             self._end(known)
+            self.ended[known.id] = "removed" if body is None else "migrated"
         self.faults.pop(key, None)
         if body is None or not self._is_ours(body):
             return
+        self.ended.pop(key, None)
         try:
             bound = self._template.bind(body["values"])
         except BadValuesError as fault:

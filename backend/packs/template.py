@@ -26,13 +26,14 @@ from backend.packs.parameters import (
 )
 from backend.packs.spans import span_minutes
 from backend.packs.values import BadValueError, BadValuesError
+from backend.packs.vocabulary import PREDICATES
 from reasoning.languages.casp import Reading, read
 from reasoning.languages.numbers import Constants
 from reasoning.languages.rules import body_atoms
 from reasoning.program import Request, Signature
 from reasoning.rdf.mapping import Mapper, quote
 
-RADIUS = frozenset(("near_route", "near_me"))
+RADIUS = frozenset(name for name, supplied in PREDICATES.items() if supplied.radius)
 """Predicates whose third argument is a radius in metres."""
 Values = Mapping[str, JsonValue]
 """Values of an instance by the names of the parameters."""

@@ -29,6 +29,12 @@ class Supplied:
     streams: tuple[str, ...] = ()
     parameter: str | None = None
     """The type of the parameter whose name its last argument is."""
+    everywhere: bool = False
+    """The same for all instances."""
+    names: bool = False
+    """Its second argument names a thing, about which there may be facts."""
+    radius: bool = False
+    """Its third argument is a radius in metres, for which near things are told."""
 
     @property
     def signature(self) -> Signature:
@@ -55,36 +61,44 @@ PREDICATES: Mapping[str, Supplied] = {
             "X is within Radius metres of what remains of my route",
             ("route",),
             _THINGS,
+            names=True,
+            radius=True,
         ),
         Supplied(
             "ahead(Me,X,Metres)",
             "X is near what remains of my route, Metres along it from my position",
             ("position", "route"),
             _THINGS,
+            names=True,
         ),
         Supplied(
             "passed(Me,X)",
             "X is near my route, but only to the part behind me",
             ("position", "route"),
             _THINGS,
+            names=True,
         ),
         Supplied(
             "opposite(Me,X)",
             "X is a road directed against my direction of travel there",
             ("route",),
             _THINGS,
+            names=True,
         ),
         Supplied(
             "near_me(Me,X,Radius)",
             "X is within Radius metres of my position, straight line",
             ("position",),
             _THINGS,
+            names=True,
+            radius=True,
         ),
         Supplied(
             "distance(Me,X,Metres)",
             "X is Metres from my position, straight line, and within the largest radius",
             ("position",),
             _THINGS,
+            names=True,
         ),
         Supplied(
             "off_route(Me)", "my position is more than 60 m from my route", ("position", "route")
@@ -94,6 +108,7 @@ PREDICATES: Mapping[str, Supplied] = {
             "X lies in the area that my parameter `area` describes",
             (),
             _THINGS,
+            names=True,
             parameter="area",
         ),
         Supplied(
@@ -103,9 +118,15 @@ PREDICATES: Mapping[str, Supplied] = {
             parameter="area",
         ),
         # Time
-        Supplied("time_of_day(Minute)", "the local time in minutes since midnight, 0 to 1439"),
-        Supplied("weekday(Day)", "the local day of the week, 1 is Monday, 7 Sunday"),
-        Supplied("date(Year,Month,Day)", "the local date"),
+        Supplied(
+            "time_of_day(Minute)",
+            "the local time in minutes since midnight, 0 to 1439",
+            everywhere=True,
+        ),
+        Supplied(
+            "weekday(Day)", "the local day of the week, 1 is Monday, 7 Sunday", everywhere=True
+        ),
+        Supplied("date(Year,Month,Day)", "the local date", everywhere=True),
         Supplied(
             'during(Me,"span")',
             "the local time is in the span that my parameter `span` gives",
@@ -140,7 +161,7 @@ PROPERTIES_SUPPLIED: Mapping[str, Supplied] = {
         "ev_level(Event,Level)", "how severe it is, 1 to 5", (), ("events",)
     ),
     PREFIXES["ev"] + "place": Supplied(
-        "ev_place(Event,Place)", "the place where it is", (), ("events",)
+        "ev_place(Event,Place)", "the place where it is", (), ("events",), names=True
     ),
     PREFIXES["ev"] + "start": Supplied(
         "ev_start(Event,Seconds)", "when it began, Unix seconds", (), ("events",)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.ingest.records import ClockReading, Reading, Standing
+from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from backend.packs.prepared import prepared
-from backend.packs.run import Entry, TemplateRun, notices, serves
+from backend.packs.run import TemplateRun, notices, serves
 from backend.packs.template import NoticeText, TemplateVersion
 from reasoning.errors import SolvingError
 
@@ -72,9 +72,9 @@ Happening = tuple[str, str, Any] | int | Reading
 """What stands from now on, minutes that pass until a clock, or a reading."""
 
 
-def log(happenings: Iterable[Happening]) -> list[Entry]:
+def log(happenings: Iterable[Happening]) -> list[LogEntry]:
     """The entries of a log in which all this happens."""
-    found: list[Entry] = []
+    found: list[LogEntry] = []
     stands: dict[tuple[str, str], int] = {}
     now = START
     for number, happening in enumerate(happenings):
@@ -175,6 +175,9 @@ def test_an_instance_keeps_to_its_version() -> None:
         (2, "closed", "a.jam", "e1", 3),
         (2, "opened", "a.jam", "e1", 1),
     ]
+    entries = log([route("a"), event("e1", 10.2), instance("a"), 1, instance("a", version=2), 1])
+    reasons = [c["closed_because"] for _t, c in notices(entries, [JAM]) if c["change"] == "closed"]
+    assert reasons == ["migrated"]
 
 
 def test_what_an_app_has_no_permission_for_is_not_told_to_its_rules() -> None:
@@ -407,7 +410,7 @@ RICH = template(
 )
 
 
-def steps_of(run: TemplateRun, entries: Sequence[Entry]) -> list[tuple[int, Mapping[str, Any]]]:
+def steps_of(run: TemplateRun, entries: Sequence[LogEntry]) -> list[tuple[int, Mapping[str, Any]]]:
     return [
         (step.t_ms, change)
         for entry in entries
@@ -473,7 +476,7 @@ def test_an_evaluation_that_fails_keeps_what_was_told_before() -> None:
             """Nothing is held."""
 
     run._evaluation._engine = Broken()
-    late: list[Entry] = [
+    late: list[LogEntry] = [
         Standing(*event("f", 10.2), 9 << 16),
         ClockReading(START * 2, START * 2, 10 << 16),
     ]
