@@ -19,7 +19,7 @@ from backend.ingest.records import record_position
 from backend.notices import book
 from backend.pipeline.evaluation import Row
 from backend.pipeline.ledger import announced, ordered
-from backend.pipeline.running import RunningTemplates
+from backend.pipeline.running import RunningTemplates, is_template
 from backend.store.models import (
     CursorRow,
     DeadLetterRow,
@@ -56,12 +56,13 @@ class Results:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def commit(self, rows: Iterable[Row]) -> dict[str, str]:
-        """Apply a batch; returns the errors of requests that had no answer."""
+    def commit(self, rows: Iterable[Row]) -> dict[str, str | None]:
+        """Apply a batch; says of the city's requests that were evaluated in it why the last
+        evaluation had no answer, or None. What is wrong with an app is the app's."""
         by_request: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_request[row.request].append(row)
-        errors: dict[str, str] = {}
+        errors: dict[str, str | None] = {}
         with self._engine.begin() as connection:
             applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
             changes = [row for r in applied for row in by_request[r] if row.kind == "change"]
@@ -185,7 +186,7 @@ def _announcement(
     }
 
 
-def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[str, str]:
+def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[str, str | None]:
     """Readings, traces and dead letters of one request."""
     now = wall_ms()
     cursor = next(row.body for row in rows if row.kind == "cursor")
@@ -202,7 +203,7 @@ def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[
         EVALUATION_SECONDS.labels(request).observe(row.body["seconds"])
     failed = [row.body["error"] for row in traces if row.body["error"]]
     FAILURES.labels(request).inc(len(failed))
-    return {request: failed[-1]} if failed else {}
+    return {request: traces[-1].body["error"]} if traces and not is_template(request) else {}
 
 
 def _measure(request: str, cursor: Mapping[str, Any]) -> None:

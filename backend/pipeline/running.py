@@ -44,6 +44,11 @@ class Running:
         return max(1, int(partitions))
 
 
+def is_template(request: str) -> bool:
+    """Whether rows and cursors of this name are a template's (`app/template@version`)."""
+    return "/" in request
+
+
 class RunningTemplates:
     """Reads the template versions that run; bodies are read once."""
 

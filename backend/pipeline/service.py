@@ -48,7 +48,7 @@ class PipelineService:
         self._engine = engine
         self._results = Results(engine)
         self._stop = stop
-        self._errors: dict[str, str] = {}
+        self._errors: dict[str, str | None] = {}
         self._names: list[str] = []
         self._parts: dict[str, int] = {}
         self._whole: dict[str, str] = {}
@@ -172,7 +172,7 @@ class PipelineService:
                     "lag_bytes": log.durable_end(self._settings.log_dir) - position,
                     "parts": self._parts,
                     "whole_because": self._whole,
-                    "error": "; ".join(self._errors.values()) or None,
+                    "error": "; ".join(filter(None, self._errors.values())) or None,
                 }
                 beat(connection, "pipeline", detail)
             POSITION.set(position)

@@ -143,3 +143,15 @@ def test_migrations_make_the_tables_the_models_describe(engine: Engine) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_an_error_is_over_when_the_request_has_an_answer_again(engine: Engine) -> None:
+    results = Results(engine)
+
+    def trace(error: str | None) -> Row:
+        body = {"items": 0, "atoms": 0, "seconds": 0.0, "error": error, "part": 0}
+        return Row("traffic_jam", T, "trace", body)
+
+    assert results.commit([trace("too slow"), cursor(0, 5)]) == {"traffic_jam": "too slow"}
+    assert results.commit([cursor(5, 6)]) == {}
+    assert results.commit([trace("too slow"), trace(None), cursor(6, 7)]) == {"traffic_jam": None}

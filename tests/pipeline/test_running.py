@@ -361,7 +361,7 @@ def test_instances_change_in_the_middle_of_a_window_and_nothing_of_it_is_lost(
     assert store.notices() == [
         (1, "a.jam", tick, "removed"),
         (1, "b.jam", None, None),
-        (1, "c.jam", tick, None),
+        (1, "c.jam", tick, "no_longer"),
     ]
     assert pipeline.warm == [False, True, True, True]
     assert len(began) == 1
