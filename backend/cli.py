@@ -169,8 +169,9 @@ def demo(
         "lead_in_s": None if lead_in is None else lead_in * 3600,
         "seed": seed,
     }
-    _check_source(play)
     folder = state or _temporary_folder()
+    _go_on(play, folder)
+    _check_source(play)
     settings = Settings(
         data_dir=folder,
         ingest=Ingest(clock="topic"),
@@ -238,6 +239,8 @@ def replay(app: str | None, data: Path, start: datetime, until: datetime, **give
     from backend.pipeline.recorded import announcements
 
     if app is None:
+        if any(given[name] is not None for name in ("users", "travellers", "against")):
+            raise click.UsageError("--users, --travellers and --against are of an APP; name it")
         for line in announcements(data, start, until, given["lead_in"]):
             click.echo(line)
         return
@@ -267,6 +270,8 @@ def _replay_app(
     if against is None:
         for line in after.lines():
             click.echo(line)
+        for text in after.summary():
+            _say(text)
         return
     with earlier(folder, against) as other:
         found = compare(Replayed(other, recording, users, travellers or 0, seed), after)
@@ -543,6 +548,29 @@ def _temporary_folder() -> Path:
         if not is_used(left):
             shutil.rmtree(left, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix="demo-", dir=base))
+
+
+def _go_on(play: dict[str, Any], folder: Path) -> None:
+    """A folder that holds a city's past goes on from there: time does not go back in it."""
+    from backend.ingest import log
+    from backend.packs.live import NoClockError, last_clock
+    from backend.times import from_ms, parse_ms
+
+    path = folder / "log"
+    if not path.is_dir() or not log.segments(path):
+        return
+    try:
+        past = last_clock(path, log.durable_end(path), log.segments(path)[0]).complete_ms
+    except NoClockError:
+        return
+    if play["start"] is None:
+        play |= {"start": from_ms(past).isoformat(), "lead_in_s": 0}
+        _say(f"{folder} goes on where it ended, at {from_ms(past):%Y-%m-%dT%H:%MZ}")
+    elif parse_ms(play["start"]) - (play["lead_in_s"] or 0) * 1000 < past:
+        raise click.UsageError(
+            f"--state {folder} holds the city until {from_ms(past):%Y-%m-%dT%H:%MZ}, and time does "
+            "not go back: leave out --start, give a later one with --lead-in 0, or another folder"
+        )
 
 
 def _check_source(play: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response
 from sqlalchemy import Connection, func, select
 
-from backend.api import parameters
+from backend.api import instance_bodies, parameters
 from backend.api.answers import as_json
 from backend.api.languages import asked
 from backend.api.problems import not_found
@@ -106,6 +106,7 @@ def _template(version: TemplateVersion, language: str) -> dict[str, Any]:
         **_summary(version, language),
         "streams": list(version.streams),
         "permissions": list(version.permissions),
+        "asks": instance_bodies.asks(version, {}),
         "parameters": [
             {
                 **parameter.model_dump(mode="json", exclude_none=True),

@@ -7,16 +7,14 @@ same address with the session's id (docs/contextual-filtering.md).
 
 from __future__ import annotations
 
-import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response, request
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, select
 
-from backend.api import parameters, problems
+from backend.api import parameters, problems, sessions
 from backend.api.answers import as_json
 from backend.api.open_events import OpenEvents, template_now
 from backend.api.state import state
@@ -26,24 +24,17 @@ from backend.context.critical import APP, TEMPLATE
 from backend.context.interest import straight_point
 from backend.context.messages import Coordinate, MessageError, UserGPSCoordinate
 from backend.context.registration import Registration, register
-from backend.ingest import inlet
 from backend.ingest.standing import Entry
 from backend.packs import installed
 from backend.packs.template import TemplateVersion
 from backend.packs.values import BadValuesError
-from backend.store.models import InstanceRow, PlaceRow
-from backend.store.upsert import upsert
+from backend.store.models import PlaceRow
 from backend.times import wall_ms
 
 blueprint = Blueprint("citypulse", __name__, url_prefix="/citypulse")
 
 ADDRESS = "/contextual_events_request"
 SESSION, NOTE = "Citypulse-Session", "Citypulse-Note"
-MOST_SESSIONS = 10_000
-KEPT_MS = 24 * 3600 * 1000
-"""A session of which nothing was heard for so long is forgotten."""
-_PREFIX = "citypulse-"
-_ID = re.compile(rf"{_PREFIX}[0-9a-f]{{32}}")
 
 
 @blueprint.post(ADDRESS)
@@ -71,8 +62,8 @@ def end_contextual_events() -> Response:
     parameters.only("session")
     session = _required(_session())
     with state().engine.begin() as connection:
-        _row(connection, session)
-        _forget(connection, [session])
+        sessions.find(connection, session)
+        sessions.forget(connection, session)
     return Response(status=204)
 
 
@@ -93,7 +84,7 @@ class _Wish:
 def _session() -> str | None:
     """The id of the session that the request names, if any."""
     found = request.headers.get(SESSION) or request.args.get("session")
-    if found is not None and not _ID.fullmatch(found):
+    if found is not None and not sessions.is_session(found):
         raise problems.not_found(f"session {found!r}")
     return found
 
@@ -105,14 +96,6 @@ def _required(session: str | None) -> str:
     return session
 
 
-def _row(connection: Connection, session: str) -> dict[str, Any]:
-    query = select(InstanceRow.__table__).where(InstanceRow.id == session)
-    row = connection.execute(query).mappings().one_or_none()
-    if row is None:
-        raise problems.not_found(f"session {session!r}; send a ContextualEventRequest")
-    return dict(row)
-
-
 def _registered(connection: Connection, session: str | None, wish: Registration) -> _Wish:
     """A new session, or what a session wants instead of what it wanted."""
     template = template_now(connection)
@@ -121,52 +104,12 @@ def _registered(connection: Connection, session: str | None, wish: Registration)
     except BadValuesError as error:
         raise MessageError(*({"path": "place", "message": str(f)} for f in error.faults)) from None
     if session is None:
-        _make_room(connection)
-        session, created = f"{_PREFIX}{uuid.uuid4().hex}", wall_ms()
+        sessions.make_room(connection)
+        session, created = sessions.new_id(), wall_ms()
     else:
-        created = _row(connection, session)["created_ms"]
-    _save(connection, session, template, values, created)
+        created = sessions.find(connection, session)["created_ms"]
+    sessions.save(connection, session, template.version, values, created)
     return _Wish(session, template, values, (), wish.notes)
-
-
-def _save(
-    connection: Connection,
-    session: str,
-    template: TemplateVersion,
-    values: dict[str, Any],
-    created_ms: int,
-) -> None:
-    standing = {
-        "app": APP,
-        "template": TEMPLATE,
-        "version": template.version,
-        "user": session,
-        "values": values,
-    }
-    times = {"created_ms": created_ms, "updated_ms": wall_ms()}
-    upsert(connection, InstanceRow, [{"id": session, **standing, "title": None, **times}])
-    inlet.write(connection, [("instance", session, standing)])
-
-
-def _make_room(connection: Connection) -> None:
-    """Forget sessions of which nothing was heard for long; refuse one too many."""
-    ours = select(InstanceRow.id).where(InstanceRow.id.startswith(_PREFIX, autoescape=True))
-    old = ours.where(InstanceRow.updated_ms < wall_ms() - KEPT_MS)
-    _forget(connection, connection.execute(old).scalars().all())
-    count = connection.execute(select(func.count()).select_from(ours.subquery())).scalar_one()
-    if count >= MOST_SESSIONS:
-        raise problems.ProblemError(
-            503,
-            "too-many-sessions",
-            "Too many sessions",
-            f"{count} sessions are open; end those that are over with DELETE, or try again later",
-        )
-
-
-def _forget(connection: Connection, sessions: Sequence[str]) -> None:
-    for session in sessions:
-        connection.execute(delete(InstanceRow).where(InstanceRow.id == session))
-        inlet.write(connection, [("instance", session, None), ("position", session, None)])
 
 
 # --- Positions and answers -----------------------------------------------------------------
@@ -176,13 +119,10 @@ def _moved(
     connection: Connection, session: str, point: Coordinate, near: Coordinate | None
 ) -> _Wish:
     """A session's user is at a point now."""
-    row = _row(connection, session)
+    row = sessions.find(connection, session)
     straight, notes = straight_point(point, near, "userCoordinate")
     position = {"lat": straight.latitude, "lon": straight.longitude}
-    entry = Entry("position", session, {**position, "heading": None, "along_m": None})
-    heard = update(InstanceRow).where(InstanceRow.id == session).values(updated_ms=wall_ms())
-    connection.execute(heard)
-    inlet.write(connection, [entry])
+    entry = sessions.move(connection, session, position)
     template = installed.find(connection, APP, TEMPLATE, row["version"])
     return _Wish(session, template, row["values"], (entry,), notes)
 

@@ -9,13 +9,19 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from sqlalchemy import Connection, select
 
 from backend.api import parameters, problems
+from backend.api.body_faults import faults
+from backend.api.templates import numbers
 from backend.ingest.payloads import Identifier, Name
+from backend.ingest.standing import CONTEXT
 from backend.packs import installed
 from backend.packs.manifest import Name as PackName
+from backend.packs.prepared import prepared
 from backend.packs.template import TemplateVersion
 from backend.packs.values import BadValueError, BadValuesError
+from backend.packs.vocabulary import PREDICATES, PROPERTIES_SUPPLIED
 from backend.store.chunks import chunks
 from backend.store.models import PlaceRow
+from reasoning.rdf.mapping import Mapper
 
 Values = dict[str, JsonValue]
 
@@ -37,6 +43,8 @@ class ChangedInstance(BaseModel):
     title: Name | None = None
     id: Identifier | None = None
     newest: int | None = None
+    asks: list[str] | None = None
+    missing: list[str] | None = None
     created: str | None = None
     updated: str | None = None
 
@@ -58,7 +66,7 @@ def read(model: type[Body]) -> Body:
     try:
         return model.model_validate_json(request.get_data())
     except ValidationError as error:
-        raise problems.invalid(problems.faults(error)) from None
+        raise problems.invalid(faults(error, model.model_fields)) from None
 
 
 def chosen_template(
@@ -68,7 +76,30 @@ def chosen_template(
     try:
         return installed.find(connection, app, name, version)
     except installed.UnknownTemplateError as error:
-        raise problems.invalid([{"path": "template", "message": str(error)}]) from None
+        path = _at_fault(connection, app, name)
+        raise problems.invalid([{"path": path, "message": str(error)}]) from None
+
+
+def _at_fault(connection: Connection, app: str, name: str) -> str:
+    """Which of app, template and version there is not."""
+    there = numbers(connection)
+    if (app, name) in there:
+        return "version"
+    return "template" if any(app == known for known, _ in there) else "app"
+
+
+def asks(version: TemplateVersion, values: Values) -> list[str]:
+    """What of its user's context an instance's rules read, of `CONTEXT`; a route of its own
+    is not the user's."""
+    request = prepared(version).request
+    mapper = Mapper(request)
+    properties = {mapper.predicate(iri): told for iri, told in PROPERTIES_SUPPLIED.items()}
+    names = {signature.name for signature in request.used}
+    told = [(PREDICATES.get(name) or properties.get(name)) for name in names]
+    found = {permission for one in told if one for permission in one.permissions}
+    if version.route(values) is not None:
+        found.discard("route")
+    return [subject for subject in CONTEXT if subject in found]
 
 
 def bound(connection: Connection, version: TemplateVersion, values: Values) -> Values:
@@ -83,14 +114,13 @@ def bound(connection: Connection, version: TemplateVersion, values: Values) -> V
     return checked
 
 
-def migrated(
-    connection: Connection, old: TemplateVersion, values: Values, to: TemplateVersion
-) -> Values:
-    """An instance's values as those of another version; a problem says what it lacks."""
-    try:
-        return bound(connection, to, old.migrate(values, to))
-    except BadValuesError as error:
-        raise _invalid(error.faults) from None
+def changed(connection: Connection, values: Values, to: TemplateVersion, changes: Values) -> Values:
+    """An instance's values after changes, as those of a version; null takes a value away.
+
+    What the version has no parameter for is dropped; a problem says what it lacks.
+    """
+    kept = {name: value for name, value in values.items() if name in to.parameters}
+    return bound(connection, to, {**kept, **changes})
 
 
 def _unknown_places(

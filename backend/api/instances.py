@@ -7,21 +7,21 @@ into the log and so to the pipeline, which need not be restarted.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response
 from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from backend.api import instance_bodies, parameters
+from backend.api import context, instance_bodies, parameters, sessions
 from backend.api.answers import as_json
 from backend.api.instance_bodies import ChangedInstance, NewInstance
 from backend.api.problems import ProblemError, not_found
 from backend.api.state import state
-from backend.api.templates import Versions, numbers
+from backend.api.templates import numbers
 from backend.ingest import inlet
 from backend.packs import installed
+from backend.packs.template import TemplateVersion
 from backend.store.models import InstanceRow
 from backend.store.upsert import upsert
 from backend.times import iso, wall_ms
@@ -36,15 +36,30 @@ Row = dict[str, Any]
 """A row of `instances`."""
 
 
-def instance_object(row: Mapping[str, Any], there: Versions) -> dict[str, Any]:
-    """An instance as the API shows it; `newest` is the version it could be migrated to."""
-    versions = there.get((row["app"], row["template"])) or [row["version"]]
-    return {
-        **{name: row[name] for name in ("id", *_STANDING, "title")},
-        "newest": versions[-1],
-        "created": iso(row["created_ms"]),
-        "updated": iso(row["updated_ms"]),
-    }
+class _Shown:
+    """Instances as the API shows them: `newest` is the version one could be migrated to,
+    `asks` what of its user's context its rules read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._there = numbers(connection)
+        self._templates: dict[tuple[str, str, int], TemplateVersion] = {}
+
+    def __call__(self, row: Row) -> dict[str, Any]:
+        versions = self._there.get((row["app"], row["template"])) or [row["version"]]
+        return {
+            **{name: row[name] for name in ("id", *_STANDING, "title")},
+            "newest": versions[-1],
+            "asks": instance_bodies.asks(self._template(row), row["values"]),
+            "created": iso(row["created_ms"]),
+            "updated": iso(row["updated_ms"]),
+        }
+
+    def _template(self, row: Row) -> TemplateVersion:
+        key = row["app"], row["template"], row["version"]
+        if key not in self._templates:
+            self._templates[key] = installed.find(self._connection, *key)
+        return self._templates[key]
 
 
 @blueprint.get("/instances")
@@ -61,8 +76,7 @@ def list_instances() -> Response:
         query = query.where(InstanceRow.id > cursor)
     with state().engine.connect() as connection:
         rows = connection.execute(query).mappings().all()
-        there = numbers(connection)
-    found = [instance_object(dict(row), there) for row in rows[:limit]]
+        found = list(map(_Shown(connection), map(dict, rows[:limit])))
     following = found[-1]["id"] if len(rows) > limit else None
     return as_json({"instances": found, "next": following})
 
@@ -84,11 +98,11 @@ def create_instance() -> Response:
 
 @blueprint.get("/instances/<instance_id>")
 def show_instance(instance_id: str) -> Response:
-    """One instance."""
+    """One instance, and what of its user's context it asks for and nobody has told."""
     parameters.only()
     with state().engine.connect() as connection:
-        row = known_instance(connection, instance_id)
-        return as_json(instance_object(row, numbers(connection)))
+        found = _Shown(connection)(known_instance(connection, instance_id))
+    return as_json({**found, "missing": context.missing(found["user"], found["asks"])})
 
 
 @blueprint.put("/instances/<instance_id>")
@@ -116,7 +130,7 @@ def delete_instance(instance_id: str) -> Response:
         row = known_instance(connection, instance_id)
         connection.execute(delete(InstanceRow).where(InstanceRow.id == instance_id))
         inlet.write(connection, [("instance", instance_id, None)])
-        return as_json(instance_object(row, numbers(connection)))
+        return as_json(_Shown(connection)(row))
 
 
 def standing(row: Row) -> dict[str, Any]:
@@ -140,6 +154,7 @@ def known_instance(connection: Connection, instance_id: str) -> Row:
 
 def new_row(connection: Connection, body: NewInstance, instance_id: str) -> Row:
     """The row of a new instance; a problem with everything that is wrong with it."""
+    sessions.refuse(instance_id)
     version = instance_bodies.chosen_template(connection, body.app, body.template, body.version)
     now = wall_ms()
     return {
@@ -156,7 +171,7 @@ def new_row(connection: Connection, body: NewInstance, instance_id: str) -> Row:
 
 
 def _changed(connection: Connection, before: Row, body: ChangedInstance) -> Row:
-    """The row after a change; values that are not given are taken over or migrated."""
+    """The row after a change; values that are not given are kept."""
     for name in ("app", "template", "user"):
         if getattr(body, name) not in (None, before[name]):
             raise _fixed(before, name)
@@ -164,11 +179,7 @@ def _changed(connection: Connection, before: Row, body: ChangedInstance) -> Row:
     version = instance_bodies.chosen_template(
         connection, app, name, body.version or before["version"]
     )
-    if body.values is not None:
-        values = instance_bodies.bound(connection, version, body.values)
-    else:
-        old = installed.find(connection, app, name, before["version"])
-        values = instance_bodies.migrated(connection, old, before["values"], version)
+    values = instance_bodies.changed(connection, before["values"], version, body.values or {})
     title = body.title if "title" in body.model_fields_set else before["title"]
     changes = {"version": version.version, "values": values, "title": title}
     return {**before, **changes, "updated_ms": wall_ms()}
@@ -177,7 +188,7 @@ def _changed(connection: Connection, before: Row, body: ChangedInstance) -> Row:
 def _saved(connection: Connection, row: Row, status: int) -> Response:
     """Hand a saved row to the log and answer with its object."""
     inlet.write(connection, [("instance", row["id"], standing(row))])
-    answer = as_json(instance_object(row, numbers(connection)), status)
+    answer = as_json(_Shown(connection)(row), status)
     if status == 201:
         answer.headers["Location"] = f"/api/v1/instances/{row['id']}"
     return answer

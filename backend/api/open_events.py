@@ -12,8 +12,16 @@ from sqlalchemy.orm import Session
 from backend.api import clocks, problems
 from backend.api.aside import aside
 from backend.api.objects import event_from
+from backend.api.runs import limits
 from backend.city.events import standing_event
-from backend.context.critical import APP, TEMPLATE, CriticalEvent, Event, critical_events
+from backend.context.critical import (
+    APP,
+    TEMPLATE,
+    CriticalEvent,
+    Event,
+    NotAnsweredError,
+    critical_events,
+)
 from backend.ingest.standing import Entry
 from backend.packs import installed
 from backend.packs.template import TemplateVersion, Values
@@ -64,5 +72,10 @@ class OpenEvents:
         self, template: TemplateVersion, values: Values, context: Sequence[Entry]
     ) -> list[CriticalEvent]:
         """Those that are critical to somebody, the most critical first; raises
-        `BadValuesError` as `critical_events` does."""
-        return aside(lambda: critical_events(template, values, self.bodies, context, self.now_ms))
+        `BadValuesError` as `critical_events` does, and a problem where that cannot be known."""
+        asked = template, values, self.bodies, context, self.now_ms
+        bounds = limits()
+        try:
+            return aside(lambda: critical_events(*asked, bounds))
+        except NotAnsweredError as error:
+            raise problems.too_much(str(error)) from None

@@ -48,6 +48,12 @@ def invalid(errors: Sequence[Mapping[str, str]]) -> ProblemError:
     return ProblemError(422, "invalid", "Invalid", first + more, errors=list(errors))
 
 
+def too_much(reason: str) -> ProblemError:
+    """A 503 for a question whose evaluation was stopped at a limit; `reason` says which."""
+    advice = "ask for less, or raise pipeline.limits"
+    return ProblemError(503, "too-much", "Too much", f"not answered: {reason}; {advice}")
+
+
 def faults(error: ValidationError) -> list[dict[str, str]]:
     """What pydantic found wrong with a body, as `invalid` takes it."""
     return [

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import TypeVar
 
 from sqlalchemy import Connection, select
 
 from backend.api.aside import aside
-from backend.api.problems import ProblemError, not_found
+from backend.api.problems import ProblemError, not_found, too_much
 from backend.api.state import state
 from backend.ingest.frames import LogError
 from backend.packs import live
-from backend.packs.prepared import prepared
+from backend.packs.prepared import engine_of, prepared
 from backend.packs.run import EVERYBODY, TemplateRun
 from backend.packs.template import TemplateVersion
 from backend.store.models import TraceRow
+from reasoning.engines.limits import LimitError, Limits
+from reasoning.engines.program import WindowFacts
+from reasoning.errors import SolvingError
+from reasoning.rdf.mapping import quote
 
 Result = TypeVar("Result")
+
+
+def limits() -> Limits:
+    """What the evaluation for one question may use."""
+    return state().settings.pipeline.limits.of_engine()
 
 
 def ask(
@@ -31,11 +41,12 @@ def ask(
     Raises a problem where nothing has been evaluated, or where the log is no longer kept.
     """
     folder = state().settings.log_dir
+    bounds = limits()
     # Rules that join users' facts can be asked about only with all users there.
     users = (lambda name: name == user) if prepared(template).rules.local else EVERYBODY
 
     def work() -> Result:
-        run = live.at(folder, template, position, users)
+        run = live.at(folder, template, position, users, bounds)
         try:
             return question(run)
         finally:
@@ -45,6 +56,20 @@ def ask(
         return aside(work)
     except (live.NoClockError, LogError, OSError) as error:
         raise _unanswerable(str(error)) from None
+
+
+def refuse_unevaluated(run: TemplateRun, instance: str, bounds: Limits) -> None:
+    """Raises a problem where the evaluation for an instance was stopped at a limit: asking
+    the rules why would take no less."""
+    assert run.clock is not None
+    if quote(instance) not in run.state(run.clock[1] + 1).get("kept", {}):
+        return
+    engine = engine_of(run.found, bounds)
+    with closing(engine), suppress(SolvingError):
+        try:
+            engine.answer_sets(WindowFacts(run.slice(instance), run.found.supplied), models=1)
+        except LimitError as error:
+            raise too_much(f"instance {instance!r}: {error}") from None
 
 
 def _unanswerable(reason: str) -> ProblemError:

@@ -16,7 +16,8 @@ def main(settings: Settings) -> None:
     Call it in a process of its own, before anything there has started a thread: the standard
     library is made cooperative first, and everything else is imported after that.
     """
-    monkey.patch_all()
+    # gevent's own subprocess starts no process in the threads of `backend.api.aside`.
+    monkey.patch_all(subprocess=False)
     from backend.api.server import WebServer
 
     WebServer(settings).run()

@@ -15,6 +15,10 @@ from gunicorn.workers.ggevent import GeventWorker
 
 from backend.api.serve import CONNECTIONS, GRACE_S
 from backend.settings import Settings
+from reasoning.engines.guard import WARM
+
+KEPT_SOLVERS = 4
+"""Solver processes that wait for the next question; each takes about 25 MB."""
 
 
 class StreamWorker(GeventWorker):  # type: ignore[misc]
@@ -22,6 +26,9 @@ class StreamWorker(GeventWorker):  # type: ignore[misc]
 
     If standard input is a pipe, its end means that whoever started us is gone.
     """
+
+    def patch(self) -> None:
+        """Nothing: `backend.api.serve` has patched all that may be, before the sockets."""
 
     def run(self) -> None:
         if stat.S_ISFIFO(os.fstat(0).st_mode):
@@ -63,9 +70,12 @@ class WebServer(BaseApplication):  # type: ignore[misc]
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
+        from backend.api import sessions
         from backend.api.app import create_app
 
+        WARM.most = KEPT_SOLVERS
         self.flask = create_app(self.settings)
+        sessions.sweep(self.flask.extensions["citywise"].engine)
         return self.flask
 
     def close_streams(self) -> None:

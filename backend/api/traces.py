@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flask import Blueprint, Response
-from sqlalchemy import ColumnElement, select, true
+from sqlalchemy import ColumnElement, or_, select, true
 from sqlalchemy.orm import Session
 
 from backend.api import clocks, parameters
@@ -18,7 +18,8 @@ from backend.times import iso
 
 blueprint = Blueprint("traces", __name__)
 
-_NAMES = ("request", "from", "until", "failed", "changed", "limit", "before")
+_LARGEST_ID = 2**63 - 1
+_NAMES = ("request", "templates", "from", "until", "failed", "changed", "idle", "limit", "before")
 
 
 def trace_object(row: TraceRow) -> dict[str, Any]:
@@ -66,6 +67,10 @@ def _conditions() -> Iterator[ColumnElement[bool]]:
         yield TraceRow.id < before
     if requests:
         yield TraceRow.request.in_(requests)
+    if (templates := parameters.boolean("templates")) is not None:
+        # `app/template@version`; the city's own requests have no slash in their names.
+        of_template = TraceRow.request.contains("/")
+        yield of_template if templates else ~of_template
     yield from _outcomes()
 
 
@@ -75,6 +80,9 @@ def _outcomes() -> Iterator[ColumnElement[bool]]:
         yield TraceRow.error.is_not(None) if failed else TraceRow.error.is_(None)
     if changed is not None:
         yield TraceRow.notices > 0 if changed else TraceRow.notices == 0
+    if (idle := parameters.boolean("idle")) is not None:
+        had = or_(TraceRow.keys > 0, TraceRow.items > 0, TraceRow.error.is_not(None))
+        yield ~had if idle else had
 
 
 @blueprint.get("/traces/<int:trace_id>")
@@ -82,7 +90,7 @@ def show_trace(trace_id: int) -> Response:
     """One trace."""
     parameters.only()
     with Session(state().engine) as session:
-        row = session.get(TraceRow, trace_id)
+        row = session.get(TraceRow, trace_id) if trace_id <= _LARGEST_ID else None
         if row is None:
             raise not_found(f"trace {trace_id}; they are kept for a bounded time")
         return as_json(trace_object(row))

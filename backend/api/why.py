@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response, request
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from backend.api import parameters, runs
 from backend.api.answers import as_json
@@ -15,6 +16,7 @@ from backend.api.state import state
 from backend.packs import installed, why
 from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
+from backend.store.models import EventRow, PlaceRow
 from backend.times import iso
 
 blueprint = Blueprint("why", __name__)
@@ -36,10 +38,12 @@ def explain() -> Response:
         row = known_instance(connection, instance)
         template = installed.find(connection, row["app"], row["template"], row["version"])
         position = _position(connection, template)
-    kind = _kind(template)
+        there = _there(connection, about)
+    kind, bounds = _kind(template), runs.limits()
 
     def answer(run: TemplateRun) -> dict[str, Any]:
-        return _reasons(run, instance, kind, about) if about else _known(run, instance)
+        runs.refuse_unevaluated(run, instance, bounds)
+        return _reasons(run, instance, kind, about, there) if about else _known(run, instance)
 
     try:
         found = runs.ask(template, row["user"], position, answer)
@@ -66,8 +70,18 @@ def _kind(template: TemplateVersion) -> str:
     return (named or kinds)[0]
 
 
-def _reasons(run: TemplateRun, instance: str, kind: str, about: str) -> dict[str, Any]:
-    found = why.explain(run, instance, kind, about)
+def _there(connection: Connection, about: str) -> dict[str, str]:
+    """What there is of an id, `event` or `place`; else the places that may have been meant."""
+    for row, kind in ((EventRow, "event"), (PlaceRow, "place")):
+        if connection.execute(select(row.id).where(row.id == about)).one_or_none():
+            return {about: kind}
+    return dict.fromkeys(connection.scalars(select(PlaceRow.id)), "place")
+
+
+def _reasons(
+    run: TemplateRun, instance: str, kind: str, about: str, there: Mapping[str, str]
+) -> dict[str, Any]:
+    found = why.explain(run, instance, kind, about, there)
     return {
         "at": found.at,
         "told": found.told,

@@ -49,7 +49,7 @@ class Replay:
             raise SourceError(
                 f"{self._pack.folder}: nothing to replay from {self.start:%Y-%m-%dT%H:%MZ} to "
                 f"{self.until:%Y-%m-%dT%H:%MZ}; the traffic data run from {first:%Y-%m-%dT%H:%MZ} "
-                f"to {last:%Y-%m-%dT%H:%MZ}: choose --start and --until within them"
+                f"to {last:%Y-%m-%dT%H:%MZ}: choose times within them"
             )
         self._kinds = tuple(kinds)
 

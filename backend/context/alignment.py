@@ -9,6 +9,7 @@ from functools import cache
 
 from backend.errors import CitywiseError
 from backend.machine import REPOSITORY
+from backend.packs.activities import activities
 from backend.packs.ontology import PREFIXES, city, local_name, reads_as
 from backend.packs.values import show
 from reasoning.program import KnowledgeSource
@@ -89,13 +90,6 @@ def alignments() -> Alignments:
 def event_types() -> tuple[str, ...]:
     """Our classes of events, as IRIs."""
     return city().below(f"{PREFIXES['ev']}CityEvent")
-
-
-@cache
-def activities() -> tuple[str, ...]:
-    """Our activities, as IRIs."""
-    kind = f"{PREFIXES['ctx']}Activity"
-    return tuple(sorted(term for term, types in city().terms.items() if kind in types))
 
 
 def our_event_type(name: str) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from backend.errors import CitywiseError
 from backend.ingest.records import ClockReading, Standing
 from backend.ingest.standing import Entry
-from backend.packs.run import notices
+from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion, Values
+from reasoning.engines.limits import Limits
 
 PACK = Path(__file__).parent / "pack"
 """The app pack of contextual filtering."""
@@ -36,22 +39,34 @@ class CriticalEvent:
     """The atoms that say so."""
 
 
+class NotAnsweredError(CitywiseError):
+    """The rules could not say what is critical; the message says why."""
+
+
 def critical_events(
     template: TemplateVersion,
     values: Values,
     events: Mapping[str, Event],
     context: Iterable[Entry],
     now_ms: int,
+    limits: Limits | None = None,
 ) -> list[CriticalEvent]:
     """Which open events are critical at a time (Unix ms), the most critical first.
 
     `values` are those of an instance; `context` are the entries that stand of its user, whoever
-    their keys name. Raises `BadValuesError` for values that do not fit the template.
+    their keys name. With `limits` it is evaluated in a process of its own. Raises
+    `BadValuesError` for values that do not fit the template, `NotAnsweredError` at a limit.
     """
     entries = list(_standing(template, template.bind(values), events, context))
     clock = ClockReading(now_ms, now_ms, len(entries))
-    changes = (change for _t_ms, change in notices([*entries, clock], [template]))
-    found = [_critical(change, events) for change in changes]
+    with closing(TemplateRun(template, limits)) as run:
+        for entry in entries:
+            list(run.take(entry))
+        steps = list(run.take(clock))
+    for step in steps:
+        if step.error is not None:
+            raise NotAnsweredError(step.error)
+    found = [_critical(change, events) for step in steps for change in step.changes]
     return sorted(found, key=lambda each: (each.rank, each.id))
 
 

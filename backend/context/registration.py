@@ -122,4 +122,4 @@ def _weights(given: Sequence[float]) -> list[int]:
     most = max(given)
     if most <= 100 and all(weight == int(weight) for weight in given):
         return [int(weight) for weight in given]
-    return [round(100 * weight / most) for weight in given]
+    return [round(100 * (weight / most)) for weight in given]

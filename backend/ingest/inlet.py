@@ -30,7 +30,7 @@ def write(
 
     Entries reach the log by the order of their row ids. Two transactions that change the same
     key must exclude each other before they write here: change the row that the entry is
-    about first.
+    about first, or `exclude` (`backend.store.exclusion`) where there is none.
     """
     now = wall_ms()
     rows = [

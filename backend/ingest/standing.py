@@ -45,7 +45,8 @@ def _preference(given: object) -> object:
 
 Term = Annotated[str, AfterValidator(_term)]
 """A local name of one of our ontologies (`TrafficJam`), or a full IRI."""
-PackName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+PACK_NAME = r"^[a-z][a-z0-9_]{0,31}$"
+PackName = Annotated[str, Field(pattern=PACK_NAME)]
 
 
 class Entry(NamedTuple):

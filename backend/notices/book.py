@@ -13,14 +13,15 @@ from backend.notices.objects import notice_object
 from backend.notices.wording import wordings
 from backend.packs.notices import named
 from backend.store.chunks import chunks
-from backend.store.models import NoticeRow, OutboxRow
+from backend.store.models import NoticeRow, OutboxRow, longest
 from backend.store.upsert import upsert
 from backend.times import wall_ms
 
 NOTICE = "notice"
 """Kind of the announcements, and of the pipeline's rows."""
-_LONGEST = {"id": 300, "about": 200, "closed_because": 64}
 _COPIED = ("app", "template", "version", "instance", "user", "about_type", "criticality")
+_BOUNDED = {"kind": "notice", "about": "about"}
+"""Columns that rules fill, by what changes call them."""
 Notice = dict[str, Any]
 """A row of `notices`."""
 News = tuple[str, Notice]
@@ -42,8 +43,9 @@ class NoticeChange(Protocol):
 def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     """Apply changes in order of their times and announce what is new in them.
 
-    Returns how many were news. A change that has been applied before is none, so a batch
-    that is repeated announces nothing twice. A body may carry `about_name`, `lat` and `lon`
+    Returns how many were news. A change that has been applied before is none, but for what
+    closes and opens again at one time: who repeats whole batches must know them
+    (`backend.pipeline.results` does). A body may carry `about_name`, `lat` and `lon`
     of what it is about; else they are looked up.
     """
     changes = sorted(rows, key=lambda row: row.t_ms)  # at equal times as they came
@@ -101,8 +103,8 @@ class _Known:
     def latest(self, row: NoticeChange) -> Notice | None:
         """The newest notice that a change may go on with."""
         body = row.body
-        about = _bounded("about", body["about"])
-        return self._notices.get(_identity({**body, "kind": body["notice"], "about": about}))
+        bounded = {name: _bounded(name, body[key]) for name, key in _BOUNDED.items()}
+        return self._notices.get(_identity({**body, **bounded}))
 
     def has(self, notice: Notice) -> bool:
         """Whether there has been this very notice."""
@@ -150,8 +152,7 @@ def _new(t_ms: int, change: Mapping[str, Any], names: Names) -> Notice:
     return {
         **{key: body[key] for key in _COPIED},
         "id": _bounded("id", body["id"]),
-        "kind": body["notice"],
-        "about": _bounded("about", body["about"]),
+        **{name: _bounded(name, body[key]) for name, key in _BOUNDED.items()},
         "about_name": name.text,
         "about_lat": name.lat,
         "about_lon": name.lon,
@@ -176,11 +177,11 @@ def _told(t_ms: int, body: Mapping[str, Any]) -> Notice:
 
 def _bounded(column: str, text: str) -> str:
     """`text` cut to what the column holds; a digest keeps cut texts apart."""
-    longest = _LONGEST[column]
-    if len(text) <= longest:
+    most = longest(NoticeRow, column)
+    if len(text) <= most:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return f"{text[: longest - 17]}~{digest}"
+    return f"{text[: most - 17]}~{digest}"
 
 
 def _announce(connection: Connection, news: Sequence[News]) -> None:

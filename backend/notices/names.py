@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from backend.store.chunks import chunks
-from backend.store.models import EventRow, PlaceRow
+from backend.store.models import EventRow, NoticeRow, PlaceRow, longest
 
-_LONGEST = 200
+_LONGEST = longest(NoticeRow, "about_name")
 
 
 class Name(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from backend.packs import strings
+from backend.packs import scenarios, strings
 from backend.packs.library import folders
 from backend.packs.loading import Loading
 from backend.packs.manifest import FILE, Pack, PackError
@@ -89,9 +89,20 @@ class _Judgement:
         yield from self._parameters()
         yield from self._notices()
         yield from strings.check(self._pack.folder, self._manifest, self._pack.strings)
+        yield from self._scenarios()
         for path in self._pack.requests:
             if path.is_file():
                 yield from check(path)
+
+    def _scenarios(self) -> Iterator[Finding]:
+        """Expectations of nothing."""
+        for path in sorted((self._pack.folder / "scenarios").glob(f"*{scenarios.EXPECTED}")):
+            name = path.name.removesuffix(scenarios.EXPECTED) + scenarios.SUFFIX
+            if not path.with_name(name).is_file():
+                message = f"there is no scenario `{name}` of which this could be expected; "
+                cure = "write it, rename this file or remove it"
+                place = Location(str(path), 1, 1)
+                yield Finding(place, "warning", "no-scenario", message + cure)
 
     def _cost(self, template: TemplateVersion) -> Iterator[Finding]:
         """Rules of which more is evaluated than the instances that a change concerns."""
@@ -129,6 +140,9 @@ class _Judgement:
                 continue
             for part, text in (("title", words.title), ("text", words.text)):
                 location = self._loading.places.location((*key, part))
+                if fault := strings.lone_brace(text):
+                    message = f"`notices.{kind}.{part}`: {fault}"
+                    yield Finding(location, "error", "brace", message)
                 yield from self._details(kind, f"notices.{kind}.{part}", text, location)
             yield from self._translated(kind)
 

@@ -86,7 +86,8 @@ class Conclusions:
         kind, declared = atom.many("arguments")[1], self._manifest.notices
         name = text(atom, 1)
         if kind.kind == ASTType.SymbolicTerm and name is None:
-            message = f'`{atom.name}`: the kind {kind} is no string; write "{kind}"'
+            plain = str(kind).strip("'\"")
+            message = f'`{atom.name}`: the kind {kind} is no string; write "{plain}"'
             yield self._say.error(kind, "notice-kind", message)
         elif name is not None and name not in declared:
             hint = did_you_mean(name, declared, f"add [notices.{name}] to app.toml")

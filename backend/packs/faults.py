@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from backend.ingest.standing import PACK_NAME
 from backend.packs.guesses import did_you_mean
-from backend.packs.parameters import TYPES
+from backend.packs.manifest import VERSION
+from backend.packs.parameters import TYPES, PlaceKind
 from backend.packs.toml_places import Places
 from backend.packs.values import one_of, show
 from reasoning.analysis.findings import Finding
 
+_OF_NUMBERS = ("int_type", "float_type")
+_PATTERNS = {
+    PACK_NAME: "a name of lower-case letters, digits and `_`, a letter first, at most 32 of them",
+    VERSION: 'three numbers such as "1.0.0"',
+}
+
 
 def findings(error: ValidationError, root: type[BaseModel], places: Places) -> Iterator[Finding]:
     """One finding for each fault, at the key that is at fault."""
+    told = set()
     for fault in error.errors(include_url=False):
         key = _without_tag(fault["loc"])
+        if fault["type"] in _OF_NUMBERS and key[-1:] in (("int",), ("float",)):
+            key = key[:-1]  # of a number that may be either, both are said
+        if key in told:
+            continue
+        told.add(key)
         if fault["type"].startswith("union_tag"):
             key = (*key, "type")
         code, message = _words(fault, key, _fields(root, fault["loc"]))
@@ -65,13 +80,25 @@ def _words(fault: ErrorDetails, key: tuple[str, ...], fields: list[str]) -> tupl
             return "missing-key", f"`{name}` is missing; give {one_of(list(TYPES))}"
         case "union_tag_invalid":
             given = value.get("type") if isinstance(value, dict) else None
-            return "type", f"`{name}`: {_choice(given, list(TYPES))}"
+            return "type", f"`{name}`: {_type(given)}"
         case "literal_error":
             choices = re.findall("'([^']*)'", fault["ctx"]["expected"])
             return "value", f"`{name}`: {_choice(value, choices)}"
+        case "int_type" | "float_type":
+            hint = "write it without quotes" if isinstance(value, str) else "write one"
+            return "value", f"`{name}`: found {show(value)}, expected a number; {hint}"
+        case "string_pattern_mismatch" if fault["ctx"]["pattern"] in _PATTERNS:
+            expected = _PATTERNS[fault["ctx"]["pattern"]]
+            return "value", f"`{name}`: found {show(value)}, expected {expected}"
         case "value_error":
             return "value", f"`{name}`: {fault['ctx']['error']}"
     return "value", f"`{name}`: found {show(value)}; {_lowered(fault['msg'])}"
+
+
+def _type(value: JsonValue) -> str:
+    if value in get_args(PlaceKind):
+        return f'found {show(value)}; write `type = "place"` and `kind = "{value}"`'
+    return _choice(value, list(TYPES))
 
 
 def _choice(value: JsonValue, choices: list[str]) -> str:

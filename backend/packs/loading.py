@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from backend.packs import faults, strings
+from backend.packs import faults, strings, toml_errors
 from backend.packs.manifest import FILE, Manifest, Pack, PackError, TemplateEntry
 from backend.packs.ontology import Ontology, city, expand, extended, reads_as
 from backend.packs.parameters import AnyParameter, ClassParameter
@@ -28,7 +27,6 @@ MOST_KNOWLEDGE = 1_000_000
 SETTING = PREDICATES["setting"].signature
 BUILT_IN = "pack"
 """What the folder of an app may be called whatever its name: one within a package."""
-_TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)")
 
 
 class Loading:
@@ -84,7 +82,7 @@ class Loading:
         try:
             return self._validated(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            self.findings.append(_syntax_error(error, str(self.path), text))
+            self.findings.append(toml_errors.finding(error, str(self.path), text))
             return None
 
     def _validated(self, content: dict[str, JsonValue]) -> Manifest | None:
@@ -257,13 +255,6 @@ class Loading:
                 message = f"`{choice}` is not `{parameter.of}` nor a class below it"
                 self.error((*key, "choices"), "unknown-class", f"`{name}.choices`: {message}")
         return parameter.model_copy(update={"of": top, "choices": tuple(chosen) or below})
-
-
-def _syntax_error(error: tomllib.TOMLDecodeError, file: str, text: str) -> Finding:
-    match = _TOML_PLACE.match(str(error))
-    words, line, column = match.groups() if match else (str(error), None, None)
-    place = Location(file, int(line or text.count("\n") + 1), int(column or 1))
-    return Finding(place, "error", "syntax", words)
 
 
 def _with_own(

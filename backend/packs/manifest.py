@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from backend.errors import CitywiseError
+from backend.ingest.standing import Context, PackName
 from backend.packs.ontology import Ontology
 from backend.packs.parameters import AnyParameter
 from backend.packs.template import NoticeText, TemplateVersion
 from reasoning.analysis.findings import Finding
 
 FILE = "app.toml"
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+VERSION = r"^\d+\.\d+\.\d+$"
+Name = PackName
 Stream = Literal["events", "places", "traffic", "parking", "weather", "air"]
-Permission = Literal["position", "route", "activity", "preferences"]
+Permission = Context
 
 
 class _Entry(BaseModel):
@@ -38,7 +40,7 @@ class Manifest(_Entry):
     """The content of `app.toml`."""
 
     name: Name
-    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
+    version: str = Field(pattern=VERSION)
     title: str = Field(min_length=1)
     description: str = ""
     streams: tuple[Stream, ...] = Field(default=(), strict=False)

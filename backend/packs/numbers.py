@@ -12,9 +12,14 @@ from backend.packs.parameter import Argument, Parameter
 from backend.packs.values import BadValueError, show
 from reasoning import atoms
 
+LONGEST_M = 50_000
+"""Metres: the most where the author of a template sets no bound, as for areas."""
+
 
 class NumberParameter(Parameter):
     """A number from `min` to `max` in steps of `step` from `min` (or 0), in `unit`.
+
+    Metres go from 0 to 50,000 where `min` or `max` does not say otherwise.
 
     ASP knows integers only: where `step` or `min` have decimals, the fact holds the value
     times `scale`, 10 to the number of these decimals (`step = 0.5`: 1.5 gives 15).
@@ -32,7 +37,7 @@ class NumberParameter(Parameter):
             raise ValueError(f"step: found {self.step}, expected a number above 0")
         low, high = self._bounds
         if low > high:
-            raise ValueError(f"min {self.min} is above max {self.max}; exchange them")
+            raise ValueError(self._is_empty(low, high))
         if low * self.scale < atoms.SMALLEST or high * self.scale > atoms.LARGEST:
             raise ValueError(f"min and max times {self.scale} must fit 32 bits; narrow them")
         if self.unit == "m" and self.scale > 1:
@@ -44,11 +49,30 @@ class NumberParameter(Parameter):
         """What a value is multiplied with in its fact: a power of ten."""
         return int(10 ** max(_decimals(self.step), _decimals(self.min or 0)))
 
+    @property
+    def lowest(self) -> int | float | None:
+        """The least value, where there is a bound."""
+        return 0 if self.min is None and self.unit == "m" else self.min
+
+    @property
+    def highest(self) -> int | float | None:
+        """The greatest value, where there is a bound."""
+        return LONGEST_M if self.max is None and self.unit == "m" else self.max
+
     @cached_property
     def _bounds(self) -> tuple[Decimal, Decimal]:
-        low = Decimal(atoms.SMALLEST) / self.scale if self.min is None else _exact(self.min)
-        high = Decimal(atoms.LARGEST) / self.scale if self.max is None else _exact(self.max)
-        return low, high
+        low, high = self.lowest, self.highest
+        return (
+            Decimal(atoms.SMALLEST) / self.scale if low is None else _exact(low),
+            Decimal(atoms.LARGEST) / self.scale if high is None else _exact(high),
+        )
+
+    def _is_empty(self, low: Decimal, high: Decimal) -> str:
+        """What to say of a least value that is above the greatest."""
+        if self.min is None or self.max is None:
+            missing = "max" if self.max is None else "min"
+            return f"metres go from {low} to {high} unless min and max say otherwise; add {missing}"
+        return f"min {self.min} is above max {self.max}; exchange them"
 
     def one(self, value: JsonValue, path: str) -> JsonValue:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -68,7 +92,7 @@ class NumberParameter(Parameter):
         return _plain(number)
 
     def _fault(self, value: JsonValue, path: str, fix: str) -> BadValueError:
-        low, high = self.min, self.max
+        low, high = self.lowest, self.highest
         words = ["a number" if self.scale > 1 else "a whole number"]
         if low is not None or high is not None:
             words.append(_range(low, high))
@@ -83,10 +107,10 @@ class NumberParameter(Parameter):
 
     def item_schema(self) -> dict[str, Any]:
         found: dict[str, Any] = {"type": "number" if self.scale > 1 else "integer"}
-        if self.min is not None:
-            found["minimum"] = self.min
-        if self.max is not None:
-            found["maximum"] = self.max
+        if self.lowest is not None:
+            found["minimum"] = self.lowest
+        if self.highest is not None:
+            found["maximum"] = self.highest
         # JSON Schema divides binary fractions: of 0.3 it says that 0.1 does not divide it.
         if self.scale == 1 and not (self.min or 0) % self.step:
             found["multipleOf"] = self.step

@@ -38,6 +38,8 @@ class Parameter(BaseModel):
     repeated: bool = False
     max_items: int = Field(default=20, ge=1, le=1000)
     default: JsonValue = None
+    needed_when: dict[str, JsonValue] = {}
+    """Where other parameters have these values, an optional one must be given."""
 
     arity: ClassVar[int] = 1
     """Arguments of a fact after the instance; 0 where the parameter gives no fact itself."""
@@ -85,6 +87,8 @@ class Parameter(BaseModel):
             }
         if self.default is not None:
             found["default"] = self.default
+        if self.needed_when:
+            found["x-needed-when"] = self.needed_when
         return {**about, **found, "x-type": self.type}
 
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import Field, JsonValue, model_validator
 
 from backend.city.observations import PLACE
-from backend.ingest.payloads import KINDS, Kind
+from backend.ingest.payloads import IDENTIFIER, KINDS, Kind
 from backend.packs import shapes, spans
 from backend.packs.numbers import NumberParameter
 from backend.packs.ontology import local_name, reads_as
@@ -19,8 +19,6 @@ from reasoning.errors import ItemError
 from reasoning.rdf.mapping import Iri
 
 PlaceKind = Literal["road", "garage", "weather_station", "air_station"]
-
-_IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
 
 class ChoiceParameter(Parameter):
@@ -55,7 +53,7 @@ class PlaceParameter(Parameter):
 
     def item_schema(self) -> dict[str, Any]:
         kind = {"x-place-kind": self.kind} if self.kind else {}
-        return {"type": "string", "pattern": f"^{_IDENTIFIER.pattern}$", **kind}
+        return {"type": "string", "pattern": IDENTIFIER, **kind}
 
 
 class SensorParameter(Parameter):
@@ -91,7 +89,7 @@ class SensorParameter(Parameter):
         return {
             "type": "object",
             "properties": {
-                "place": {"type": "string", "pattern": f"^{_IDENTIFIER.pattern}$"},
+                "place": {"type": "string", "pattern": IDENTIFIER},
                 "observes": {"type": "string", "enum": kinds},
             },
             "required": ["place", "observes"],
@@ -198,7 +196,7 @@ class UserParameter(Parameter):
         return (value,)
 
     def item_schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": f"^{_IDENTIFIER.pattern}$"}
+        return {"type": "string", "pattern": IDENTIFIER}
 
 
 class ClassParameter(Parameter):
@@ -293,7 +291,7 @@ TYPES: dict[str, type[Parameter]] = {
 
 
 def _identifier(value: JsonValue, path: str, expected: str) -> str:
-    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(IDENTIFIER, value):
         fix = "ids hold letters, digits and . : _ -, at most 64 of them"
         raise BadValueError(path, show(value), expected, fix)
     return value

@@ -52,6 +52,14 @@ def string(node: Node) -> str | None:
     return str(symbol.string) if symbol.type is clingo.SymbolType.String else None
 
 
+def word(node: Node) -> str | None:
+    """A constant that is written without quotes; None of other terms."""
+    if node.kind != ASTType.SymbolicTerm:
+        return None
+    symbol = node.origin.symbol
+    return str(symbol) if symbol.type is clingo.SymbolType.Function else None
+
+
 def text(atom: Node, index: int) -> str | None:
     """The argument at an index, if it is a string constant."""
     arguments = atom.many("arguments")

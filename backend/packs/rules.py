@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from functools import cached_property
 
+from clingo.ast import ASTType
+
 from backend.city.observations import kind_of, stream_iri
 from backend.ingest.payloads import KINDS
 from backend.packs.conclusions import Conclusions
@@ -13,9 +15,16 @@ from backend.packs.manifest import Manifest
 from backend.packs.names import Names
 from backend.packs.ontology import Ontology
 from backend.packs.parameters import ChoiceParameter, RouteParameter
-from backend.packs.rule_atoms import Findings, firsts, of_rule, plain, signature, string, text
+from backend.packs.rule_atoms import Findings, firsts, of_rule, plain, signature, string, text, word
 from backend.packs.template import RADIUS, TemplateVersion
-from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED, Supplied
+from backend.packs.vocabulary import (
+    CONCLUSIONS,
+    DECIMALS,
+    KNOWN_PREFIXES,
+    PREDICATES,
+    PROPERTIES_SUPPLIED,
+    Supplied,
+)
 from reasoning.analysis.findings import Finding
 from reasoning.languages.casp import Reading
 from reasoning.languages.rules import body_atoms
@@ -128,10 +137,21 @@ class Rules:
             yield from self._needs(atom, supplied)
             if found.arity != 2 and not windows:
                 yield self._arity(atom, f"{found.name}(Subject,Value)")
+            yield from self._unscaled(atom, iri)
         elif not windows and found not in self._derived | self._given:
             message = f"nothing supplies `{found}`: the framework does not tell <{iri}>, and no "
             cure = f"knowledge base of the template has it; {_LIST}"
             yield self._say.error(atom, "unknown-predicate", message + cure)
+
+    def _unscaled(self, atom: Node, iri: str) -> Iterator[Finding]:
+        """A decimal that meets arithmetic or an order comparison, which know integers only."""
+        compared = signature(atom) in self._request.compared
+        if compared and iri in DECIMALS and atom.name not in self._request.scales:
+            message = (
+                f"`{atom.name}` has decimals, and a rule compares or computes with them; write "
+            )
+            cure = f"`#scale {atom.name} 10.` and mean tenths, or `#scale {atom.name} 1.` to round"
+            yield self._say.error(atom, "scale", message + cure)
 
     @cached_property
     def _derived(self) -> Set[Signature]:
@@ -147,6 +167,10 @@ class Rules:
         other = [s for s in sorted(self._derived) if s.name == wanted.name]
         if other:
             return f"{said}; rules derive `{other[0]}`"
+        prefix = wanted.name.partition("_")[0]
+        if prefix in KNOWN_PREFIXES and prefix not in self._request.prefixes:
+            declared = f"#prefix {prefix} : <{KNOWN_PREFIXES[prefix]}>."
+            return f"{said}: its prefix is not declared; write `{declared}`"
         known = {*(s.name for s in self._derived), *PREDICATES, *self._template.parameters}
         cure = f"no rule, parameter, knowledge base or stream does; {_LIST}"
         return f"{said}; {did_you_mean(wanted.name, sorted(known), cure)}"
@@ -155,6 +179,7 @@ class Rules:
 
     def _arguments(self, atom: Node) -> Iterator[Finding]:
         """Constants where only names of parameters and settings, or choices, can stand."""
+        yield from self._words(atom)
         supplied, last = PREDICATES.get(atom.name), text(atom, -1)
         if supplied and supplied.parameter and last is not None:
             yield from self._names_parameter(atom, last, supplied.parameter)
@@ -166,6 +191,22 @@ class Rules:
             yield self._say.error(atom, "unknown-choice", message)
         if atom.name == "setting":
             yield from self._setting(atom)
+
+    def _words(self, atom: Node) -> Iterator[Finding]:
+        """Words without quotes, of which no fact of the framework has any."""
+        if atom.name not in PREDICATES and atom.name not in self._template.parameters:
+            return
+        for argument in atom.many("arguments"):
+            name = word(argument)
+            if name is not None and name not in self._constants:
+                message = f"`{atom.name}` is never true of `{name}`: write a variable with a "
+                cure = f'capital (`{name.capitalize()}`), or a text in quotes (`"{name}"`)'
+                yield self._say.error(argument, "bare-word", message + cure)
+
+    @cached_property
+    def _constants(self) -> Set[str]:
+        """The names that `#const` gives to values."""
+        return {rule.name for rule in self._reading.rules if rule.kind == ASTType.Definition}
 
     def _names_parameter(self, atom: Node, name: str, wanted: str) -> Iterator[Finding]:
         fitting = [n for n, p in self._template.parameters.items() if p.type == wanted]

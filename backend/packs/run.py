@@ -22,7 +22,7 @@ from backend.packs.notices import (
 )
 from backend.packs.prepared import engine_of, prepared
 from backend.packs.stance import Stance
-from backend.packs.supply import Supply
+from backend.packs.supply import UNREADABLE, Supply
 from backend.packs.template import TemplateVersion
 from backend.packs.windows import Windows
 from reasoning.engines.limits import Limits
@@ -61,7 +61,15 @@ class Step:
     """Notices as they are now, where their details have changed: no news to anybody."""
     items: int
     """Entities whose facts had changed."""
-    error: str | None
+    faults: tuple[str, ...]
+    """What could not be evaluated, and why."""
+
+    @property
+    def error(self) -> str | None:
+        """The faults as a sentence; None if there are none."""
+        more = len(self.faults) - _MOST_FAULTS
+        said = self.faults[:_MOST_FAULTS] + ((f"and {more} more",) if more > 0 else ())
+        return "; ".join(said) or None
 
     def trace(self) -> dict[str, Any]:
         """The evaluation as a row of kind `trace`."""
@@ -130,6 +138,8 @@ class TemplateRun:
         self._stale_details: set[str] = set()
         """Keys whose notices have other details than was told."""
         self._minute: int | None = None
+        self._told: frozenset[str] = frozenset()
+        """The faults that the last trace told."""
         self.clock: tuple[int, int] | None = None
         """Time (Unix ms) and position of the last clock."""
         self._rebuild(state or {}, past)
@@ -190,6 +200,8 @@ class TemplateRun:
             for t_ms in self._windows.ticks(clock.complete_ms):
                 self._evaluation.everywhere("windows", self._windows.facts)
                 yield from self._evaluate(t_ms, clock.position)
+            for refused in self._windows.refused[:1]:
+                self._supply.faults[f"{UNREADABLE} windows"] = refused
         self.clock = clock.complete_ms, clock.position
         self._since_clock = self._since
         self._replaced.clear()
@@ -199,19 +211,21 @@ class TemplateRun:
         self._forget_stale(t_ms)
         self._supply.settle(t_ms)
         details = tuple(self._refreshed(t_ms))
-        if not self._evaluation.is_due and not details:
+        supplied = {f"{name}: {why}" for name, why in self._supply.faults.items()}
+        if not self._evaluation.is_due and not details and supplied <= self._told:
             return
         items = len(self._evaluation.facts.changed)
         evaluated = self._evaluation.evaluate()
         faults = [f"instance {key}: {why}" for key, why in evaluated.errors.items()]
-        faults += [f"{name}: {why}" for name, why in self._supply.faults.items()]
+        faults += sorted(supplied)
         found: list[dict[str, Any]] = []
         for key, answer in evaluated.answers.items():
             found += self._changes(t_ms, key, answer, faults)
         self._supply.instances.forget_gone()
         self._supply.ended.clear()
-        if evaluated.keys or evaluated.answers or details:
-            yield Step(t_ms, position, evaluated, tuple(found), details, items, _said(faults))
+        told, self._told = self._told, frozenset(faults)
+        if evaluated.keys or evaluated.answers or details or not self._told <= told:
+            yield Step(t_ms, position, evaluated, tuple(found), details, items, tuple(faults))
 
     def _changes(
         self, t_ms: int, key: str, answer: Answer, faults: list[str]
@@ -225,12 +239,13 @@ class TemplateRun:
         if have_other_details(before, after):
             self._stale_details.add(key)
 
-        def because(notice: Notice) -> str | None:
+        def because(notice: Notice) -> str:
             if supply.instances.get(owner.instance) is None:
                 return supply.ended.get(owner.instance, "removed")
             if supply.is_over(notice.about_type, notice.about):
                 return "ended"
-            return "moved_away" if supply.is_far(key, notice.about_type, notice.about) else None
+            is_far = supply.is_far(key, notice.about_type, notice.about)
+            return "moved_away" if is_far else "no_longer"
 
         for change in changes(self.template, owner, t_ms, before, after, because):
             yield {**change, **supply.named(change["about_type"], change["about"])}
@@ -330,11 +345,6 @@ class TemplateRun:
     def answer(self, instance: str) -> tuple[str, ...]:
         """What the rules concluded for an instance at the last evaluation."""
         return self._evaluation.answer(quote(instance))
-
-
-def _said(faults: Sequence[str]) -> str | None:
-    more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
-    return "; ".join([*faults[:_MOST_FAULTS], *more]) or None
 
 
 def notices(

@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from backend.notices.objects import LANGUAGE, filled
 from backend.notices.wording import spoken
 from backend.packs import scenarios
 from backend.packs.manifest import Pack
-from backend.packs.run import notices
 from backend.packs.template import TemplateVersion
 from backend.times import iso, parse_ms
 
@@ -48,41 +47,59 @@ class Outcome:
 
     path: Path
     got: tuple[Line, ...]
+    failures: tuple[Failure, ...]
+    """What could not be evaluated: without it, what came says little."""
     differences: tuple[Difference, ...]
     has_expected: bool
 
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether it went as somebody said that it should."""
+        return self.has_expected and not self.failures and not self.differences
 
-Conclude = Callable[
-    [Sequence[Any], Sequence[TemplateVersion]], Iterable[tuple[int, Mapping[str, Any]]]
-]
-"""What templates conclude from entries of a log: stream time (Unix ms) and change."""
+
+class Failure(NamedTuple):
+    """A template or request that could not be evaluated: since when, and why."""
+
+    t: str
+    name: str
+    why: str
 
 
-def run(pack: Pack, path: Path, conclude: Conclude = notices) -> Outcome:
-    """Run a scenario and compare; raises `ScenarioError`.
+Failed = Callable[[int, str, str], None]
+Conclude = Callable[[Sequence[Any], Sequence[TemplateVersion], Failed], Iterable[Mapping[str, Any]]]
+"""What templates conclude from entries of a log, as changes of notices; tells of what could
+not be evaluated: the time (Unix ms), the name of the template, and why."""
 
-    `conclude` may also make events of readings (`backend.pipeline.recorded`).
+
+def run(pack: Pack, path: Path, conclude: Conclude) -> Outcome:
+    """Run a scenario by `backend.pipeline.recorded`, or a part of it, and compare; raises
+    `ScenarioError`.
 
     Without a file of expected notices every notice is a difference.
     """
-    got = tuple(produced(pack, path, conclude))
+    failures: dict[tuple[str, str], Failure] = {}
+
+    def failed(t_ms: int, name: str, why: str) -> None:
+        failures.setdefault((name, why), Failure(iso(t_ms), name, why))
+
+    got = tuple(produced(pack, path, conclude, failed))
     expected = scenarios.expected_path(path)
     wanted = list(read_expected(expected)) if expected.is_file() else []
-    return Outcome(path, got, tuple(compare(wanted, got)), expected.is_file())
+    differences = tuple(compare(wanted, got))
+    return Outcome(path, got, tuple(failures.values()), differences, expected.is_file())
 
 
-def produced(pack: Pack, path: Path, conclude: Conclude = notices) -> Iterator[Line]:
-    """The notices that a scenario brings, in order."""
-    entries = scenarios.entries(path, pack.templates)
+def produced(pack: Pack, path: Path, conclude: Conclude, failed: Failed) -> Iterator[Line]:
+    """The notices that a scenario brings, in order; raises `ScenarioError`."""
+    entries = scenarios.entries(path, pack.templates, scenarios.ALONE)
     names = scenarios.names(entries)
     templates = {template.name: template for template in pack.templates}
-    for t_ms, change in conclude(entries, pack.templates):
-        yield _line(t_ms, change, templates[change["template"]], names)
+    for change in conclude(entries, pack.templates, failed):
+        yield _line(change, templates[change["template"]], names)
 
 
-def _line(
-    t_ms: int, change: Mapping[str, Any], template: TemplateVersion, names: Mapping[str, str]
-) -> Line:
+def _line(change: Mapping[str, Any], template: TemplateVersion, names: Mapping[str, str]) -> Line:
     about = str(change["about"])
     words = spoken(
         change["notice"],
@@ -91,7 +108,7 @@ def _line(
     )
     values = {**change["details"], "about": names.get(about, about)}
     found = {
-        "t": iso(t_ms),
+        "t": iso(change["t_ms"]),
         **{key: change[key] for key in ("change", "notice", "instance", "about", "criticality")},
         "details": change["details"],
         "text": filled(words[LANGUAGE].text, values) if words else "",

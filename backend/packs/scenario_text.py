@@ -10,20 +10,32 @@ from backend.packs.scenarios import expected_path
 
 
 def report(pack: Pack, outcome: Outcome, *, updated: bool = False) -> Iterator[str]:
-    """Whether a scenario went as expected; if not, the differences and how to go on."""
-    name, count = outcome.path.stem, len(outcome.got)
-    notices = "1 notice" if count == 1 else f"{count} notices"
-    if updated:
+    """Whether a scenario went as expected; if not, what failed, the differences, and how to
+    go on."""
+    name, notices = outcome.path.stem, _counted(len(outcome.got), "notice")
+    if outcome.failures:
+        yield f"{name}: {_counted(len(outcome.failures), 'error')}"
+        yield from (f"! {failure.t} {failure.name}: {failure.why}" for failure in outcome.failures)
+        if updated:
+            yield f"nothing is written to {expected_path(outcome.path)}: mend what failed first"
+        elif not outcome.differences:
+            yield f"{name}: {notices}, all as expected but for that"
+    elif updated:
         yield f"{name}: wrote {notices} to {expected_path(outcome.path)}"
+    elif not outcome.has_expected and not outcome.got:
+        yield (
+            f"{name}: no notices, and no {expected_path(outcome.path)}; "
+            "if none should come: add --update"
+        )
     elif not outcome.differences:
         yield f"{name}: {notices} as expected"
-    else:
+    if outcome.differences and not updated:
         yield from _differences(pack, outcome)
 
 
 def _differences(pack: Pack, outcome: Outcome) -> Iterator[str]:
-    name, count = outcome.path.stem, len(outcome.differences)
-    yield f"{name}: {'1 difference' if count == 1 else f'{count} differences'}"
+    name = outcome.path.stem
+    yield f"{name}: {_counted(len(outcome.differences), 'difference')}"
     if outcome.has_expected:
         yield f"--- {expected_path(outcome.path)}"
         yield "+++ what came"
@@ -40,3 +52,7 @@ def _why(pack: Pack, scenario: str, difference: Difference) -> str:
         f"--instance {line.get('instance')} --notice {line.get('notice')} "
         f"--about {line.get('about')}"
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from backend.ingest.records import ClockReading, Standing
+from backend.ingest.records import ClockReading, LogEntry, Standing
 from backend.packs import scenarios
+from backend.packs.guesses import did_you_mean
 from backend.packs.manifest import Pack
 from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
 from backend.packs.why import Reasons, explain
 from backend.times import iso
 
-Play = Callable[[Sequence[scenarios.Entry], TemplateVersion, int | None], TemplateRun]
+Play = Callable[[Sequence[LogEntry], TemplateVersion, int | None], TemplateRun]
 """A template's run after some entries, and the time (Unix ms) up to which it goes."""
 
 
@@ -32,20 +33,32 @@ def reasons(
     `ScenarioError` where the scenario has no such instance or begins later, and
     `NoInstanceError` where the instance was not there then.
     """
-    entries = scenarios.entries(path, pack.templates)
+    entries = scenarios.entries(path, pack.templates, scenarios.ALONE)
     template = pack.template(_template(path, entries, instance))
+    if kind not in template.notices:
+        hint = did_you_mean(kind, template.notices, f"there are: {', '.join(template.notices)}")
+        raise scenarios.ScenarioError(f"{pack.folder}: no notice `{kind}`; {hint}")
     run = (play or played)(list(_until(entries, at_ms)), template, at_ms)
     try:
         if run.clock is None:
             begins = next(iso(e.now_ms) for e in entries if isinstance(e, ClockReading))
             raise scenarios.ScenarioError(f"{path}: begins at {begins}, after --at")
-        return explain(run, instance, kind, about)
+        return explain(run, instance, kind, about, _things(entries))
     finally:
         run.close()
 
 
+def _things(entries: Sequence[LogEntry]) -> dict[str, str]:
+    """The events and places that a scenario says, by id."""
+    return {
+        entry.key: entry.subject
+        for entry in entries
+        if isinstance(entry, Standing) and entry.subject in ("event", "place")
+    }
+
+
 def played(
-    entries: Sequence[scenarios.Entry], template: TemplateVersion, _until_ms: int | None
+    entries: Sequence[LogEntry], template: TemplateVersion, _until_ms: int | None
 ) -> TemplateRun:
     """A template's run after some entries."""
     run = TemplateRun(template)
@@ -53,7 +66,7 @@ def played(
     return run
 
 
-def _until(entries: Sequence[scenarios.Entry], at_ms: int | None) -> Iterator[scenarios.Entry]:
+def _until(entries: Sequence[LogEntry], at_ms: int | None) -> Iterator[LogEntry]:
     """The entries up to the last clock that is not after a time."""
     clocks = [
         n
@@ -63,7 +76,7 @@ def _until(entries: Sequence[scenarios.Entry], at_ms: int | None) -> Iterator[sc
     yield from entries[: max(clocks, default=-1) + 1]
 
 
-def _template(path: Path, entries: list[scenarios.Entry], instance: str) -> str:
+def _template(path: Path, entries: list[LogEntry], instance: str) -> str:
     """The template of an instance of the scenario."""
     known = {
         entry.key: str(entry.body["template"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,15 +13,20 @@ from pydantic import ValidationError
 from backend.errors import CitywiseError
 from backend.ingest import standing
 from backend.ingest.payloads import OBSERVATIONS, Place
-from backend.ingest.records import ClockReading, Reading, Standing, item_position
+from backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
+from backend.packs import scenario_places
+from backend.packs.activities import unknown_activity
 from backend.packs.guesses import did_you_mean
 from backend.packs.ontology import city, expand, local_name
 from backend.packs.template import TemplateVersion
+from backend.packs.unique_keys import unique
 from backend.times import iso, parse_ms
 
-Entry = Reading | ClockReading | Standing
 SUFFIX = ".jsonl"
 EXPECTED = ".expected.jsonl"
+Places = Mapping[str, Mapping[str, Any]]
+"""The bodies of places by their ids."""
+ALONE: Places = {}
 _T = TypeVar("_T")
 _CITY_EVENT = expand("ev:CityEvent")
 _WHAT = ("place", "event", "context", "instance", "reading")
@@ -45,15 +51,18 @@ def expected_path(scenario: Path) -> Path:
     return scenario.with_name(scenario.name.removesuffix(SUFFIX) + EXPECTED)
 
 
-def entries(path: Path, templates: Sequence[TemplateVersion]) -> list[Entry]:
+def entries(
+    path: Path, templates: Sequence[TemplateVersion], city: Places | None = None
+) -> list[LogEntry]:
     """The log entries of a scenario: in order of time, a clock after each distinct time.
 
-    Raises `ScenarioError` with all lines at fault.
+    `city` are the places that there are beside its own, `ALONE` for none; it may not name
+    others. Raises `ScenarioError` with all lines at fault.
     """
-    return _Scenario(path, templates).entries()
+    return _Scenario(path, templates, city).entries()
 
 
-def names(found: Sequence[Entry]) -> dict[str, str]:
+def names(found: Sequence[LogEntry]) -> dict[str, str]:
     """The names of events and places in some entries, by id."""
     return {
         entry.key: entry.body["name"]
@@ -72,8 +81,9 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not text.strip():
             continue
         try:
-            content = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
+            orjson.loads(text)  # stricter, but silent about keys that come twice
+            content = json.loads(text, object_pairs_hook=unique)
+        except ValueError as error:
             raise ScenarioError(f"{path}:{number}: this line is no JSON: {error}") from None
         if not isinstance(content, dict):
             raise ScenarioError(f"{path}:{number}: expected an object, {{…}}")
@@ -83,25 +93,40 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 class _Scenario:
     """One reading of a scenario."""
 
-    def __init__(self, path: Path, templates: Sequence[TemplateVersion]) -> None:
-        self._path = path
+    def __init__(
+        self, path: Path, templates: Sequence[TemplateVersion], city: Places | None
+    ) -> None:
+        self._path, self._city = path, city
+        self._number = 0
         self._templates = {template.name: template for template in templates}
-        self._places: dict[str, Mapping[str, Any]] = {}
-        self._users: set[str] = set()
-        self._found: list[Entry] = []
+        self._places = dict(city or {})
+        self._standing: set[tuple[str, str]] = set()
+        """The events and instances that there are, by subject and id."""
+        self._mentions: list[scenario_places.Mention] = []
+        self._found: list[LogEntry] = []
         self._now: int | None = None
         self._faults: list[str] = []
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LogEntry]:
         for number, content in lines(self._path):
+            self._number = number
             try:
                 self._line(content)
             except _LineError as fault:
                 self._faults.append(f"{self._path}:{number}: {fault}")
+        if self._city is not None:
+            self._refuse_unknown_places()
         if self._faults:
             raise ScenarioError("\n".join(self._faults))
+        if self._now is None:
+            raise ScenarioError(f"{self._path}: empty; write what happens, a line each")
         self._clock()
         return self._found
+
+    def _refuse_unknown_places(self) -> None:
+        for mention in self._mentions:
+            if (fault := scenario_places.fault(mention, self._places)) is not None:
+                self._faults.append(f"{self._path}:{mention.line}: {fault}")
 
     def _line(self, content: dict[str, Any]) -> None:
         self._advance(content.pop("t", None))
@@ -145,8 +170,23 @@ class _Scenario:
     def _position(self) -> int:
         return item_position(len(self._found))
 
+    def _ends(self, subject: str, name: str) -> None:
+        entry = _checked(subject, name, None)
+        alone = self._city == ALONE or (subject == "instance" and self._city is not None)
+        if alone and (subject, name) not in self._standing:
+            there = [key for known, key in sorted(self._standing) if known == subject]
+            names = ", ".join(there) or "none"
+            hint = did_you_mean(name, there, f"there are: {names}")
+            raise _LineError(f"there is no {subject} `{name}` that could end; {hint}")
+        self._stands(entry)
+        self._standing.discard((subject, name))
+
     def _stands(self, entry: standing.Entry) -> None:
+        self._standing.add((entry.subject, entry.key))
         self._found.append(Standing(entry.subject, entry.key, entry.body, self._position))
+
+    def _mention(self, where: str, place: str) -> None:
+        self._mentions.append(scenario_places.Mention(self._number, where, place))
 
     # -- what happens ---------------------------------------------------------------
 
@@ -161,8 +201,10 @@ class _Scenario:
         """An event; what it does not say comes from its place and the line's time."""
         name = str(body.pop("id", ""))
         if body.pop("end", False):
-            self._stands(_checked("event", name, None))
+            self._ends("event", name)
             return
+        if body.get("place_id"):
+            self._mention(f"event `{name}`: place_id", str(body["place_id"]))
         place = self._places.get(str(body.get("place_id")), {})
         known = {key: place[key] for key in ("name", "geometry") if key in place}
         told = {"level": 3, "source": "sensor", "start_ms": self._now}
@@ -179,6 +221,9 @@ class _Scenario:
 
     def _context(self, body: dict[str, Any]) -> None:
         user = str(body.pop("user", ""))
+        activity = body.get("activity")
+        if isinstance(activity, str) and (fault := unknown_activity(activity)):
+            raise _LineError(f"context: {fault}")
         text = orjson.dumps(body)
         update = _valid("context", lambda: standing.ContextUpdate.model_validate_json(text))
         for entry in update.entries(user):
@@ -187,7 +232,7 @@ class _Scenario:
     def _instance(self, body: dict[str, Any]) -> None:
         name = str(body.pop("id", ""))
         if body.pop("remove", False):
-            self._stands(_checked("instance", name, None))
+            self._ends("instance", name)
             return
         template = self._template(str(body.pop("template", "")))
         try:
@@ -195,6 +240,11 @@ class _Scenario:
         except CitywiseError as error:
             raise _LineError(f"instance `{name}`: {error}") from None
         known = {"app": template.app, "template": template.name, "version": template.version}
+        for key in known.keys() & body.keys():
+            if body[key] != known[key]:
+                said = f"{key} is {body[key]!r}, but here is {known[key]!r}; leave `{key}` out"
+                raise _LineError(f"instance `{name}`: {said}")
+        self._mentions += scenario_places.of_values(self._number, name, template, values)
         self._stands(_checked("instance", name, {**known, **body, "values": values}))
 
     def _template(self, name: str) -> TemplateVersion:
@@ -211,6 +261,7 @@ class _Scenario:
         assert self._now is not None
         text = orjson.dumps({"observed_at": iso(self._now), **body})
         found = _valid("reading", lambda: model.model_validate_json(text))
+        self._mention(f"reading of {kind}: sensor", found.sensor)
         fields = ((k, v) for k, v in vars(found).items() if k not in ("sensor", "observed_at"))
         times = found.observed_ms, self._now
         self._found.append(Reading(kind, found.sensor, *times, dict(fields), self._position))

@@ -21,8 +21,12 @@ _POINT: dict[str, Any] = {
 }
 LINE_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"coordinates": {"type": "array", "items": _POINT, "minItems": 2}},
+    "properties": {
+        "type": {"const": "LineString"},
+        "coordinates": {"type": "array", "items": _POINT, "minItems": 2},
+    },
     "required": ["coordinates"],
+    "additionalProperties": False,
 }
 _CIRCLE: dict[str, Any] = {
     "type": "object",
@@ -65,13 +69,13 @@ def line(value: JsonValue, path: str) -> JsonValue:
     if value.get("type", "LineString") != "LineString":
         raise BadValueError(f"{path}.type", show(value["type"]), '"LineString"', "give a line")
     try:
-        _LINE.validate_json(orjson.dumps(value["coordinates"]))
+        points = _LINE.validate_json(orjson.dumps(value["coordinates"]), strict=True)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         where = "".join(f"[{key}]" for key in fault["loc"])
         found = f"{show(fault['input'])} ({fault['msg']})"
         raise BadValueError(f"{path}.coordinates{where}", found, expected, fix) from None
-    return {"coordinates": value["coordinates"]}
+    return {"coordinates": [list(point) for point in points]}
 
 
 def area(value: JsonValue, path: str) -> JsonValue:

@@ -14,12 +14,14 @@ from pathlib import Path
 from backend.packs.guesses import did_you_mean
 from backend.packs.manifest import Manifest
 from backend.packs.parameters import ChoiceParameter
+from backend.packs.unique_keys import unique
 from reasoning.analysis.findings import Finding
 from reasoning.errors import Location
 
 Translations = dict[str, dict[str, str]]
 """Texts by language and dotted path."""
 
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 EXPECTED = "da"
 """The language in which, beside English, every text should be there."""
@@ -29,6 +31,10 @@ def read(folder: Path, findings: list[Finding]) -> Translations:
     """The translations of an app; what cannot be read is added to `findings`."""
     found: Translations = {}
     for path in sorted((folder / "strings").glob("*.json")):
+        if not _LANGUAGE.fullmatch(path.stem):
+            message = f"`{path.stem}` is no language; call the file as in da.json or pt-BR.json"
+            findings.append(Finding(Location(str(path), 1, 1), "error", "strings", message))
+            continue
         try:
             found[path.stem] = _texts(path)
         except ValueError as error:
@@ -39,7 +45,7 @@ def read(folder: Path, findings: list[Finding]) -> Translations:
 
 
 def _texts(path: Path) -> dict[str, str]:
-    content = json.loads(path.read_text(encoding="utf-8-sig"))
+    content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     if not isinstance(content, dict):
         raise ValueError("found no object")
     for key, text in content.items():
@@ -77,11 +83,13 @@ def _originals(manifest: Manifest) -> Iterator[tuple[str, str]]:
 def check(
     folder: Path, manifest: Manifest, translations: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Finding]:
-    """Keys that name nothing, placeholders that differ, and texts without a translation."""
+    """Keys that name nothing, braces that stand alone, and texts without a translation."""
     known = originals(manifest)
     for language, texts in translations.items():
         path = folder / "strings" / f"{language}.json"
-        for key in texts:
+        for key, text in texts.items():
+            if key.startswith("notices.") and (fault := lone_brace(text)):
+                yield Finding(place(path, key), "error", "brace", f"`{key}`: {fault}")
             if key not in known:
                 cure = did_you_mean(key, known, "remove it")
                 message = f"`{key}` names no text of the app; {cure}"
@@ -111,6 +119,14 @@ def of_template(translations: Translations, template: str) -> Translations:
         }
         for language, texts in translations.items()
     }
+
+
+def lone_brace(text: str) -> str | None:
+    """What is wrong where the braces of a text do not enclose names of details."""
+    left = _PLACEHOLDER.sub("", text)
+    if "{" in left or "}" in left:
+        return "a brace stands alone; write {name} where the value of a detail belongs"
+    return None
 
 
 def placeholders(text: str) -> set[str]:

@@ -29,6 +29,8 @@ from reasoning.keyed.evaluation import KeyedEvaluation
 from reasoning.rdf.mapping import XSD, Iri, Literal, Term, quote
 
 _EV, _CTX = PREFIXES["ev"], PREFIXES["ctx"]
+UNREADABLE = "readings of"
+"""How faults begin that are about readings."""
 Body = Mapping[str, Any]
 
 
@@ -79,10 +81,10 @@ class Supply:
         entity, group = self.sight.place(reading.sensor), ("reading", reading.kind)
         try:
             self._facts.put(entity, group, self.sight.atoms(entity, values(reading)))
-            self.faults.pop(f"latest {reading.kind}", None)
+            self.faults.pop(f"{UNREADABLE} {reading.kind}", None)
         except ItemError as error:
             self._facts.put(entity, group, ())
-            self.faults[f"latest {reading.kind}"] = str(error)
+            self.faults[f"{UNREADABLE} {reading.kind}"] = str(error)
 
     def settle(self, t_ms: int) -> None:
         """Bring the facts about space and time up to what stands at a time (Unix ms)."""

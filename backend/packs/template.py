@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +25,7 @@ from backend.packs.parameters import (
     TimeSpanParameter,
 )
 from backend.packs.spans import span_minutes
-from backend.packs.values import BadValueError, BadValuesError
+from backend.packs.values import BadValueError, BadValuesError, show
 from backend.packs.vocabulary import PREDICATES
 from reasoning.languages.casp import Reading, read
 from reasoning.languages.numbers import Constants
@@ -173,9 +173,21 @@ class TemplateVersion(BaseModel):
                     raise BadValueError(name, "nothing", expected, f"give `{name}` a value")
             except BadValueError as fault:
                 faults.append(fault)
+        faults += self._missing(values, bound)
         if faults:
             raise BadValuesError(f"values for {self.request_name}", faults)
         return bound
+
+    def _missing(self, values: Values, bound: Values) -> Iterator[BadValueError]:
+        """Optional values that others make necessary."""
+        for name, parameter in self.parameters.items():
+            wanted = parameter.needed_when
+            if values.get(name) is not None or not wanted:
+                continue
+            if all(bound.get(k) == v for k, v in wanted.items()):
+                because = " and ".join(f"`{k}` is {show(v)}" for k, v in wanted.items())
+                expected = f"a {parameter.type.replace('_', ' ')} ({parameter.title}), as {because}"
+                yield BadValueError(name, "nothing", expected, f"give `{name}` a value")
 
     def _unknown(self, name: str) -> BadValueError:
         fix = did_you_mean(name, self.parameters, "remove it")

@@ -12,8 +12,23 @@ from dataclasses import dataclass
 from backend.city.observations import PROPERTIES
 from backend.packs.ontology import PREFIXES
 from reasoning.program import Signature
+from reasoning.rdf.mapping import XSD
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+KNOWN_PREFIXES: Mapping[str, str] = {
+    **PREFIXES,
+    "rdf": RDF,
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "sosa": "http://www.w3.org/ns/sosa/",
+}
+"""Prefixes as our documents have them, for who forgot to declare one."""
+DECIMALS = frozenset(
+    iri.value
+    for fields in PROPERTIES.values()
+    for iri, datatype in fields.values()
+    if datatype == XSD + "decimal"
+)
+"""Properties whose values have decimals."""
 
 
 @dataclass(frozen=True)

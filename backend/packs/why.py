@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from backend.errors import CitywiseError
-from backend.packs.run import TemplateRun
+from backend.packs.run import ZONE, TemplateRun
 from backend.packs.sight import Sight
+from backend.packs.vocabulary import PREDICATES
+from backend.space import LocalTime, in_span
 from backend.times import iso
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import Origin
@@ -21,6 +24,9 @@ from reasoning.rdf.knowledge import KnowledgeOrigin
 from reasoning.rdf.mapping import quote
 
 _TOLD = Signature("told", 3)
+_LINE = re.compile(r"\brule line_(?=\d)")
+_MEANINGS = {supplied.signature: supplied.meaning for supplied in PREDICATES.values()}
+_OF_THINGS = tuple(supplied.signature.name for supplied in PREDICATES.values() if supplied.names)
 
 
 class NoInstanceError(CitywiseError):
@@ -44,23 +50,26 @@ class Reasons:
     explanation: dict[str, Any]
 
 
-def explain(run: TemplateRun, instance: str, kind: str, about: str) -> Reasons:
+def explain(
+    run: TemplateRun, instance: str, kind: str, about: str, there: Mapping[str, str] | None = None
+) -> Reasons:
     """Why an instance's user was, or was not, told of something when `run` answered last.
 
-    `about` is the id of an event or a place, or the text of a term. Raises
-    `NoInstanceError`.
+    `about` is the id of an event or a place, or the text of a term; `there` are the events and
+    places that the asker knows of, `event` or `place` by id, whatever the rules see of them.
+    Raises `NoInstanceError`.
     """
     if not run.has(instance):
         raise NoInstanceError(
             f"there was no instance `{instance}` of {run.template.request_name} then; it may "
             "have been made later, removed, or be of another version"
         )
-    asker = _Asker(run, instance)
-    return asker.ask(kind, about)
+    return _Asker(run, instance, there or {}).ask(kind, about)
 
 
 class _Asker:
-    def __init__(self, run: TemplateRun, instance: str) -> None:
+    def __init__(self, run: TemplateRun, instance: str, there: Mapping[str, str]) -> None:
+        self._there, self._sight = there, Sight(run.template)
         self._run, self._instance, self._me = run, instance, quote(instance)
         self._inputs = tuple(sorted(line[:-1] for line in run.slice(instance).splitlines()))
         self._answer = run.answer(instance)
@@ -70,16 +79,44 @@ class _Asker:
         term = self._term(about)
         found = self._explainer().explain(f"told({self._me},{quote(kind)},{term})")
         notes = () if found.holds else tuple(self._notes(term))
-        tree = render(found) + "".join(f"Note: {note}.\n" for note in notes)
+        tree = _LINE.sub("rule line ", render(found)) + "".join(
+            f"Note: {note}.\n" for note in notes
+        )
         return Reasons(
             found.holds, tree, notes, self._at, self._inputs, self._answer, found.to_json()
         )
 
     def _notes(self, term: str) -> Iterator[str]:
         """Why facts about an event or a place may lack that the rules ask for."""
-        kind, name = Sight(self._run.template).about(term.strip('"'))
+        kind, name = self._sight.about(term.strip('"'))
         if kind != "term":
-            yield from self._run.stance(self._instance, name).words()
+            stance = self._run.stance(self._instance, name)
+            if not stance.stands and self._there.get(name) == "place":
+                stance = replace(stance, stands=True)
+                yield from self._unseen(name)
+            near = () if stance.stands else get_close_matches(name, self._there, 1)
+            if near and name not in self._there:
+                yield f"there is no event or place `{name}`; did you mean `{near[0]}`?"
+            else:
+                yield from stance.words()
+        yield from self._times()
+
+    def _times(self) -> Iterator[str]:
+        """Times of day that the instance gives, and that it was not then."""
+        if self._run.clock is None or not self._sight.reads("during"):
+            return
+        now = LocalTime(ZONE).facts(self._run.clock[0]).minute
+        for name in self._run.template.parameters:
+            fact = re.compile(rf"{name}\({re.escape(self._me)},(\d+),(\d+)\)")
+            given = [(int(m[1]), int(m[2])) for f in self._inputs if (m := fact.fullmatch(f))]
+            if given and not any(in_span(now, span) for span in given):
+                listed = ", ".join(f"{_clock(begin)}-{_clock(end)}" for begin, end in given)
+                yield f"it was {_clock(now)} then, which is not in `{name}`: {listed}"
+
+    def _unseen(self, place: str) -> Iterator[str]:
+        """What a place is to rules that see none but ask where things are."""
+        if not self._sight.places and self._sight.reads(*_OF_THINGS):
+            yield f'`{place}` is a place, and `streams` in app.toml lists no "places"'
 
     def _explainer(self) -> Explainer:
         run = self._run
@@ -94,7 +131,9 @@ class _Asker:
         # The text as written, with labels, as far as it goes; then ours with the same labels.
         lines = request.rules.count("\n") - run.template.rules.count("\n")
         written = run.template.rules + "\n" * (lines + 1) + source
-        return Explainer(asked, dict(self._facts()), time=self._at, source=written)
+        return Explainer(
+            asked, dict(self._facts()), time=self._at, source=written, meanings=_MEANINGS
+        )
 
     def _facts(self) -> Iterator[tuple[str, tuple[Origin, ...]]]:
         for fact in self._inputs:
@@ -106,15 +145,21 @@ class _Asker:
         """The term by which the rules know an event or a place of that id, or the text itself
         where only that is known; what is not known at all is taken for an event, or for a
         place where the rules see no events."""
-        sight = Sight(self._run.template)
+        sight = self._sight
         event, place = sight.event(about), sight.place(about)
         known = "\n".join([*self._inputs, self._run.template.rules])
         for term in (event, place, quote(about)):
             if term in known:
                 return term
+        if about in self._there:
+            return place if self._there[about] == "place" else event
         unknown = event if sight.events else place
         plain = re.fullmatch(r"[a-z]\w*|-?\d+", about) is not None
         return about if plain and re.search(rf"[(,]{about}[,)]", known) else unknown
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"
 
 
 def _told(statements: Statements) -> tuple[str, str]:

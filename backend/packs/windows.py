@@ -20,6 +20,8 @@ class Windows:
     def __init__(self, request: Request) -> None:
         self.facts: list[str] = []
         """The facts of all windows as of their last ticks."""
+        self.refused: list[str] = []
+        """Readings of the last ticks that have no value in ASP, and why."""
         self.reasoner = Reasoner(request, clocked=True, engine=self)
         self._kinds = frozenset(kind_of(source.iri) for source in request.streams)
         self._scale = 1000 // request.ticks_per_second
@@ -43,6 +45,9 @@ class Windows:
         complete = (complete_ms + 1) // self._scale - 1
         for evaluation in self.reasoner.advance(complete):
             yield evaluation.time * self._scale
+        self.reasoner.late.clear()
+        self.refused = [f"{item.stream}: {why}" for item, why in self.reasoner.refused.values()]
+        self.reasoner.refused.clear()
 
     def restore(self, state: Mapping[str, Any], readings: Iterable[Reading]) -> None:
         """Continue from a snapshot of the reasoner."""

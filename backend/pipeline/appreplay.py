@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,13 +15,15 @@ import orjson
 from backend.city.replay import Replay
 from backend.city.travellers import Roads, told
 from backend.errors import CitywiseError
+from backend.ingest.payloads import Place
 from backend.ingest.records import ClockReading, Standing
 from backend.packs import scenarios
 from backend.packs.check import checked
 from backend.packs.template import TemplateVersion
 from backend.packs.values import BadValuesError
+from backend.pipeline.played import Announced
 from backend.pipeline.recorded import lines, notices
-from backend.times import to_ms
+from backend.times import iso, to_ms
 
 Timed = tuple[int, Standing]
 Line = dict[str, Any]
@@ -50,39 +53,75 @@ class Replayed:
         self._pack = checked(folder)
         self._recording = recording
         self._file, self._travellers, self._seed = users, travellers, seed
+        self._count = self._instances = 0
+        self._open: set[str] = set()
+        """Ids of the notices that are open when what is reported begins."""
+        self._failures = Counter[str]()
+        """How often a template or a request could not be evaluated."""
+        self._first: dict[str, str] = {}
+        """When that was first, and why."""
 
     def lines(self) -> Iterator[str]:
-        """Its notices as JSON lines (DESIGN A3)."""
+        """Its notices as JSON lines (DESIGN A3); afterwards `summary` is about them."""
         given = self._recording
+        told = sorted(chain(self._of_file(), self._of_travellers()), key=lambda entry: entry[0])
+        self._instances = len({e.key for _t_ms, e in told if e.subject == "instance" and e.body})
         found = notices(
             given.data,
             given.start,
             given.until,
             given.lead_in,
             self._pack.templates,
-            sorted(chain(self._of_file(), self._of_travellers()), key=lambda entry: entry[0]),
+            told,
             [str(path) for path in self._pack.requests],
+            self._failed,
         )
-        return lines(found, given.start)
+        for line in lines(map(self._counted, found), given.start):
+            self._count += 1
+            yield line
+
+    def summary(self) -> Iterator[str]:
+        """How much there was, and what could not be evaluated."""
+        for name, times in self._failures.items():
+            more = f" (and {times - 1} times more)" if times > 1 else ""
+            yield f"{name} could not be evaluated: {self._first[name]}{more}"
+        before = f", {len(self._open)} were open before" if self._open else ""
+        yield f"{self._count} changes of notices of {self._instances} instances{before}"
+
+    def _failed(self, t_ms: int, name: str, why: str) -> None:
+        self._first.setdefault(name, f"{iso(t_ms)}: {why}")
+        self._failures[name] += 1
+
+    def _counted(self, found: Announced) -> Announced:
+        t_ms, _kind, notice = found
+        if t_ms < to_ms(self._recording.start):
+            note = self._open.discard if notice["change"] == "closed" else self._open.add
+            note(notice["id"])
+        return found
 
     def _of_file(self) -> Iterator[Timed]:
         """What a file says to stand, at the time of its line."""
         if self._file is None:
             return
         waiting: list[Standing] = []
-        for entry in scenarios.entries(self._file, self._pack.templates):
+        city = {place.id: place.model_dump(mode="json") for place in self._places()}
+        for entry in scenarios.entries(self._file, self._pack.templates, city):
             if isinstance(entry, Standing):
                 waiting.append(entry)
             elif isinstance(entry, ClockReading):
                 yield from ((entry.now_ms, standing) for standing in waiting)
                 waiting.clear()
 
+    def _places(self) -> list[Place]:
+        given = self._recording
+        return list(Replay(given.data, given.start, given.until).places())
+
     def _of_travellers(self) -> Iterator[Timed]:
         if not self._travellers:
             return
         given = self._recording
         first, last = to_ms(given.start), to_ms(given.until)
-        roads = Roads(Replay(given.data, given.start, given.until).places())
+        roads = Roads(self._places())
         trips = list(roads.trips(self._travellers, first, last, self._seed))
         for trip in trips:
             for template in self._pack.templates:

@@ -17,6 +17,7 @@ from backend.notices.wording import spoken
 from backend.packs.notices import OpenNotices
 from backend.packs.run import TemplateRun
 from backend.packs.sight import Sight
+from backend.packs.supply import UNREADABLE
 from backend.packs.template import TemplateVersion
 from backend.pipeline.evaluation import RequestRun, Row
 from backend.pipeline.ledger import announced, ordered
@@ -81,13 +82,13 @@ class Played:
         if isinstance(entry, Standing):
             self._stand(entry)
             return
-        if isinstance(entry, Reading):
-            self._look_at(entry)
         list(self._happenings(entry))
         yield from (change for _template, change in self._concluded(entry))
 
     def _happenings(self, entry: Reading | ClockReading) -> Iterator[Announced]:
         """What the city's requests conclude; it stands for the templates from here on."""
+        if isinstance(entry, Reading):
+            self._look_at(entry)
         rows = [row for run in self._requests for row in self._rows(run, entry)]
         for row in ordered(row for row in rows if row.kind == "change"):
             event, news = announced(self._events.get(row.body["id"]), row)
@@ -121,8 +122,10 @@ class Played:
     def _concluded(self, entry: LogEntry) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
         for run in self.runs:
             for step in run.take(entry):
-                if step.error is not None:
-                    self._failed(step.t_ms, run.template.request_name, step.error)
+                for fault in step.faults:
+                    # A reading that cannot be taken has been told with its sensor.
+                    if not fault.startswith(UNREADABLE):
+                        self._failed(step.t_ms, run.template.request_name, fault)
                 yield from ((run.template, self._opened.take(change)) for change in step.changes)
 
     def _stand(self, entry: Standing) -> None:

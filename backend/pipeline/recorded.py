@@ -37,14 +37,16 @@ def notices(
     templates: Sequence[TemplateVersion],
     users: Iterable[tuple[int, Standing]] = (),
     requests: Sequence[str] = (),
+    failed: Failed = unheard,
 ) -> Iterator[Announced]:
     """The notices of templates over recorded city data, lead-in included.
 
     `requests` run beside the city's own; `users` are what stands besides what the city gives,
     with the time from which it does, in order of time: users' positions, routes, instances.
+    `failed` is told what could not be evaluated.
     """
     source = _replay(data, start, until, lead_in)
-    played = Played(source.places(), templates, requests)
+    played = Played(source.places(), templates, requests, failed)
     for entry in _with(users, entries(source)):
         yield from (found for found in played.take(entry) if found[1] == "notice")
 

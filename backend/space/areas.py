@@ -5,28 +5,59 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import shapely
 from shapely.errors import ShapelyError
 
 from backend.errors import CitywiseError
-from backend.space.geometry import between, project
+from backend.space.geometry import Floats, Points, between, project, widened
 
 _LARGEST_M = 50_000
+_CIRCLE, _POLYGON = {"center", "radius_m"}, {"type", "coordinates"}
 
 
 class BadAreaError(CitywiseError):
     """A value that describes no area; the message says what was expected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
-    """A circle on the ground or a polygon, its border included."""
+class Here(NamedTuple):
+    """A point in degrees and on the map."""
 
     lon: float
     lat: float
+    x: float
+    y: float
+
+    @classmethod
+    def of(cls, lon: float, lat: float) -> Self:
+        """The point of a longitude and a latitude in degrees."""
+        at = project(np.array([lon]), np.array([lat]))
+        return cls(lon, lat, float(at.x[0]), float(at.y[0]))
+
+
+class Box(NamedTuple):
+    """A rectangle on the map, its border included."""
+
+    west: float
+    south: float
+    east: float
+    north: float
+
+    def holds(self, point: Here) -> bool:
+        """Whether a point is inside or on the border."""
+        return self.west <= point.x <= self.east and self.south <= point.y <= self.north
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Area:
+    """A circle on the ground or a polygon, its border included."""
+
+    box: Box
+    """All of it lies within."""
+    center: Floats | None
+    """`Points` of one, in a single array."""
     radius_m: float
     polygon: shapely.Polygon | None
 
@@ -36,11 +67,13 @@ class Area:
 
         Raises BadAreaError.
         """
-        if value.get("type") == "Polygon":
-            return cls(math.nan, math.nan, math.nan, _polygon(value.get("coordinates")))
-        if "center" in value and "radius_m" in value:
+        if value.keys() == _POLYGON and value["type"] == "Polygon":
+            return _polygon(value["coordinates"])
+        if value.keys() == _CIRCLE:
             return _circle(value["center"], value["radius_m"])
         found = ", ".join(map(str, value)) or "nothing"
+        if value.keys() == _POLYGON:
+            found = f"`type` {value['type']!r}"
         raise BadAreaError(
             f'an area is {{"center": {{"lat", "lon"}}, "radius_m"}} or a GeoJSON Polygon '
             f"(`type` and `coordinates`); found {found}"
@@ -48,24 +81,32 @@ class Area:
 
     def contains(self, lon: float, lat: float) -> bool:
         """Whether the point is inside or on the border."""
+        return self.holds(Here.of(lon, lat))
+
+    def holds(self, point: Here) -> bool:
+        """Whether the point is inside or on the border."""
+        if not self.box.holds(point):
+            return False
         if self.polygon is not None:
-            return bool(shapely.intersects_xy(self.polygon, lon, lat))
-        here, there = (
-            project(np.array([x]), np.array([y])) for x, y in ((self.lon, self.lat), (lon, lat))
-        )
-        return bool(between(here, there.x, there.y)[0] <= self.radius_m)
+            return bool(shapely.intersects_xy(self.polygon, point.lon, point.lat))
+        assert self.center is not None
+        away = between(Points(*self.center), np.array([point.x]), np.array([point.y]))
+        return bool(away[0] <= self.radius_m)
 
 
 def _circle(center: Any, radius_m: Any) -> Area:
-    if not isinstance(center, Mapping) or {"lat", "lon"} - center.keys():
-        raise BadAreaError(f"center: {center!r} lacks `lat` and `lon`, degrees of WGS84")
+    if not isinstance(center, Mapping) or center.keys() != {"lat", "lon"}:
+        raise BadAreaError(f"center: {center!r} is not `lat` and `lon`, degrees of WGS84")
     _check_point("center", center["lon"], center["lat"])
     if not _is_number(radius_m) or not 0 < radius_m <= _LARGEST_M:
         raise BadAreaError(f"radius_m: {radius_m!r} is no number of metres, 0 to {_LARGEST_M}")
-    return Area(center["lon"], center["lat"], radius_m, None)
+    at = project(np.array([center["lon"]], float), np.array([center["lat"]], float))
+    x, y = float(at.x[0]), float(at.y[0])
+    pad = float(widened(np.array([radius_m], float), at.factor)[0])
+    return Area(Box(x - pad, y - pad, x + pad, y + pad), np.array(at), radius_m, None)
 
 
-def _polygon(rings: Any) -> shapely.Polygon:
+def _polygon(rings: Any) -> Area:
     if not isinstance(rings, list) or not rings:
         raise BadAreaError("coordinates: a Polygon is a list of rings, the outer one first")
     for number, ring in enumerate(rings):
@@ -78,7 +119,9 @@ def _polygon(rings: Any) -> shapely.Polygon:
         reason = shapely.is_valid_reason(polygon)
         raise BadAreaError(f"coordinates: {reason}; rings may not cross themselves or others")
     shapely.prepare(polygon)
-    return polygon
+    west, south, east, north = polygon.bounds
+    low, high = Here.of(west, south), Here.of(east, north)
+    return Area(Box(low.x, low.y, high.x, high.y), None, math.nan, polygon)
 
 
 def _check_ring(where: str, ring: Any) -> None:

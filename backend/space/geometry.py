@@ -55,6 +55,12 @@ def between(points: Points, x: Floats, y: Floats) -> Floats:
     return np.sqrt(dx * dx + dy * dy) * (points.factor + points.slope * dy * 0.5)
 
 
+def widened(reach_m: Floats, factor: Floats) -> Floats:
+    """Planar lengths that are no less than some metres from where the factors are."""
+    reach = reach_m / factor
+    return np.asarray(reach * (1 + reach / _WGS84.b) + 1.0)  # the factor shrinks towards the pole
+
+
 def foot(px: Floats, py: Floats, ax: Floats, ay: Floats, vx: Floats, vy: Floats) -> Floats:
     """Where on the segments from `a` along `v` the points are nearest: 0 start, 1 end."""
     square = vx * vx + vy * vy

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from pyproj import Geod
 from shapely import STRtree, linestrings
 
-from backend.space.geometry import Bools, Floats, Ints, Path, Shapes, ranges
+from backend.space.geometry import Bools, Floats, Ints, Path, Shapes, ranges, widened
 
 _PIECE = 8
 """Segments in a piece: fewer make tighter boxes and a larger index."""
-_RADIUS = Geod(ellps="WGS84").b
 
 
 @dataclass(slots=True)
@@ -85,8 +83,7 @@ class Run:
         They are the diagonals of the boxes: smaller than polygons, and with the same envelope.
         """
         owner = self.piece_path[pieces]
-        reach = self.paths.reach[owner] / self.paths.factor[owner]
-        pad = reach * (1 + reach / _RADIUS) + 1.0  # the factor shrinks towards the pole
+        pad = widened(self.paths.reach[owner], self.paths.factor[owner])
         first, counts = self.piece_first[pieces], self.piece_segments[pieces] + 1
         vertices, starts = ranges(first, counts), np.cumsum(counts) - counts
         corners = np.empty((len(pieces), 2, 2))

@@ -222,3 +222,11 @@ class NoticeRow(Base):
     closed_ms: Mapped[int | None] = mapped_column(BigInteger)
     closed_because: Mapped[str | None] = mapped_column(String(64))
     __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)
+
+
+def longest(row: type[Base], column: str) -> int:
+    """How many characters a column of texts holds."""
+    kind = row.__table__.c[column].type
+    assert isinstance(kind, String)
+    assert kind.length is not None
+    return kind.length

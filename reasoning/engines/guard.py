@@ -23,6 +23,7 @@ from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.program import Knowledge, Program, WindowFacts, program
 from reasoning.engines.solver import AnswerSet
 from reasoning.engines.static import split
+from reasoning.engines.warm import Warm
 from reasoning.engines.worker import Setup
 from reasoning.errors import SolvingError
 from reasoning.program import Request, Signature, previous
@@ -94,8 +95,8 @@ class GuardedEngine:
         return self.guard.process
 
     def close(self) -> None:
-        """End the process."""
-        self.guard.close()
+        """End the process, or leave it to the next engine (see `WARM`)."""
+        self.guard.leave()
 
     def _current(self, supplied: frozenset[Signature]) -> Setup:
         """How a worker evaluates the program for what the streams supply."""
@@ -181,6 +182,8 @@ class Guard:
             self._setup = None
             self._unsent.append({"setup": what.to_json()})
         self._unsent.append({"facts": facts, "models": models})
+        if self._worker is None and self._start is WorkerProcess:
+            self._worker = WARM.take()
         if self._worker is None:
             self._worker = self._start()
             self.deadline = time.monotonic() + _START_S
@@ -214,6 +217,13 @@ class Guard:
             self._worker.end()
         self._worker = self._setup = None
         self._unsent.clear()
+
+    def leave(self) -> None:
+        """Let another guard have the process, if one is wanted; between evaluations only."""
+        if isinstance(self._worker, WorkerProcess) and not (self._coming and self._coming.once):
+            WARM.leave(self._worker)
+            self._worker = self._setup = None
+        self.close()
 
     def _send(self) -> None:
         message = self._unsent.popleft()
@@ -266,9 +276,20 @@ class WorkerProcess:
             process_group=0,  # it ends with its forks; Ctrl-C is for the guard
         )
         self.pid = process.pid
+        self.uses = 0
+        self._process = process
         self.source = cast("BinaryIO", process.stdout).fileno()
         self.sink = cast("BinaryIO", process.stdin).fileno()
         self.end = weakref.finalize(self, _end, process)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+
+WARM: Warm[WorkerProcess] = Warm()
+"""The processes that engines leave to others when they are closed, in this process."""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

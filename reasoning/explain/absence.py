@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import islice
@@ -35,7 +35,8 @@ class Absence:
     """Explains atoms that are not in one answer set.
 
     `why` gives the derivation of an atom that is there, for `not` that fails; `offers`
-    among what a choice or disjunction had to choose; `cost` is the answer set's.
+    among what a choice or disjunction had to choose; `cost` is the answer set's; `meanings`
+    say of predicates that come from outside when their atoms hold.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class Absence:
         *,
         most: int = 10,
         cost: tuple[int, ...] = (),
+        meanings: Mapping[Signature, str] | None = None,
     ) -> None:
         self._rules, self._model, self._why = rules, model, why
+        self._meanings = meanings or {}
         self._offers = offers
         self._solver, self._request = solver, request
         self._facts = facts
@@ -181,7 +184,12 @@ class Absence:
             atom_before = str(atom).replace("prev_", "", 1)
             yield Node("unknown", f"the answer before, if there is one, has no {atom_before}")
             return
-        if signature in self._derived or signature in present:
+        if signature in self._derived:
+            return
+        if signature is not None and signature in self._meanings:
+            yield Node("unknown", f"it would say: {self._meanings[signature]}")
+            return
+        if signature in present:
             return
         text = (
             f"no rule derives `{signature}`, and no fact of it is in the window or a knowledge base"

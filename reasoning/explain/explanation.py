@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -58,6 +58,8 @@ class Explainer:
         Facts of items that were not in the window, for `why not`.
     supplied:
         Predicates that streams or knowledge bases supply besides those of `facts`.
+    meanings:
+        Of predicates that come from outside, what their atoms say; for `why not`.
     source:
         The request's text as written, for the labels of its rules.
     most:
@@ -75,6 +77,7 @@ class Explainer:
         answer: AnswerSet | None = None,
         outside: Outsiders | None = None,
         supplied: Collection[Signature] = (),
+        meanings: Mapping[Signature, str] | None = None,
         source: str = "",
         most: int = 10,
         depth: int = 24,
@@ -82,6 +85,7 @@ class Explainer:
         self._request, self._facts = request, facts
         self._time, self._chosen = time, answer
         self._outside, self._supplied = outside or {}, supplied
+        self._meanings = meanings
         self._most, self._depth = most, depth
         self._rules = read(request.rules, source)
         self._source = source
@@ -184,7 +188,7 @@ class Explainer:
         return Absence(
             self._rules, self._model, self._why, self._offers, self._solver, self._request,
             self._facts, self._outside, most=self._most,
-            cost=self.answer.cost if self.answer else (),
+            cost=self.answer.cost if self.answer else (), meanings=self._meanings,
         )  # fmt: skip
 
     def _offers(self, attempt: Attempt) -> list[list[Symbol]]:

@@ -37,7 +37,8 @@ class StandingFacts:
 
         `names` are the other entities the atoms name.
         """
-        new = Group("".join(f"{fact}.\n" for fact in facts), tuple(names))
+        text = "".join(f"{fact}.\n" for fact in facts)
+        new = Group(text, tuple(names)) if text else _NOTHING
         groups = self._facts.setdefault(entity, {})
         old = groups.get(group, _NOTHING)
         if new == old:

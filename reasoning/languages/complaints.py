@@ -24,6 +24,8 @@ _SLIPS = {
     "!": "write `not`, or `!=` between terms",
     "~": "write `not`",
 }
+_COMMA = re.compile(r",\s*\n[^\n]*$")
+"""At the end of the line before."""
 _LIMIT = 1000
 
 
@@ -127,6 +129,9 @@ class Complaints:
             self._source.fault(index, "program", what)
             return
         what = what.partition(" error, ")[2].replace(kind.group(1), self._word(index), 1)
+        what, _, expected = what.partition(" expecting ")
+        if expected and self._bare[index : index + 1] not in expected.split(" or "):
+            what += f" expecting {expected}"
         place, code, hint = self._hint(index, statement)
         self._source.fault(place, code, hint if code == "decimal" else f"{what}; {hint}")
 
@@ -153,6 +158,10 @@ class Complaints:
             line = self._source.location(start).line
             found = f"`{label.group(1)}` begins a statement, but the one of line {line} is not "
             return start + label.start(1), "syntax", found + "ended; write `.` behind it"
+        if text.startswith(":", index) and (comma := _COMMA.search(before)) and ":-" in before:
+            line = self._source.location(index).line
+            hint = f"line {line} begins a rule; is the `,` before it a `.`?"
+            return start + comma.start(), "syntax", hint
         return index, "syntax", _missing(before, text[index : statement.end], text, index)
 
 

@@ -23,6 +23,7 @@ _MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 
 _COUNT = r"([0-9]+)"
 _DURATION = _COUNT + r"\s*(d|h|ms|m|s)"
 _PREFIX = re.compile(r"#prefix\s+([A-Za-z][A-Za-z0-9_-]*)?\s*:\s*<([^<>\s\"]+)>\s*$")
+_BEGUN = re.compile(r"#prefix\s+[\w-]*\s*:\s*<[^<>\s\"]+>(?=\s*\S)")
 _STREAM = re.compile(r"#from\s+stream\s+<([^<>\s\"]+)>\s*(\[.*\])?\s*$", re.DOTALL)
 _KNOWLEDGE = re.compile(r"#from\s+<([^<>\n\"]+)>\s*(?:\[\s*([\w-]*)\s*\])?\s*$")
 _TIME_WINDOW = re.compile(rf"\[\s*time\s+{_DURATION}\s+step\s+{_DURATION}\s*\]$")
@@ -106,9 +107,10 @@ def _check_known(source: Source, statement: Statement, keyword: str) -> None:
 def _prefix(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
     match = _PREFIX.match(statement.text)
     if not match:
-        raise source.error(
-            statement.start, "prefix", "expected `#prefix name : <http://example.org/>`"
-        )
+        begun = _BEGUN.match(statement.text)
+        end = f"the `.` at its end is missing: `{begun[0]}.`; " if begun else ""
+        wanted = f"{end}expected `#prefix name : <http://example.org/>.`"
+        raise source.error(statement.start, "prefix", wanted)
     name, iri = match.group(1) or "", match.group(2)
     if found.prefixes.setdefault(name, iri) != iri:
         raise source.error(

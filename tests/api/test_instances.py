@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 
 from backend.api import instances
+from backend.settings import Settings
 from backend.store.models import InletRow, InstanceRow
+from tests.api.log import Log
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
 
@@ -23,6 +26,13 @@ def city(town: Town) -> Town:
     town.road("100", "Viborgvej")
     install(town, jam_ahead())
     return town
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    log = Log(settings.log_dir)
+    yield log
+    log.close()
 
 
 def inlet(engine: Engine) -> list[tuple[str, str, Any]]:
@@ -111,10 +121,12 @@ def test_a_new_instance_has_its_defaults_and_stands_in_the_inlet(
 ) -> None:
     answer = client.post(ADDRESS, json={**WISH, "title": "To work"})
     assert answer.headers["Location"] == f"{ADDRESS}/alice.jam_ahead"
-    made = answer.json
+    made: Any = answer.json
     assert made["values"] == {"radius": 300}
     assert (made["version"], made["newest"], made["title"]) == (1, 1, "To work")
-    assert client.get(answer.headers["Location"]).json == made
+    assert made["asks"] == ["position", "route"]
+    found = client.get(answer.headers["Location"]).json
+    assert found == {**made, "missing": ["position", "route"]}
     standing = {**WISH, "version": 1, "values": {"radius": 300}}
     assert inlet(engine) == [("instance", "alice.jam_ahead", standing)]
 
@@ -143,9 +155,9 @@ def test_an_id_that_is_taken_is_refused(client: FlaskClient, engine: Engine) -> 
         ({**WISH, "values": {"radius": "300"}}, {"values.radius"}),
         ({**WISH, "values": {"garage": "100"}}, {"values.garage"}),
         ({**WISH, "values": {"garage": "NOWHERE"}}, {"values.garage"}),
-        ({**WISH, "app": "jam_wach"}, {"template"}),
+        ({**WISH, "app": "jam_wach"}, {"app"}),
         ({**WISH, "template": "jam"}, {"template"}),
-        ({**WISH, "version": 2}, {"template"}),
+        ({**WISH, "version": 2}, {"version"}),
         ({"app": "Jam", "user": 'a"b', "extra": 1}, {"app", "template", "user", "extra"}),
     ],
 )
@@ -157,6 +169,26 @@ def test_everything_that_is_wrong_is_said_at_once(
     assert {error["path"] for error in answer.json["errors"]} == expected
     assert all(error["message"] for error in answer.json["errors"])
     assert inlet(engine) == []
+
+
+def test_what_is_wrong_is_said_in_words_for_people(client: FlaskClient) -> None:
+    body = {"app": "Jam", "user": 'a"b', "version": "1", "valeus": {}}
+    errors = client.post(ADDRESS, json=body).json["errors"]
+    assert {error["path"]: error["message"] for error in errors} == {
+        "app": 'found "Jam", expected 1 to 32 of a-z 0-9 _, the first a letter',
+        "template": "found nothing, but it is needed",
+        "user": r'found "a\"b", expected 1 to 64 of A-Z a-z 0-9 _ . : -, '
+        "the first a letter or digit",
+        "version": 'found "1", expected a valid integer',
+        "valeus": "there is no such field; did you mean `values`?",
+    }
+    wrong = {"position": {"lat": 91, "lon": 1, "alt": 3}, "preferences": {"a": 1.5}}
+    errors = client.patch(CONTEXT, json=wrong).json["errors"]
+    assert {error["path"]: error["message"] for error in errors} == {
+        "position.lat": "found 91, expected less than or equal to 90",
+        "position.alt": "there is no such field; leave it out",
+        "preferences.a": "expected an integer of 32 bits or a text of at most 200 characters",
+    }
 
 
 def test_messages_say_what_there_is(client: FlaskClient, town: Town) -> None:
@@ -174,9 +206,13 @@ def test_a_change_keeps_what_is_not_given(client: FlaskClient, engine: Engine) -
     changed = client.put(address, json={"title": "Home"}).json
     assert (changed["title"], changed["values"]) == ("Home", made["values"])
     changed = client.put(address, json={"values": {"radius": 100}}).json
-    assert (changed["title"], changed["values"]) == ("Home", {"radius": 100})
-    assert client.put(address, json=changed).json["values"] == {"radius": 100}
-    assert inlet(engine)[-1][2]["values"] == {"radius": 100}
+    assert (changed["title"], changed["values"]) == ("Home", {"radius": 100, "garage": "BRUUNS"})
+    assert client.put(address, json=changed).json["values"] == changed["values"]
+    changed = client.put(address, json={"values": {"garage": None, "radius": None}}).json
+    assert changed["values"] == {"radius": 300}, "null takes a value away, or back to the default"
+    assert inlet(engine)[-1][2]["values"] == {"radius": 300}
+    wrong = client.put(address, json={"values": {"radios": 1}})
+    assert [error["path"] for error in wrong.json["errors"]] == ["values.radios"]
     assert changed["created"] == made["created"]
 
 
@@ -200,7 +236,7 @@ def test_an_instance_keeps_its_version_until_it_is_migrated(
     (error,) = lacking.json["errors"]
     assert error["path"] == "values.alias"
     values = {"radius": 500, "alias": "A"}
-    moved = client.put(address, json={"version": 2, "values": values}).json
+    moved = client.put(address, json={"version": 2, "values": {"alias": "A"}}).json
     assert (moved["version"], moved["values"]) == (2, values)
     assert inlet(engine)[-1][2]["version"] == 2
     back = client.put(address, json={"version": 1}).json
@@ -304,6 +340,56 @@ def test_context_that_cannot_be_is_refused(
     assert answer.status_code == 422
     assert path in {error["path"] for error in answer.json["errors"]}
     assert inlet(engine) == []
+
+
+@pytest.mark.parametrize(
+    ("activity", "said"),
+    [
+        ("Cykling", "did you mean `Cycling`?"),
+        ("xxxxx", "there are Cycling, DrivingCar, RidingBus, Staying, Walking"),
+        ("https://w3id.org/citywise/context#Walkin", "did you mean `Walking`?"),
+    ],
+)
+def test_an_activity_nobody_knows_is_refused_with_what_was_meant(
+    client: FlaskClient, engine: Engine, activity: str, said: str
+) -> None:
+    (error,) = client.patch(CONTEXT, json={"activity": activity}).json["errors"]
+    assert (error["path"], said in error["message"]) == ("activity", True)
+    assert inlet(engine) == []
+    for own in ("https://w3id.org/citywise/context#Walking", "https://example.org/a#Rowing"):
+        assert client.patch(CONTEXT, json={"activity": own}).status_code == 202
+
+
+def test_it_is_said_what_is_known_and_what_an_instance_misses(
+    client: FlaskClient, engine: Engine, log: Log
+) -> None:
+    made = create(client)
+    log.stands("route", "alice", {"coordinates": [[10.1, 56.1], [10.2, 56.1]]})
+    log.stands("position", "bob", POSITION)
+    log.stands("activity", "alice", {"activity": "Walking"})
+    assert client.get(CONTEXT).json == {
+        "user": "alice",
+        "known": ["route", "activity"],
+        "missing": ["position", "preferences"],
+    }
+    address = f"{ADDRESS}/{made['id']}"
+    assert client.get(address).json["missing"] == ["position"]
+    client.patch(CONTEXT, json={"position": POSITION, "route": None})
+    assert client.get(address).json["missing"] == ["route"], "what waits for the log counts"
+    log.stands("position", "alice", None)
+    with engine.begin() as connection:
+        connection.execute(delete(InletRow))
+    assert client.get(address).json["missing"] == ["position"]
+
+
+def test_an_instance_with_a_way_of_its_own_does_not_ask_for_the_users(
+    client: FlaskClient, town: Town
+) -> None:
+    way = {"type": "route", "title": "Way", "default": "mine"}
+    install(town, jam_ahead(3, parameters={"way": way}))
+    own = {"alias": "A", "way": {"coordinates": [[10.1, 56.1], [10.2, 56.1]]}}
+    assert create(client, values=own)["asks"] == ["position"]
+    assert create(client, values={"alias": "A"})["asks"] == ["position", "route"]
 
 
 def test_a_user_whose_name_cannot_be_is_refused(client: FlaskClient) -> None:

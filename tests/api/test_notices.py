@@ -104,6 +104,15 @@ def test_what_is_opened_again_while_it_is_open_is_an_update_of_it(engine: Engine
     assert len({body["id"] for body in announced(engine)}) == 1
 
 
+def test_an_event_and_a_place_of_one_id_have_notices_of_their_own(engine: Engine) -> None:
+    opened = [change("opened", about_type=kind) for kind in ("event", "place", "term")]
+    assert apply(engine, *opened) == 3
+    apply(engine, change("closed", NOON_MS + MINUTE))
+    with engine.connect() as connection:
+        still = select(NoticeRow.about_type).where(NoticeRow.closed_ms.is_(None))
+        assert sorted(connection.scalars(still)) == ["place", "term"]
+
+
 def test_the_end_of_a_notice_nobody_knows_is_no_news(engine: Engine) -> None:
     assert apply(engine, change("closed")) == 0
     assert apply(engine, change("updated")) == 1, "but what is said to go on is opened"
@@ -135,6 +144,15 @@ def test_terms_longer_than_their_columns_are_cut_and_kept_apart(engine: Engine) 
         rows = connection.execute(select(NoticeRow.id, NoticeRow.about)).all()
     assert len({row.id for row in rows}) == 2
     assert all(len(row.id) <= 300 and len(row.about) <= 200 for row in rows)
+
+
+def test_a_kind_longer_than_its_column_is_cut_and_found_again(engine: Engine) -> None:
+    kind: dict[str, Any] = {"notice": "k" * 40}
+    assert apply(engine, change("opened", **kind)) == 1
+    assert apply(engine, change("closed", NOON_MS + MINUTE, **kind)) == 1
+    with engine.connect() as connection:
+        row = connection.execute(select(NoticeRow.kind, NoticeRow.closed_ms)).one()
+    assert (len(row.kind), row.closed_ms) == (32, NOON_MS + MINUTE)
 
 
 @pytest.mark.parametrize(

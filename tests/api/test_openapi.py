@@ -92,6 +92,7 @@ def filled(town: Town) -> None:
         ("/api/v1/apps/{app}", "/api/v1/apps/none", 404),
         ("/api/v1/instances", "/api/v1/instances?user=alice", 200),
         ("/api/v1/instances/{instance_id}", "/api/v1/instances/mine", 200),
+        ("/api/v1/users/{user}/context", CONTEXT, 200),
         ("/api/v1/notices", "/api/v1/notices?user=alice", 200),
         ("/api/v1/notices", "/api/v1/notices", 400),
         ("/api/v1/notices/{notice_id}", f"/api/v1/notices/{NOTICE}", 200),

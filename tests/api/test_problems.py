@@ -35,6 +35,45 @@ def test_errors_are_problem_documents(
     assert {"type", "title", "detail"} <= answer.json.keys()
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "depth"),
+        (b'{"a": "\\ud800"}', "surrogate"),
+        (b'{"a": "\xff"}', "UTF-8"),
+        (b'{"a": NaN}', "unexpected character"),
+        (b"[1]", "not a JSON object"),
+    ],
+    ids=["deep", "surrogate", "no UTF-8", "NaN", "list"],
+)
+@pytest.mark.parametrize("address", ["/api/v1/instances", "/citypulse/contextual_events_request"])
+def test_a_body_that_is_no_json_object_is_refused_with_the_reason(
+    client: FlaskClient, address: str, body: bytes, why: str
+) -> None:
+    answer = client.post(address, data=body, content_type="application/json")
+    assert (answer.status_code, answer.json["type"]) == (400, "urn:citywise:problem:bad-body")
+    assert why in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("address", "parameter"),
+    [
+        ("/api/v1/traces?request=a%00", "request"),
+        ("/api/v1/notices?user=a&cursor=5~%00", "cursor"),
+        ("/api/v1/notices/a%00", "notice_id"),
+        ("/api/v1/events/a%00", "event_id"),
+        ("/api/v1/instances/a%0a", "instance_id"),
+        ("/api/v1/traces?%00=1", "\0"),
+    ],
+)
+def test_control_characters_in_an_address_are_refused_before_the_database_is_asked(
+    client: FlaskClient, address: str, parameter: str
+) -> None:
+    answer = client.get(address)
+    assert (answer.status_code, answer.json["parameter"]) == (400, parameter)
+    assert "control character" in answer.json["detail"]
+
+
 def test_a_refused_method_says_which_are_allowed(client: FlaskClient) -> None:
     assert "POST" in client.delete("/api/v1/clock").headers["Allow"]
 

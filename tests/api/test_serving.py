@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import threading
 import time
 from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
+import psutil
 import pytest
 
 from backend.api.hub import BACKLOG
+from backend.settings import Settings
+from tests.api.log import Log
 from tests.api.server import Listener, Server
+from tests.api.templates import install, jam_ahead
 from tests.api.town import Town, soon
 
 pytestmark = pytest.mark.slow
@@ -112,3 +118,31 @@ def test_many_streams_get_an_announcement_at_once(server: Server, town: Town) ->
     finally:
         for listener in listeners:
             listener.__exit__()
+
+
+def test_questions_are_answered_by_a_solver_process_that_is_kept(
+    server: Server, settings: Settings, town: Town
+) -> None:
+    """gevent, which has taken over the library, starts no processes in the threads we use."""
+    install(town, jam_ahead())
+    log = Log(settings.log_dir)
+    log.stands("position", "alice", {"lat": 56.15, "lon": 10.2, "heading": None, "along_m": None})
+    log.clock(START)
+    log.close()
+    found = []
+    for _ in range(3):
+        body = json.dumps({"app": "jam_watch", "template": "jam_ahead", "user": "alice"})
+        asked = Request(
+            f"{server.url}/api/v1/instances/check",
+            body.encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urlopen(asked, timeout=10) as answer:
+            found.append(json.load(answer))
+    assert [(each["notices"], each["reason"]) for each in found] == [([], None)] * 3
+    below = psutil.Process(server.process.pid).children(recursive=True)
+    solvers = [each for each in below if "reasoning.engines.worker" in each.cmdline()]
+    assert len(solvers) == 1
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait(5)
+    assert psutil.wait_procs(solvers, timeout=5)[1] == []

@@ -19,7 +19,7 @@ def trace(town: Town, number: int, at: str, **more: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def some(town: Town) -> None:
-    trace(town, 1, "2014-08-05T12:00:00Z", request="traffic_jam")
+    trace(town, 1, "2014-08-05T12:00:00Z", request="traffic_jam", items=0)
     changed = {"instances": ["alice.jam_ahead"], "notices": [{"change": "opened", "id": "n"}]}
     trace(town, 2, "2014-08-05T12:01:00Z", keys=1, notices=1, position=99, changed=changed)
     trace(town, 3, "2014-08-05T12:02:00Z", error="too slow")
@@ -31,12 +31,16 @@ def some(town: Town) -> None:
         ("", [3, 2, 1]),
         ("request=traffic_jam", [1]),
         ("request=jam_watch/jam_ahead@1", [3, 2]),
+        ("templates=true", [3, 2]),
+        ("templates=false", [1]),
         ("from=2014-08-05T12:01:00Z", [3, 2]),
         ("until=2014-08-05T12:01:00Z", [2, 1]),
         ("failed=true", [3]),
         ("failed=false", [2, 1]),
         ("changed=true", [2]),
         ("changed=false", [3, 1]),
+        ("idle=false", [3, 2]),
+        ("idle=true", [1]),
         ("before=3", [2, 1]),
     ],
 )
@@ -61,4 +65,5 @@ def test_a_trace_says_what_was_evaluated_and_what_came_of_it(client: FlaskClient
     assert found["changed"]["instances"] == ["alice.jam_ahead"]
     empty = client.get("/api/v1/traces/1").json
     assert empty["changed"] == {"instances": [], "notices": []}
-    assert client.get("/api/v1/traces/4").status_code == 404
+    for unknown in ("4", 2**63 - 1, 2**63, "9" * 30):
+        assert client.get(f"/api/v1/traces/{unknown}").status_code == 404

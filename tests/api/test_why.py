@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 
-from backend.settings import Settings
+from backend.settings import Pipeline, RequestLimits, Settings
 from backend.store.models import TraceRow
 from backend.times import parse_ms, wall_ms
 from tests.api.log import Log
@@ -30,6 +31,7 @@ JAM = {
 ROUTE = {"coordinates": [[10.18, 56.15], [10.22, 56.15]]}
 BEFORE = {"lat": 56.15, "lon": 10.19, "heading": None, "along_m": None}
 BEHIND = {"lat": 56.15, "lon": 10.21, "heading": None, "along_m": None}
+TITLE = {"type": "text", "title": "Name", "optional": True}
 EARLIER = "2014-08-05T11:50:00Z"
 
 
@@ -141,6 +143,19 @@ def test_why_a_user_was_not_told_names_what_was_missing(
     assert not any(fact.startswith("near_route") for fact in found["inputs"])
 
 
+def test_a_place_of_the_city_is_asked_about_as_a_place(
+    client: FlaskClient, log: Log, town: Town, instance: str
+) -> None:
+    town.garage("havnen", "Havnen")
+    log.clock(NOON)
+    for about, note in (
+        ("havnen", 'Note: `havnen` is a place, and `streams` in app.toml lists no "places"'),
+        ("havnn", "Note: there is no event or place `havnn`; did you mean `havnen`?"),
+    ):
+        assert note in why(client, instance=instance, about=about)["text"]
+    assert "citywise/place/havnen" in why(client, instance=instance, about="havnen")["text"]
+
+
 def test_the_past_is_asked_about_by_time_or_by_trace(
     client: FlaskClient, log: Log, town: Town, instance: str
 ) -> None:
@@ -200,3 +215,52 @@ def test_a_question_that_cannot_be_answered_is_refused(
     answer = client.get("/api/v1/why", query_string=query)
     assert answer.status_code == status, instance
     assert (answer.json or {}).get("parameter") == parameter
+
+
+# --- Limits ------------------------------------------------------------------------------
+
+GREEDY = """\
+#prefix ev : <https://w3id.org/citywise/event#>.
+notice(Me,"jam_ahead",E,3) :- radius(Me,R), near_route(Me,E,R), ev_level(E,_), many(Me,R).
+many(Me,1..R) :- radius(Me,R).
+"""
+
+
+class TestWithinLimits:
+    """Rules that ground to more than is allowed are stopped, here as in the pipeline."""
+
+    @pytest.fixture
+    def settings(self, tmp_path: Path) -> Settings:
+        limits = RequestLimits(atoms=600)
+        return Settings(data_dir=tmp_path, pipeline=Pipeline(limits=limits))
+
+    @pytest.fixture(autouse=True)
+    def greedy(self, town: Town, log: Log) -> None:
+        install(town, jam_ahead(9, rules=GREEDY, parameters={"alias": TITLE}))
+
+    def made(self, client: FlaskClient, log: Log, radius: int) -> str:
+        body = {**WISH, "version": 9, "values": {"radius": radius}}
+        made: Any = client.post("/api/v1/instances", json=body).json
+        body = {name: made[name] for name in ("app", "template", "version", "user", "values")}
+        log.stands("instance", made["id"], body)
+        return str(made["id"])
+
+    def test_why_is_answered_where_the_rules_kept_within_them_and_refused_where_not(
+        self, client: FlaskClient, log: Log
+    ) -> None:
+        modest, greedy = self.made(client, log, 100), self.made(client, log, 1000)
+        log.clock(NOON)
+        assert why(client, instance=modest, about="jam-1")["told"] is True
+        for about in ({}, {"about": "jam-1"}):
+            answer = client.get("/api/v1/why", query_string={"instance": greedy, **about})
+            assert answer.status_code == 503
+            said = (answer.json or {})["detail"]
+            assert f"instance '{greedy}': request `jam_watch/jam_ahead@9` was stopped" in said
+            assert "more than 600 ground atoms; what grew: many/2" in said
+
+    def test_a_trial_gives_the_reason(self, client: FlaskClient, log: Log) -> None:
+        log.clock(NOON)
+        wish = {**WISH, "version": 9, "values": {"radius": 1000}}
+        found: Any = client.post(CHECK, json=wish).json
+        assert found["notices"] == []
+        assert "more than 600 ground atoms" in found["reason"]

@@ -220,6 +220,79 @@ def test_notices_appear_and_go_on_map_and_list_of_their_user_only(
         expect(mine.locator("city-notices")).to_be_hidden()
 
 
+def test_what_is_not_known_is_said_and_this_device_tells_where_it_is(
+    open_page: Open, site: Site, axe: str
+) -> None:
+    here = {"latitude": 56.16, "longitude": 10.2}
+    page = as_user(open_page("/apps", permissions=["geolocation"], geolocation=here), "bob")
+    form = set_up(page, "Jams on my way")
+    form.get_by_role("button", name="Try it").click()
+    missing = "Not known yet: your position and your way."
+    expect(form.locator(".trial")).to_contain_text(missing)
+    form.get_by_role("button", name="Save").click()
+    card = page.locator("article[data-instance='bob.jam_ahead']")
+    expect(card).to_contain_text(missing)
+    expect(card).to_contain_text("Nothing now.")
+    page.get_by_role("button", name="Tell where I am").click()
+    expect(page.locator("my-context")).to_contain_text("Told: 56.1600, 10.2000")
+    expect(card).to_contain_text("Not known yet: your way.")
+    assert site.server.get("/api/v1/users/bob/context")["known"] == ["position"]
+    assert serious(page, axe) == []
+    page.get_by_role("button", name="Forget my position").click()
+    expect(card).to_contain_text(missing)
+    expect(page.get_by_role("button", name="Tell where I am")).to_be_focused()
+
+
+def test_a_browser_that_keeps_the_position_to_itself_is_explained(open_page: Open) -> None:
+    page = as_user(open_page("/apps"), "cy")
+    page.get_by_role("button", name="Tell where I am").click()
+    expect(page.locator("my-context")).to_contain_text("The browser does not give the position")
+
+
+def test_what_one_has_already_is_offered_with_another_name_and_told_of_briefly(
+    open_page: Open, site: Site
+) -> None:
+    page = as_user(open_page("/apps"), "ann")
+    set_up(page, "Jams on my way").get_by_role("button", name="Save").click()
+    told = change("opened", about="old-jam", user="ann", instance="ann.jam_ahead")
+    tell(site, told)
+    expect(jam_card(page).locator(".notice-card")).to_be_visible()
+    (notice,) = site.server.get("/api/v1/notices?user=ann")["notices"]
+    notices = [{**notice, "id": str(number)} for number in range(23)]
+    page.route("**/instances/check", lambda route: route.fulfill(json={"notices": notices}))
+    form = set_up(page, "Jams on my way")
+    expect(form).to_contain_text("You have this already")
+    expect(form.get_by_label("Name")).to_have_value("Jams on my way 2")
+    form.get_by_role("button", name="Try it").click()
+    expect(form.locator(".trial article")).to_have_count(3)
+    expect(form.locator(".trial")).to_contain_text("23 notices would be open")
+    expect(form.locator(".trial")).to_contain_text("and 20 more")
+
+
+def test_one_of_many_places_is_searched(open_page: Open, site: Site) -> None:
+    for number in range(30):
+        site.town.garage(f"G{number}", f"A garage of a rather long name, number {number}")
+    page = as_user(open_page("/apps", {"width": 360, "height": 780}), "ann")
+    form = set_up(page, "All there is")
+    form.get_by_label("Sensor: search").fill("NUMBER 17")
+    sensor = form.get_by_label("Sensor (optional)")
+    expect(sensor.locator("option")).to_have_text(
+        ["Choose…", "A garage of a rather long name, number 17"]
+    )
+    sensor.select_option("G17")
+    form.get_by_label("Sensor: search").fill("bruuns")
+    expect(sensor).to_have_value("G17")
+    assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("lang", ["en", "da"])
+@pytest.mark.parametrize("width", [1000, 1280])
+def test_no_page_is_wider_than_its_window(open_page: Open, lang: str, width: int) -> None:
+    page = open_page("/apps", {"width": width, "height": 700}, lang=lang)
+    expect(page.locator("city-time .controls")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_an_evaluation_is_looked_into_and_says_why(
     open_page: Open, site: Site, log: Log, axe: str
 ) -> None:
@@ -251,6 +324,11 @@ def test_an_evaluation_is_looked_into_and_says_why(
     answer = page.get_by_role("region", name="Explanation")
     expect(answer).to_contain_text("As it was at 14:01")
     expect(answer).to_contain_text('radius("ann.jam_ahead",300)')
+    expect(answer).to_contain_text("Choose an event or place to be told why")
+    offered = page.locator("#why-about option[value='old-jam']")
+    expect(offered).to_have_attribute("label", "Traffic jam: Randersvej, Risskov: 3 → 4")
+    expect(page.locator("#why-instance option")).to_have_attribute("value", made["id"])
+    expect(page.locator("#why-notice option")).to_have_attribute("value", "jam_ahead")
     page.get_by_label("About (event or place)").fill("old-jam")
     page.get_by_role("button", name="Explain").click()
     expect(answer).to_contain_text("old-jam was told: here is why")
@@ -258,6 +336,13 @@ def test_an_evaluation_is_looked_into_and_says_why(
     assert serious(page, axe) == []
     page.get_by_label("Which").select_option("failed")
     expect(page.locator("[data-trace='2']")).to_contain_text("Failed")
+    page.get_by_label("Instance", exact=True).fill("")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_role("alert")).to_contain_text("Say which instance: choose one of yours")
+    tell(site, change("opened", about="old-jam", user="ann", instance=made["id"]))
+    page.goto(site.server.url + "/apps")
+    jam_card(page).get_by_role("link", name="Why?").click()
+    expect(answer).to_contain_text("old-jam was told: here is why")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -94,8 +94,11 @@ class Situation:
                 self.fact(name, me, item)
         return self
 
-    def ahead(self, event: str, metres: int | None = 0, me: str = "me", radius: int = 100) -> Self:
-        """The event lies on what remains of the route, so far ahead; None: nobody knows."""
+    def ahead(self, event: str, metres: int | None = 1, me: str = "me", radius: int = 100) -> Self:
+        """The event lies on what remains of the route, so far ahead; None: nobody knows.
+
+        At 0 m it is no longer ahead: what is level with the user, or near behind.
+        """
         self.fact("near_route", me, event, radius)
         if metres is None:
             return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import orjson
@@ -11,8 +12,10 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
 
-from backend.api import citypulse
+from backend.api import sessions
+from backend.settings import Settings
 from backend.store.models import InletRow, InstanceRow
+from tests.api.server import serving
 from tests.api.town import Town
 from tests.context.conftest import Sample
 
@@ -197,11 +200,68 @@ def test_a_session_that_was_long_silent_is_forgotten(client: FlaskClient, town: 
     assert client.post(ADDRESS, json=position(56.16), headers=heard).status_code == 200
 
 
+def test_silent_sessions_end_though_nobody_registers(client: FlaskClient, town: Town) -> None:
+    silent, heard = (start(client)["Citypulse-Session"] for _ in range(2))
+    with town.engine.begin() as connection:
+        connection.execute(update(InstanceRow).values(updated_ms=0))
+        sessions.move(connection, heard, {"lat": 56.16, "lon": 10.2})
+        count = len(inlet(town))
+        assert sessions.forget_silent(connection) == 1
+        assert sessions.forget_silent(connection) == 0
+        assert connection.execute(select(InstanceRow.id)).scalars().all() == [heard]
+    assert inlet(town)[count + 1 :] == [("instance", silent, None), ("position", silent, None)]
+
+
+def test_a_session_that_is_heard_while_others_are_ended_goes_on(
+    client: FlaskClient, town: Town
+) -> None:
+    session = start(client)["Citypulse-Session"]
+    with town.engine.begin() as connection:
+        sessions.forget(connection, session, silent_since=1)
+        assert sessions.find(connection, session)["id"] == session
+
+
+@pytest.mark.slow
+def test_the_web_process_ends_silent_sessions_by_itself(
+    client: FlaskClient, town: Town, settings: Settings
+) -> None:
+    start(client)
+    with town.engine.begin() as connection:
+        connection.execute(update(InstanceRow).values(updated_ms=0))
+    with serving(settings):
+        until = time.monotonic() + 20
+        while len(inlet(town)) < 3 and time.monotonic() < until:
+            time.sleep(0.05)
+    assert [body for _subject, _key, body in inlet(town)[1:]] == [None, None]
+
+
+@pytest.mark.parametrize("name", ["citypulse-mine", "citypulse-mine.jam"])
+def test_an_instance_whose_id_begins_like_a_session_is_kept_and_not_counted(
+    client: FlaskClient, town: Town, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 1)
+    wish = {"app": "contextual_filtering", "template": "critical_events", "user": name}
+    assert client.put(f"/api/v1/instances/{name}", json=wish).status_code == 201
+    with town.engine.begin() as connection:
+        connection.execute(update(InstanceRow).values(updated_ms=0))
+    start(client)
+    assert client.get(f"/api/v1/instances/{name}").status_code == 200
+
+
+def test_no_instance_of_others_has_the_id_of_a_session(client: FlaskClient) -> None:
+    wish = {"app": "contextual_filtering", "template": "critical_events", "user": "alice"}
+    name = "citypulse-" + "0" * 32
+    put = client.put(f"/api/v1/instances/{name}", json=wish)
+    post = client.post("/api/v1/instances", json={**wish, "id": name})
+    for answer in (put, post):
+        assert (answer.status_code, answer.json["errors"][0]["path"]) == (422, "id")
+
+
 def test_no_more_sessions_are_kept_than_can_be(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(client)
-    monkeypatch.setattr(citypulse, "MOST_SESSIONS", 1)
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 1)
     answer = client.post(ADDRESS, json=request())
     assert (answer.status_code, answer.json["type"]) == (
         503,

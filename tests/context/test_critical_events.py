@@ -201,7 +201,7 @@ def test_metres_decide_and_not_the_number_of_pieces_of_the_way() -> None:
 
 @pytest.mark.parametrize(
     ("metres", "criticality"),
-    [(0, 5), (1125, 5), (1136, 5), (1137, 4), (3386, 4), (3387, 3), (7887, 1), (50_000, 1)],
+    [(1, 5), (1125, 5), (1136, 5), (1137, 4), (3386, 4), (3387, 3), (7887, 1), (50_000, 1)],
 )
 def test_halves_are_rounded_up_and_levels_are_not_cut_off(metres: int, criticality: int) -> None:
     """Horizon 9 km, distance alone: 5 less 4/9 a kilometre, to the hundredth.
@@ -214,7 +214,7 @@ def test_halves_are_rounded_up_and_levels_are_not_cut_off(metres: int, criticali
 
 def test_the_largest_weights_and_horizon_stay_within_32_bits() -> None:
     values = {"weight_distance": 100, "weight_level": 100, "horizon": 500}
-    situation = Situation().instance(**values).event("jam", 5).ahead("jam", 0)
+    situation = Situation().instance(**values).event("jam", 5).ahead("jam", 1)
     assert situation.conclude().of() == {"jam": 5}
     situation = Situation().instance(**values).event("jam", 5).ahead("jam", 49_999)
     assert situation.conclude().of() == {"jam": 3}
@@ -225,7 +225,7 @@ def test_while_nobody_knows_where_i_am_the_level_alone_counts() -> None:
     assert situation.ahead("jam", None).conclude().of() == {"jam": 2}
 
 
-@pytest.mark.parametrize("metres", [None, 0])
+@pytest.mark.parametrize("metres", [None, 1])
 def test_an_event_of_which_nothing_weighs_is_not_lost(metres: int | None) -> None:
     situation = Situation().instance(weight_distance=0, weight_level=0).event("jam", 1)
     found = situation.ahead("jam", metres).conclude()
@@ -313,6 +313,11 @@ def test_a_jam_that_i_have_passed_is_closed_as_passed() -> None:
     assert (found.of(), found.closed) == ({}, {("me", "jam", "passed")})
 
 
+def test_what_opens_just_behind_me_is_not_told_though_it_is_near_my_way() -> None:
+    found = Situation().instance().event("jam").ahead("jam", 0).conclude()
+    assert (found.of(), found.closed) == ({}, {("me", "jam", "passed")})
+
+
 def test_off_my_route_all_that_lies_on_it_is_closed() -> None:
     situation = Situation().instance().event("jam").ahead("jam", 10).fact("off_route", "me")
     found = situation.event("behind").fact("passed", "me", "behind").conclude()
@@ -352,4 +357,4 @@ def test_what_is_told_has_no_reason_to_be_closed(interest: str) -> None:
     situation = Situation().instance(interest=interest).event("jam").ahead("jam")
     found = situation.around("jam", 20).fact("inside", "me", "jam", "area").conclude()
     assert (set(found.of()), found.closed) == ({"jam"}, set())
-    assert found.details["me", "jam"]["metres"] == (0 if interest == "my_route" else 20)
+    assert found.details["me", "jam"]["metres"] == (1 if interest == "my_route" else 20)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from backend.machine import REPOSITORY
+from backend.settings import Pipeline, RequestLimits
 from backend.store.models import InletRow, InstanceRow, TemplateVersionRow
 from tests.api.test_openapi import assert_described
 from tests.api.town import Town
@@ -152,3 +155,13 @@ def test_questions_and_answers_are_as_described(
     described = document["paths"][ADDRESS]["post"]["requestBody"]["content"]["application/json"]
     whole = {"components": document["components"], **described["schema"]}
     assert Draft202012Validator(whole).is_valid(question) == (status == 200)
+
+
+def test_rules_that_want_more_than_is_allowed_are_stopped(app: Flask) -> None:
+    web = app.extensions["citywise"]
+    limits = RequestLimits(atoms=5)
+    settings = web.settings.model_copy(update={"pipeline": Pipeline(limits=limits)})
+    app.extensions["citywise"] = replace(web, settings=settings)
+    answer = app.test_client().post(ADDRESS, json={"interest": WAY, "position": HERE})
+    assert (answer.status_code, answer.json["type"]) == (503, "urn:citywise:problem:too-much")
+    assert "more than 5 ground atoms" in answer.json["detail"]

@@ -172,6 +172,8 @@ def test_a_factor_without_values_is_no_filter() -> None:
         ({"DISTANCE": 70, "EVENT_LEVEL": 30}, 70, 30),
         ({"DISTANCE": 0.7, "EVENT_LEVEL": 0.3}, 100, 43),
         ({"DISTANCE": 1000, "EVENT_LEVEL": 250}, 100, 25),
+        ({"DISTANCE": 1e308, "EVENT_LEVEL": 5e307}, 100, 50),
+        ({"DISTANCE": 5e-324, "EVENT_LEVEL": 0}, 100, 0),
         ({"EVENT_LEVEL": 10}, 0, 10),
         ({"DISTANCE": 0, "EVENT_LEVEL": 0}, 0, 0),
     ],

@@ -11,6 +11,7 @@ from backend.machine import REPOSITORY
 from backend.packs import scenario_run, scenarios
 from backend.packs.check import check_pack
 from backend.packs.manifest import load
+from backend.pipeline.recorded import concluded
 from tests.context.situation import PACK
 
 
@@ -20,7 +21,7 @@ def test_the_check_finds_nothing() -> None:
 
 @pytest.mark.parametrize("path", scenarios.of_pack(PACK), ids=lambda path: str(path.stem))
 def test_a_scenario_brings_the_notices_computed_by_hand(path: Path) -> None:
-    outcome = scenario_run.run(load(PACK), path)
+    outcome = scenario_run.run(load(PACK), path, concluded)
     assert outcome.got
     assert [line for found in outcome.differences for line in found.lines()] == []
 

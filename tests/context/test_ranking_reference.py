@@ -12,7 +12,7 @@ from tests.context.situation import Situation
 
 EVENTS = st.dictionaries(
     st.sampled_from([f"e{number}" for number in range(8)]),
-    st.tuples(st.integers(1, 5), st.integers(0, 6) | st.integers(0, 60_000)),
+    st.tuples(st.integers(1, 5), st.integers(1, 6) | st.integers(1, 60_000)),
     max_size=8,
 )
 """Level and metres ahead by event; near ones are often equal."""

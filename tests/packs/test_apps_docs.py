@@ -44,7 +44,8 @@ def test_every_property_and_conclusion_is_listed() -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_of_parameter_is_listed_with_its_keys(name: str) -> None:
-    common = {"type", "title", "help", "default", "optional", "repeated", "max_items"}
+    common = {"type", "title", "help", "default", "optional", "needed_when"}
+    common |= {"repeated", "max_items"}
     (row,) = [line for line in TEXT.splitlines() if line.startswith(f"| `{name}` |")]
     for key in TYPES[name].model_fields.keys() - common:
         assert f"`{key}`" in row

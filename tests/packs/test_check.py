@@ -103,6 +103,49 @@ def test_a_sound_app_has_no_findings(app: AppFolder) -> None:
             "title ",
             "app.toml:3:7: error syntax: Expected '=' after a key in a key/value pair",
         ),
+        ("min = 50", "min =", "14:6: error syntax: `min` has no value; write one behind the `=`"),
+        (
+            '"Jam watch"',
+            "Jam watch",
+            (
+                "app.toml:3:9: error syntax: `title`: Jam watch is no value; put text in quotes: "
+                '`title = "Jam watch"`'
+            ),
+        ),
+        (
+            "min = 50",
+            'unit = "m"',
+            "app.toml:14:11: error syntax: `unit` has a value already; keep one of the two",
+        ),
+        (
+            "[notices",
+            "[templates.jam_ahead]\n[notices",
+            "error syntax: the table [templates.jam_ahead] stands twice; put the keys of both",
+        ),
+        (
+            'name = "jam_watch"',
+            'name = "Jam-Watch"',
+            (
+                'app.toml:1:1: error value: `name`: found "Jam-Watch", expected a name of '
+                "lower-case letters, digits and `_`"
+            ),
+        ),
+        (
+            "min = 50",
+            'min = "50"',
+            (
+                "app.toml:14:1: error value: `templates.jam_ahead.parameters.radius.min`: found "
+                '"50", expected a number; write it without quotes'
+            ),
+        ),
+        (
+            'type = "number"',
+            'type = "garage"',
+            (
+                '`templates.jam_ahead.parameters.radius.type`: found "garage"; write '
+                '`type = "place"` and `kind = "garage"`'
+            ),
+        ),
         (
             "title",
             'requests = ["requests/x.casp"]\ntitle',
@@ -263,6 +306,14 @@ def test_faults_of_the_manifest_stand_at_their_keys(
             (
                 'error unknown-parameter: "morning" is no parameter of type time_span here (there '
                 "is: none); declare it in app.toml"
+            ),
+        ),
+        (
+            "radius(Me,R)",
+            "radius(Me,r), radius(Me,R)",
+            (
+                "4:52: error bare-word: `radius` is never true of `r`: write a variable with a "
+                'capital (`R`), or a text in quotes (`"r"`)'
             ),
         ),
         (
@@ -532,12 +583,42 @@ def test_translations_are_compared_with_the_texts(app: AppFolder) -> None:
         ('{"title": 5}', "1:1: error strings: `title` holds no text"),
         ("[]", "1:1: error strings: found no object"),
         ('{"title": }', "1:11: error strings: Expecting value"),
+        (
+            '{"title": "A", "title": "B"}',
+            "1:1: error strings: the key `title` comes twice;",
+        ),
     ],
 )
 def test_a_file_of_strings_is_one_object_of_texts(app: AppFolder, text: str, said: str) -> None:
     app.write("strings/da.json", text)
     (found,) = app.findings()
     assert found.startswith(f"strings/da.json:{said}")
+
+
+def test_files_of_strings_are_called_after_languages(app: AppFolder) -> None:
+    app.write("strings/dansk.json", "{}")
+    app.write("strings/pt-BR.json", "{}")
+    (found,) = app.findings()
+    assert found.startswith("strings/dansk.json:1:1: error strings: `dansk` is no language")
+
+
+def test_a_brace_that_encloses_no_name_is_found(app: AppFolder) -> None:
+    app.manifest('"{about} in {metres} m"', '"{about in {metres} m"')
+    app.write("strings/da.json", '{"notices.jam_ahead.title": "Kø} forude"}')
+    found = [line for line in app.findings() if "error brace" in line]
+    cure = "a brace stands alone; write {name} where the value of a detail belongs"
+    assert found == [
+        f"app.toml:22:1: error brace: `notices.jam_ahead.text`: {cure}",
+        f"strings/da.json:1:2: error brace: `notices.jam_ahead.title`: {cure}",
+    ]
+
+
+def test_expectations_of_no_scenario_are_found(app: AppFolder) -> None:
+    app.write("scenarios/first.jsonl", '{"t": "2026-05-04T06:00:00Z"}')
+    app.write("scenarios/first.expected.jsonl", "")
+    app.write("scenarios/frist.expected.jsonl", "")
+    (found,) = app.findings()
+    assert found.startswith("scenarios/frist.expected.jsonl:1:1: warning no-scenario: there is no")
 
 
 def test_a_template_that_the_manifest_does_not_mention_is_found(app: AppFolder) -> None:
@@ -563,3 +644,20 @@ def test_an_app_with_errors_is_not_handed_out_and_says_them_all(app: AppFolder) 
         checked(app.path)
     assert "is no sound app:" in str(caught.value)
     assert "did you mean `near_route`?" in str(caught.value)
+
+
+def test_a_decimal_that_is_compared_without_a_scale_is_an_error(app: AppFolder) -> None:
+    app.manifest('["events"]', '["events", "weather"]')
+    prefix = "#prefix city : <https://w3id.org/citywise/city#>.\n"
+    rule = 'notice(Me,"jam_ahead",P,3) :- radius(Me,R), near_route(Me,P,R), city_temperature(P,T)'
+    app.rules("(r1)", f"{prefix}{rule}, T > 20.\n(r1)")
+    found = [str(finding) for finding in check_pack(app.path)]
+    assert any(" error scale: `city_temperature` has decimals" in line for line in found)
+    app.rules(prefix, f"{prefix}#scale city_temperature 10.\n")
+    assert not [line for line in map(str, check_pack(app.path)) if " error " in line]
+
+
+def test_a_prefix_that_is_not_declared_is_named(app: AppFolder) -> None:
+    app.rules("(r1)", 'notice(Me,"jam_ahead",A,3) :- ctx_activity(Me,A).\n(r1)')
+    (found,) = [str(f) for f in check_pack(app.path) if f.code == "unknown-predicate"]
+    assert "write `#prefix ctx : <https://w3id.org/citywise/context#>.`" in found

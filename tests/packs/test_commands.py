@@ -103,6 +103,7 @@ def test_apps_are_listed(app: AppFolder) -> None:
         (["--instance", "bob.jams"], "no instance `bob.jams`; there are: alice.jams"),
         (["--instance", "alice.jams", "--at", "2020-01-01T00:00:00Z"], "begins at 2026-05-04"),
         (["--instance", "alice.jams", "--at", "noon"], "--at noon: write a time such as"),
+        (["--instance", "alice.jams", "--notice", "jam_ahed"], "did you mean `jam_ahead`?"),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_told_so(
@@ -163,3 +164,60 @@ def test_the_city_makes_events_of_a_scenario_s_readings(tmp_path: Path) -> None:
     at = ["--at", "2026-05-04T06:03:00Z"]
     assert "by rule r1" in command("why", str(folder), "readings", *at, *about)[1]
     assert "is not in the answer" in command("why", str(folder), "readings", *about)[1]
+
+
+def test_what_could_not_be_evaluated_is_an_error_even_if_nothing_else_was_expected(
+    app: AppFolder,
+) -> None:
+    app.rules("(r2)", ":- radius(_,R), R < 200.\n(r2)")
+    lines = (
+        """{"t": "2026-05-04T06:00:00Z", "instance": {"id": "a.jams", "template": "jam_ahead", \
+"user": "a", "values": {"radius": 100}}}""",
+        """{"t": "2026-05-04T06:05:00Z"}""",
+    )
+    app.write("scenarios/first.jsonl", "\n".join(lines))
+    expected = app.write("scenarios/first.expected.jsonl", "")
+    code, said = command("test", str(app.path))
+    assert (code, said.splitlines()[0]) == (1, "first: 1 error")
+    assert said.splitlines()[1] == (
+        '! 2026-05-04T06:00:00Z jam_watch/jam_ahead@1: instance "a.jams": '
+        "its constraints leave no answer"
+    )
+    code, said = command("test", str(app.path), "--update")
+    assert (code, expected.read_text(encoding="utf-8")) == (1, "")
+    assert "mend what failed first" in said
+
+
+def test_a_scenario_without_notices_or_expectations_shows_nothing(app: AppFolder) -> None:
+    path = app.write("scenarios/first.jsonl", '{"t": "2026-05-04T06:05:00Z"}')
+    code, said = command("test", str(app.path))
+    assert code == 1
+    assert said.startswith(f"first: no notices, and no {path.with_suffix('.expected.jsonl')}")
+    assert command("test", str(app.path), "--update")[0] == 0
+    assert command("test", str(app.path)) == (0, "first: 0 notices as expected\n")
+
+
+WINDY = """\
+{"t": "2026-05-04T06:00:00Z", "place": {"id": "roof", "kind": "weather_station", "name": "Roof", \
+"geometry": {"type": "Point", "coordinates": [10.2, 56.15]}}}
+{"t": "2026-05-04T06:00:00Z", "instance": {"id": "a.wind", "template": "jam_ahead", "user": "a"}}
+{"t": "2026-05-04T06:01:00Z", "reading": {"kind": "weather", "sensor": "roof", \
+"temperature_c": 50.5}}
+"""
+
+
+@pytest.mark.parametrize("window", ["", "#from stream <WEATHER> [time 1h step 1m].\n"])
+def test_a_reading_that_rules_cannot_take_is_an_error(app: AppFolder, window: str) -> None:
+    app.manifest('["events"]', '["events", "weather"]')
+    stream = window.replace("WEATHER", "https://w3id.org/citywise/stream/weather")
+    rule = 'notice(Me,"jam_ahead",P,3) :- radius(Me,_), city_temperature(P,T), T > 20.\n'
+    prefix = "#prefix city : <https://w3id.org/citywise/city#>.\n"
+    prefix += "#scale city_temperature 100000000.\n"
+    app.rules("(r1)", f"{prefix}{stream}{rule}(r1)")
+    app.write("scenarios/first.jsonl", WINDY)
+    app.write("scenarios/first.expected.jsonl", "")
+    code, said = command("test", str(app.path))
+    start = "! 2026-05-04T06:01:00Z jam_watch/jam_ahead@1: reading of weather of `roof`: "
+    assert (code, said.splitlines()[0]) == (1, "first: 1 error")
+    assert said.splitlines()[1].startswith(start)
+    assert "does not fit the 32-bit integers" in said

@@ -98,6 +98,8 @@ def test_a_value_gives_the_arguments_of_its_facts(
         ("number", {"min": 50, "step": 50}, 120, "near it are 100 and 150"),
         ("number", {"max": 5}, 7, "expected a whole number of at most 5; the nearest is 5"),
         ("number", {"min": 2}, -7, "expected a whole number of at least 2; the nearest is 2"),
+        ("number", {"unit": "m"}, -1, "from 0 to 50000 (m); the nearest is 0"),
+        ("number", {"unit": "m", "min": 5}, 2**31 - 1, "from 5 to 50000 (m); the nearest is 50000"),
         ("number", {}, 1.5, "near it are 1 and 2"),
         ("number", {}, True, "found true, expected a whole number"),
         ("number", {}, 2**31, "the nearest is 2147483647"),
@@ -147,6 +149,7 @@ def test_a_wrong_value_is_refused_with_what_to_write(
     [
         ("number", {"step": 0}, "step: found 0, expected a number above 0"),
         ("number", {"min": 5, "max": 1}, "min 5 is above max 1; exchange them"),
+        ("number", {"unit": "m", "min": 60_000}, "unless min and max say otherwise; add max"),
         ("number", {"max": 1e9, "step": 0.01}, "must fit 32 bits"),
         ("number", {"unit": "m", "step": 0.5}, "metres are whole numbers"),
         ("text", {"pattern": "("}, "`(` is no regular expression"),

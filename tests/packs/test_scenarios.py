@@ -10,8 +10,9 @@ import pytest
 
 from backend.ingest.records import ClockReading, Reading, Standing
 from backend.packs import scenarios
-from backend.packs.scenario_run import compare, produced, read_expected, run, update
-from backend.packs.scenarios import ScenarioError, entries
+from backend.packs.scenario_run import compare, read_expected, run, update
+from backend.packs.scenarios import ALONE, ScenarioError, entries
+from backend.pipeline.recorded import concluded
 from tests.packs.folders import AppFolder
 
 START = "2026-05-04T06:00:00Z"
@@ -109,11 +110,19 @@ def test_values_of_an_instance_are_bound(app: AppFolder) -> None:
             "`TraficJam` is no type of event; did you mean `TrafficJam`?",
         ),
         ({"t": START, "event": {"type": "Fog", "end": True}}, "event ``:"),
+        (
+            {"t": START, "context": {"user": "alice", "activity": "Cykling"}},
+            "context: `Cykling` is no activity; did you mean `Cycling`?",
+        ),
         ({"t": START, "context": {"user": "alice", "mood": 5}}, "context: mood: Extra inputs"),
         ({"t": START, "context": {"user": 'a"', "activity": "Walking"}}, 'activity `a"`:'),
         (
             {"t": START, "instance": {**MINE, "template": "jam"}},
             "the app has no template `jam`; there are: jam_ahead",
+        ),
+        (
+            {"t": START, "instance": {**MINE, "version": 7}},
+            "instance `alice.jams`: version is 7, but here is 1; leave `version` out",
         ),
         (
             {"t": START, "instance": {**MINE, "values": {"radius": "near"}}},
@@ -133,6 +142,59 @@ def test_a_line_at_fault_is_named_with_what_to_write(
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            {"event": {**JAM, "place_id": "brigde", "geometry": ROAD["geometry"]}},
+            "event `jam1`: place_id: there is no place `brigde`; did you mean `bridge`?",
+        ),
+        (
+            {"reading": {"kind": "parking", "sensor": "P1", "occupied": 1, "capacity": 2}},
+            "reading of parking: sensor: there is no place `P1`; the scenario's places are: bridge",
+        ),
+        (
+            {"instance": {**MINE, "values": {"garage": "bridge"}}},
+            "instance `alice.jams`: garage: `bridge` is a road, expected a garage",
+        ),
+    ],
+)
+def test_a_place_that_is_named_must_be_there(
+    app: AppFolder, line: dict[str, Any], said: str
+) -> None:
+    garage = "\n".join(
+        ("[templates.jam_ahead.parameters.garage]", 'type = "place"', 'kind = "garage"')
+    )
+    app.manifest("[notices.", f'{garage}\ntitle = "G"\noptional = true\n[notices.')
+    path = story(app, {"t": START, **line}, STORY[0])
+    with pytest.raises(ScenarioError) as caught:
+        entries(path, [app.template()], ALONE)
+    assert str(caught.value) == f"{path}:1: {said}"
+    assert entries(path, [app.template()]), "elsewhere the city has places too"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"event": {"id": "jam2", "end": True}}, "there is no event `jam2` that could end; did"),
+        (
+            {"instance": {"id": "bob.jams", "remove": True}},
+            "there is no instance `bob.jams` that could end; there are: none",
+        ),
+    ],
+)
+def test_only_what_stands_can_end(app: AppFolder, line: dict[str, Any], said: str) -> None:
+    path = story(app, STORY[0], {"t": START, "event": JAM}, {"t": LATER, **line})
+    with pytest.raises(ScenarioError) as caught:
+        entries(path, [app.template()], ALONE)
+    assert f"{path}:3: {said}" in str(caught.value)
+
+
+def test_a_scenario_in_which_nothing_happens_is_a_fault(app: AppFolder) -> None:
+    with pytest.raises(ScenarioError, match=r"first\.jsonl: empty; write what happens"):
+        entries(story(app), [app.template()])
+
+
 def test_all_lines_at_fault_are_named(app: AppFolder) -> None:
     path = story(app, {"t": 5}, STORY[0], {"t": START, "place": {}})
     with pytest.raises(ScenarioError) as caught:
@@ -142,7 +204,11 @@ def test_all_lines_at_fault_are_named(app: AppFolder) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", ":1: this line is no JSON"), ("[]", ":1: expected an object")],
+    [
+        ("{", ":1: this line is no JSON"),
+        ("[]", ":1: expected an object"),
+        ('{"t": "x", "t": "y"}', ":1: this line is no JSON: the key `t` comes twice; remove one"),
+    ],
 )
 def test_a_line_that_is_no_object_is_named(app: AppFolder, text: str, said: str) -> None:
     path = app.write("scenarios/first.jsonl", text)
@@ -151,8 +217,8 @@ def test_a_line_that_is_no_object_is_named(app: AppFolder, text: str, said: str)
 
 
 def test_a_scenario_brings_its_notices(app: AppFolder) -> None:
-    got = list(produced(app.load(), story(app, *STORY)))
-    assert got == [
+    outcome = run(app.load(), story(app, *STORY), concluded)
+    assert list(outcome.got) == [
         {**OPENED, "details": {"metres": 745}, "text": "Bridge Street in 745 m"},
         {
             **CLOSED,
@@ -166,15 +232,15 @@ def test_a_scenario_brings_its_notices(app: AppFolder) -> None:
 def test_notices_as_expected_are_no_differences(app: AppFolder) -> None:
     path = story(app, *STORY)
     story(app, OPENED, {**CLOSED, "closed_because": "ended"}, name="first.expected.jsonl")
-    assert run(app.load(), path).differences == ()
+    assert run(app.load(), path, concluded).differences == ()
 
 
 def test_what_came_can_be_written_as_what_is_expected(app: AppFolder) -> None:
     path = story(app, *STORY)
-    outcome = run(app.load(), path)
+    outcome = run(app.load(), path, concluded)
     assert (len(outcome.differences), outcome.has_expected) == (2, False)
     update(outcome)
-    assert run(app.load(), path).differences == ()
+    assert run(app.load(), path, concluded).differences == ()
     assert "text" not in next(read_expected(scenarios.expected_path(path)))
 
 

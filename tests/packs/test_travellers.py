@@ -22,7 +22,8 @@ from backend.city.travellers import Roads, Trip, distance_m, told
 from backend.ingest.payloads import Place
 from backend.ingest.records import ClockReading, Standing
 from backend.packs.manifest import load
-from backend.pipeline.recorded import Played, _with, entries
+from backend.pipeline.played import Played
+from backend.pipeline.recorded import _with, entries
 from backend.settings import REPOSITORY
 from backend.times import to_ms
 
@@ -147,8 +148,11 @@ def affected(way: Line, jam: Line) -> bool | None:
     distance = path.distance(Point(0, 0))
     if distance > RADIUS_M + MARGIN_M:
         return False
+    along = path.project(Point(0, 0))
+    if along == 0:
+        return False  # nearest is where the traveller is: the jam is passed
     turn = angle(path, azimuth)
-    if distance > RADIUS_M - MARGIN_M or CROSSWISE[0] < turn < CROSSWISE[1]:
+    if along < 1 + MARGIN_M or distance > RADIUS_M - MARGIN_M or CROSSWISE[0] < turn < CROSSWISE[1]:
         return None
     return turn < 90
 

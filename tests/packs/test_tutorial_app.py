@@ -10,6 +10,7 @@ import pytest
 
 from backend.packs.check import checked
 from backend.packs.scenario_run import run
+from backend.pipeline.recorded import concluded
 from backend.settings import REPOSITORY
 from tests.command import Folder
 from tests.test_tutorial import output, sessions, shell
@@ -76,7 +77,7 @@ def test_the_tutorials_app_is_short_and_has_no_python(app: Path) -> None:
 
 def test_the_tutorials_app_notifies_in_both_languages(app: Path) -> None:
     pack = checked(app)
-    opened, closed = run(pack, app / "scenarios" / "first.jsonl").got
+    opened, closed = run(pack, app / "scenarios" / "first.jsonl", concluded).got
     assert (opened["text"], closed["closed_because"]) == ("Bridge Street in 745 m", "passed")
     assert pack.strings["da"]["notices.jam_ahead.text"] == "{about} om {metres} m"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -43,12 +44,13 @@ def why(
     about: str = "e",
     who: str = "a.jam",
     kind: str = "jam",
+    there: Mapping[str, str] | None = None,
 ) -> Reasons:
     """What explains the last answer of a log."""
     run = TemplateRun(of)
     for entry in log(happenings):
         list(run.take(entry))
-    return explain(run, who, kind, about)  # fmt: skip
+    return explain(run, who, kind, about, there)
 
 
 def test_who_was_told_sees_the_rule_and_the_facts_it_rests_on() -> None:
@@ -193,6 +195,29 @@ def test_what_no_event_is_called_is_explained_as_an_event() -> None:
     found = why([instance("a"), route("a"), event("e", 10.2), 1], about="f")
     assert not found.told
     assert "https://w3id.org/citywise/event/f" in found.tree
+
+
+def test_a_place_that_the_rules_do_not_see_is_not_taken_for_an_event() -> None:
+    blind = template(RULES, streams=["events"])
+    there = {"havnen": "place"}
+    found = why([instance("a"), route("a"), 1], blind, about="havnen", there=there)
+    assert '"place_havnen"' in found.tree
+    assert found.notes == ('`havnen` is a place, and `streams` in app.toml lists no "places"',)
+
+
+def test_what_was_probably_meant_is_said() -> None:
+    found = why([instance("a"), route("a"), 1], about="BRUNS", there={"BRUUNS": "place"})
+    assert found.notes == ("there is no event or place `BRUNS`; did you mean `BRUUNS`?",)
+
+
+def test_times_of_day_that_it_was_not_are_said() -> None:
+    span = {"type": "time_span", "title": "When", "default": "07:00-09:00"}
+    rules = '(r1) notice(Me,"jam","x",1) :- user(Me,_), during(Me,"when").'
+    found = why([instance("a"), 1], template(rules, parameters={"when": span}), about="x")
+    assert 'during("a.jam","when")  is not in the answer' in found.tree
+    assert "it would say: the local time is in the span that my parameter" in found.tree
+    (note,) = found.notes
+    assert re.fullmatch(r"it was \d\d:\d\d then, which is not in `when`: 07:00-09:00", note)
 
 
 def test_a_notice_about_a_term_is_asked_for_by_its_text() -> None:

@@ -111,6 +111,44 @@ def test_an_apps_notices_over_a_recording(morning: Morning) -> None:
     assert line["text"] == "Århusvej, Hinnerup: 4320 → 4322 in 490 m"
 
 
+def test_how_much_there_was_is_said_at_the_end(morning: Morning) -> None:
+    done = morning.run("--users", str(morning.users))
+    assert done.stderr == "citywise: 5 changes of notices of 2 instances\n"
+    later = morning.run("--users", str(morning.users), "--from", "2014-08-05T06:16:00Z")
+    assert len(later.stdout.splitlines()) == 3
+    assert later.stderr == "citywise: 3 changes of notices of 2 instances, 2 were open before\n"
+
+
+def test_what_could_not_be_evaluated_is_said_at_the_end(morning: Morning) -> None:
+    morning.app.rules("(r2)", ":- ev_level(_,4).\n(r2)")
+    done = morning.run("--users", str(morning.users))
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "citywise: jam_watch/jam_ahead@1 could not be evaluated: 2014-08-05T06:20:01Z: instance "
+        '"alice.jams": its constraints leave no answer'
+    )
+
+
+def test_users_may_name_only_places_that_the_data_has(morning: Morning) -> None:
+    event = {"id": "x", "type": "Fog", "place_id": "11"}
+    lines = [{"t": "2014-08-05T06:00:00Z", "event": event}]
+    morning.folder.write("some.jsonl", lines)
+    assert morning.run("--users", str(morning.folder.path / "some.jsonl")).returncode == 0
+    event["place_id"] = "nope"
+    event["geometry"] = {"type": "Point", "coordinates": STARTS}  # type: ignore[assignment]
+    morning.folder.write("some.jsonl", lines)
+    done = morning.run("--users", str(morning.folder.path / "some.jsonl"))
+    assert done.returncode == 1
+    assert "some.jsonl:1: event `x`: place_id: there is no place `nope`" in done.stderr
+
+
+def test_options_of_an_app_need_an_app(morning: Morning) -> None:
+    data = ("--data", str(morning.pack.root), *MORNING)
+    done = morning.folder.run("replay", *data, "--travellers", "2")
+    assert done.returncode == 2
+    assert "--users, --travellers and --against are of an APP; name it" in done.stderr
+
+
 # --- Against another version -----------------------------------------------------------------
 
 

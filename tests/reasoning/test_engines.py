@@ -12,11 +12,12 @@ from collections.abc import Iterator
 import pytest
 
 from reasoning.engines import frames, guard
-from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.guard import GuardedEngine, WorkerProcess
 from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.program import Program, WindowFacts
 from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
 from reasoning.engines.static import split
+from reasoning.engines.warm import Warm
 from reasoning.errors import SolvingError
 from reasoning.languages.casp import parse
 from reasoning.program import Request, Signature
@@ -187,6 +188,31 @@ def test_closing_ends_the_process(guarded: GuardedEngine) -> None:
     assert guarded.process is None
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_a_process_that_is_kept_evaluates_for_the_next_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warm: Warm[WorkerProcess] = Warm(1)
+    monkeypatch.setattr("reasoning.engines.guard.WARM", warm)
+    engines = [GuardedEngine(request(f"in(X+{n}) :- d(X)."), limits=LIMITS) for n in range(3)]
+    processes: list[int] = []
+    for number, engine in enumerate(engines):
+        assert [a.atoms for a in answers(engine, "d(1).\n")] == [(f"in({1 + number})",)]
+        assert engine.process is not None
+        processes.append(engine.process)
+        with pytest.raises(SolvingError, match="syntax error"):
+            answers(engine, "d(1,.\n")
+        if number == 1:
+            assert processes[0] == processes[1]
+            os.killpg(processes[0], signal.SIGKILL)
+            os.waitid(os.P_PID, processes[0], os.WEXITED | os.WNOWAIT)
+        engine.close()
+        assert engine.process is None
+    assert processes[2] != processes[0]
+    warm.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(processes[2], 0)
 
 
 def test_clingo_s_own_words_reach_the_caller() -> None:

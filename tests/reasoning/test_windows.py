@@ -255,6 +255,7 @@ def test_what_is_before_the_start_is_dropped_also_when_it_is_restored() -> None:
     assert not any("d(early)" in content(e) for e in found)
 
 
+@pytest.mark.slow
 def test_an_item_whose_time_does_not_fit_asp_is_refused_and_the_others_count() -> None:
     """A count window in a request in milliseconds may hold what is more than 24 days old."""
     text = """

@@ -32,13 +32,23 @@ def test_a_polygon_holds_its_border_but_not_its_holes() -> None:
     assert not area.contains(10.3, 56.1)
 
 
+@pytest.mark.parametrize("lat", [-89.9, -45, 0, 70, 87, 90])
+def test_a_circle_holds_nothing_at_the_other_end_of_the_earth(lat: float) -> None:
+    assert not Area.of({"center": CENTER, "radius_m": 50_000}).contains(10.2, lat)
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ({}, "found nothing"),
         ({"radius": 5}, "found radius"),
-        ({"center": [10.2, 56.1], "radius_m": 5}, "lacks `lat` and `lon`"),
+        ({"center": [10.2, 56.1], "radius_m": 5}, "is not `lat` and `lon`"),
         ({"center": {"lat": 156, "lon": 10}, "radius_m": 5}, "center: lat 156 is not between"),
+        ({"center": {**CENTER, "alt": 3}, "radius_m": 5}, "is not `lat` and `lon`"),
+        ({"center": CENTER, "radius_m": 5, "junk": []}, "found center, radius_m, junk"),
+        ({"center": CENTER, "radius_m": 5, "type": ["x"]}, "found center, radius_m, type"),
+        ({"type": "Polygon", "coordinates": [SQUARE], "bbox": 1}, "found type, coordinates, bbox"),
+        ({"type": ["Polygon"], "coordinates": [SQUARE]}, r"found `type` \['Polygon'\]"),
         ({"center": CENTER, "radius_m": 0}, "radius_m: 0 is no number of metres"),
         ({"center": CENTER, "radius_m": float("nan")}, "radius_m: nan is no number"),
         ({"center": CENTER, "radius_m": True}, "radius_m: True is no number"),

@@ -313,6 +313,15 @@ def test_a_rule_that_reaches_what_it_reads_is_local(program: str) -> None:
     assert Locality(trees(program), EVERYWHERE, SUPPLIED).leaps == ()
 
 
+def test_no_facts_name_nothing() -> None:
+    evaluation, _engine = keyed("#show n/2. n(M,E) :- of(M,E).")
+    evaluation.facts.put('"a"', "of", [], ['"x"'])
+    assert evaluation.facts.reaching(['"x"']) == {'"x"'}
+    evaluation.facts.put('"a"', "of", ['of("a","x")'], ['"x"'])
+    evaluation.facts.put('"a"', "of", [], ['"x"'])
+    assert list(evaluation.facts.entities) == []
+
+
 def test_arguments_that_name_nothing_reach_nothing() -> None:
     program = "n(M,E) :- of(M,E), big(E)."
     names = {Signature("of", 2): (1,)}

@@ -2,7 +2,8 @@
 import { ask, query } from './api.js';
 import { city } from './city.js';
 import { h, icon, setText } from './elements.js';
-import { noticeCard } from './notice-card.js';
+import { context } from './context.js';
+import { noticeCard, whyAddress } from './notice-card.js';
 import { notices } from './notices.js';
 import { language, t } from './strings.js';
 import './template-form.js';
@@ -20,7 +21,8 @@ customElements.define('app-user', class extends HTMLElement {
       h('p', { class: 'quiet', id: 'user-help' }, t('user.help')), this.error);
     this.name = h('strong');
     this.known = h('p', {}, t('user.is'), ' ', this.name, ' ',
-      h('button', { type: 'button', class: 'link', onclick: () => this.#change() }, t('user.change')));
+      h('button', { type: 'button', class: 'link', onclick: () => this.#change() }, t('user.change')),
+      h('span', { class: 'quiet open-to-all' }, t('user.open')));
     this.append(this.asking, this.known);
     user.addEventListener('change', () => this.#show());
     this.#show();
@@ -106,6 +108,7 @@ customElements.define('my-instances', class extends HTMLElement {
     });
     user.addEventListener('change', () => this.#load());
     notices.addEventListener('change', () => this.#showNotices());
+    context.follow(() => this.#showNotices());
     this.#load();
   }
 
@@ -132,6 +135,11 @@ customElements.define('my-instances', class extends HTMLElement {
     this.empty.hidden = this.instances.length > 0;
   }
 
+  /** What there is already of a template of an app. */
+  of(app, template) {
+    return this.instances.filter((instance) => instance.app === app && instance.template === template);
+  }
+
   #template({ app, template }) {
     const found = this.apps?.find(({ name }) => name === app);
     return { app: found, template: found?.templates.find(({ name }) => name === template) };
@@ -148,17 +156,17 @@ customElements.define('my-instances', class extends HTMLElement {
     const act = (key, onclick) =>
       h('button', { type: 'button', class: 'button', 'aria-label': `${t(key)}: ${title}`, onclick }, t(key));
     const open = h('ul', { class: 'cards' });
+    const nothing = h('p', { class: 'quiet' }, t('instance.quiet'));
+    const missing = h('p', { class: 'verdict missing' });
     const item = h('li', {}, h('article', { 'data-instance': instance.id },
       h('header', {}, h('h3', {}, title), older ? h('span', { class: 'chip' }, t('instance.older')) : null),
       h('p', { class: 'quiet' }, [app?.title ?? instance.app, template?.title].filter(Boolean).join(' · ')),
       h('footer', { class: 'actions' },
         act(older ? 'instance.update' : 'instance.edit', () => this.#edit(instance)),
         act('instance.remove', () => this.#remove(instance)),
-        h('a', { class: 'button', href: `/apps/traces${query({ instance: instance.id })}` }, t('instance.why'))),
-      open));
-    item.instance = instance;
-    item.open = open;
-    return item;
+        h('a', { class: 'button', href: whyAddress({ instance: instance.id }), 'aria-label': `${t('instance.why')} ${title}` }, t('instance.why'))),
+      missing, nothing, open));
+    return Object.assign(item, { instance, open, nothing, missing });
   }
 
   #showNotices() {
@@ -170,6 +178,8 @@ customElements.define('my-instances', class extends HTMLElement {
       });
       item.open.replaceChildren(...cards);
       item.open.hidden = cards.length === 0;
+      item.nothing.hidden = cards.length > 0 || !notices.loaded;
+      setText(item.missing, context.missing(item.instance.asks));
     }
   }
 

@@ -7,6 +7,7 @@ import './event-list.js';
 import './garage-list.js';
 import './map.js';
 import './menu.js';
+import './my-context.js';
 import './notice-list.js';
 import './road-list.js';
 import './system.js';

@@ -1,4 +1,5 @@
 // One notice as people read it.
+import { query } from './api.js';
 import { city } from './city.js';
 import { h, icon, setText } from './elements.js';
 import { levelMeter } from './levels.js';
@@ -6,16 +7,24 @@ import { showOnMap } from './show-event.js';
 import { t } from './strings.js';
 import { at } from './times.js';
 
-/** A card and the function that brings it up to date; `heading` is its level. */
-export function noticeCard(notice, { heading = 'h3' } = {}) {
+/** Where it is said why an instance told something, or what it knew. */
+export const whyAddress = ({ instance, notice, about }) => `/apps/traces${query({ instance, notice, about })}`;
+
+/**
+ * A card and the function that brings it up to date; `heading` is its level, `isTrial` says
+ * that there is no such notice yet.
+ */
+export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const title = h('span', {});
   const level = levelMeter('notice.criticality');
   const text = h('p', { class: 'card-place' });
   const since = h('p', { class: 'quiet' });
   const show = h('button', { type: 'button', class: 'link', onclick: () => showOnMap(element, notice.about.id) }, t('event.show'));
+  const why = h('a', { href: whyAddress({ ...notice, about: notice.about.id }) }, t('notice.why'),
+    h('span', { class: 'visually-hidden' }, ` ${notice.title}: ${notice.about.name ?? notice.about.id}`));
   const element = h('article', { class: 'notice-card', 'data-notice': notice.id },
     h('header', {}, h(heading, {}, h('span', { class: 'badge' }, icon('bell')), title), level.meter),
-    text, h('footer', {}, since, show));
+    text, h('footer', {}, since, show, isTrial ? null : why));
 
   function update(current, now) {
     setText(title, current.title);

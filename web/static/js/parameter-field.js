@@ -93,6 +93,7 @@ export function parameterField(parameter) {
   element.addEventListener('change', () => say(null));
   return {
     name: parameter.name,
+    type: parameter.type,
     element,
     set: (value) => widget.set(value),
     value: () => widget.value(),

@@ -3,37 +3,58 @@ import { city } from './city.js';
 import { h } from './elements.js';
 import { locale, t } from './strings.js';
 
-/** A select of places that `fits` accepts; it is filled once the city is loaded. */
-export function placeSelect(fits, { required, ...more } = {}) {
+const MANY = 20;
+
+/**
+ * A select of places that `fits` accepts, filled once the city is loaded; of many, with a
+ * field beside it (both are `element`) that leaves those whose names hold what is written.
+ */
+export function placeSelect(fits, { required, title, ...more } = {}) {
   const select = h('select', { required, ...more }, h('option', { value: '' }, t('form.choose')));
+  const search = h('input', { type: 'search', placeholder: t('form.search'), 'aria-label': t('form.search.of', { title: title ?? more['aria-label'] }) });
+  const element = h('span', { class: 'stack' }, select);
   let wanted = '';
+  let shown = '';
   const fill = () => {
     const places = [...city.places.values()].filter(fits)
       .sort((a, b) => a.name.localeCompare(b.name, locale));
-    if (select.options.length === places.length + 1) return;
+    if (places.length > MANY && !search.isConnected) element.prepend(search);
+    const text = search.value.trim().toLocaleLowerCase(locale);
     const chosen = select.value || wanted;
-    select.replaceChildren(select.options[0], ...places.map(({ id, name }) => h('option', { value: id }, name)));
+    const left = places.filter(({ id, name }) => id === chosen || name.toLocaleLowerCase(locale).includes(text));
+    const ids = left.map(({ id }) => id).join();
+    if (ids === shown) return;
+    shown = ids;
+    select.replaceChildren(select.options[0], ...left.map(({ id, name }) => h('option', { value: id }, name)));
     select.value = chosen;
   };
   fill();
+  search.addEventListener('input', fill);
   city.addEventListener('change', () => select.isConnected && fill());
-  return { select, set: (id) => (select.value = wanted = id ?? '') };
+  return {
+    select,
+    element,
+    set(id) {
+      select.value = wanted = id ?? '';
+      fill();
+    },
+  };
 }
 
 const missing = (input) => (input.required && !input.value ? ['form.missing'] : null);
 
-export function placeWidget({ kind, required }) {
-  const { select, set } = placeSelect((place) => !kind || place.kind === kind, { required });
-  return { element: select, input: select, set, value: () => select.value || undefined, fault: () => missing(select) };
+export function placeWidget({ kind, required, title }) {
+  const { select, element, set } = placeSelect((place) => !kind || place.kind === kind, { required, title });
+  return { element, input: select, set, value: () => select.value || undefined, fault: () => missing(select) };
 }
 
 export function sensorWidget({ observes, required, title }) {
   const kinds = observes ? [observes] : ['traffic', 'parking', 'weather', 'air'];
   const kind = h('select', { 'aria-label': t('form.observes', { title }), hidden: kinds.length === 1 },
     ...kinds.map((name) => h('option', { value: name }, t(`stream.${name}`))));
-  const { select, set } = placeSelect((place) => place.sensors?.some((name) => kinds.includes(name)), { required });
+  const { select, element, set } = placeSelect((place) => place.sensors?.some((name) => kinds.includes(name)), { required, title });
   return {
-    element: h('span', { class: 'number' }, select, kind),
+    element: h('span', { class: 'number' }, element, kind),
     input: select,
     value: () => (select.value ? { place: select.value, observes: kind.value } : undefined),
     set(value) {

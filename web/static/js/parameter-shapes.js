@@ -57,7 +57,7 @@ function circleInputs() {
     Object.assign(inputs.lat, { value: lat ?? '' });
     Object.assign(inputs.lon, { value: lon ?? '' });
   });
-  return { inputs, element: h('span', { class: 'stack' }, around.select, h('span', { class: 'fields' }, ...labelled)) };
+  return { inputs, element: h('span', { class: 'stack' }, around.element, h('span', { class: 'fields' }, ...labelled)) };
 }
 
 /** A point on a geometry: of a line, the vertex in its middle. */

@@ -1,6 +1,7 @@
 // The form of a template, in a dialog: made from its typed parameters, tried before it is saved.
 import { ask, Refused } from './api.js';
 import { city } from './city.js';
+import { context } from './context.js';
 import { h, setText } from './elements.js';
 import { noticeCard } from './notice-card.js';
 import { parameterField } from './parameter-field.js';
@@ -8,6 +9,7 @@ import { t } from './strings.js';
 import { user } from './user.js';
 
 const LONGEST_TITLE = 200;
+const MOST_TRIED = 3;
 
 customElements.define('template-form', class extends HTMLElement {
   connectedCallback() {
@@ -31,14 +33,17 @@ customElements.define('template-form', class extends HTMLElement {
 
   #build() {
     const { template, instance } = this;
+    const already = instance ? 0 : document.querySelector('my-instances').of(this.app.name, template.name).length;
+    const suggested = already ? `${template.title} ${already + 1}` : undefined;
     const moves = instance && instance.version !== template.version;
-    this.name = h('input', { type: 'text', maxlength: LONGEST_TITLE, value: instance?.title, id: 'template-form-name' });
+    this.name = h('input', { type: 'text', maxlength: LONGEST_TITLE, value: instance?.title ?? suggested, id: 'template-form-name' });
     this.summary = h('p', { class: 'field-error', role: 'alert' });
     this.trial = h('section', { class: 'trial', 'aria-live': 'polite' });
     this.form = h('form', { novalidate: true, onsubmit: (event) => this.#submit(event) },
       h('h2', { id: 'template-form-title' }, template.title),
       h('p', { class: 'quiet' }, template.help),
       moves ? h('p', { class: 'verdict' }, t('form.moves', { from: instance.version, to: template.version })) : null,
+      already ? h('p', { class: 'verdict' }, t('form.already')) : null,
       ...this.fields.map((field) => field.element),
       h('div', { class: 'parameter' }, h('label', { for: 'template-form-name' }, t('form.optional', { title: t('form.name') })), this.name),
       this.summary, this.trial,
@@ -55,7 +60,7 @@ customElements.define('template-form', class extends HTMLElement {
     const wrong = this.fields.filter((field) => !field.check());
     wrong[0]?.focus();
     if (wrong.length) return null;
-    const values = Object.fromEntries(this.fields.map((field) => [field.name, field.value()]));
+    const values = Object.fromEntries(this.fields.map((field) => [field.name, field.value() ?? null]));
     const { app, template } = this;
     return { app: app.name, template: template.name, version: template.version, user: user.id, values, title: this.name.value.trim() || null };
   }
@@ -101,14 +106,24 @@ customElements.define('template-form', class extends HTMLElement {
     setText(this.summary, errors.length ? rest.join('; ') : message);
   }
 
+  /** What of the person's context the rules would read. */
+  #asked() {
+    const hasOwnWay = this.fields.some((field) => field.type === 'route' && field.value()?.coordinates);
+    return this.template.asks.filter((subject) => subject !== 'route' || !hasOwnWay);
+  }
+
   #show({ notices, reason }) {
-    const cards = (notices ?? []).map((notice) => {
-      const card = noticeCard(notice);
+    const found = notices ?? [];
+    const cards = found.slice(0, MOST_TRIED).map((notice) => {
+      const card = noticeCard(notice, { isTrial: true });
       card.update(notice, city.now());
       return h('li', {}, card.element);
     });
-    const verdict = notices && t(cards.length ? 'form.would' : 'form.wouldnot', { count: cards.length });
+    const verdict = notices && t(found.length ? 'form.would' : 'form.wouldnot', { count: found.length });
+    const rest = found.length - cards.length;
     this.trial.replaceChildren(h('h3', {}, t('form.trial')), h('p', {}, verdict ?? t('form.untried')),
-      h('p', { class: 'quiet' }, reason ?? ''), h('ul', { class: 'cards' }, ...cards));
+      h('p', { class: 'verdict missing' }, context.missing(this.#asked())),
+      h('p', { class: 'quiet' }, reason ?? ''), h('ul', { class: 'cards' }, ...cards),
+      h('p', { class: 'quiet' }, rest ? t('form.more', { count: rest }) : ''));
   }
 });

@@ -2,12 +2,15 @@
 import { ask, query } from './api.js';
 import { city } from './city.js';
 import { h, setText } from './elements.js';
-import { number, t } from './strings.js';
+import { eventTitle } from './event-card.js';
+import { language, number, t } from './strings.js';
 import { at } from './times.js';
-import { NAME } from './user.js';
+import { NAME, user } from './user.js';
 
 const EVERY_MS = 3000;
 const PAGE = 50;
+const TEMPLATES = 'templates';
+const OURS = /\w+:\/\/[\w.]+\/citywise\//g; // What all our names begin with.
 const given = new URLSearchParams(location.search);
 
 customElements.define('trace-list', class extends HTMLElement {
@@ -15,7 +18,8 @@ customElements.define('trace-list', class extends HTMLElement {
 
   connectedCallback() {
     const reload = () => this.#load();
-    this.request = h('select', { onchange: reload }, h('option', { value: '' }, t('trace.all')));
+    this.request = h('select', { onchange: reload },
+      h('option', { value: TEMPLATES }, t('trace.templates')), h('option', { value: '' }, t('trace.all')));
     this.which = h('select', { onchange: reload },
       ...['all', 'changed', 'failed'].map((which) => h('option', { value: which }, t(`trace.which.${which}`))));
     this.list = h('ul', { class: 'letters' });
@@ -42,7 +46,9 @@ customElements.define('trace-list', class extends HTMLElement {
   }
 
   async #load(before = null) {
-    const wanted = { limit: PAGE, before, request: this.request.value };
+    const { value: request } = this.request;
+    const which = request === TEMPLATES ? { templates: true } : { request };
+    const wanted = { limit: PAGE, before, idle: 'false', ...which };
     if (this.which.value !== 'all') wanted[this.which.value] = true;
     let body;
     try {
@@ -61,7 +67,9 @@ customElements.define('trace-list', class extends HTMLElement {
   }
 
   #item(trace) {
-    const measured = ['instances', 'facts', 'took', 'notices'].map((name) => t(`trace.${name}`, {
+    // The city's own requests have neither instances nor notices.
+    const told = trace.request.includes('/') ? ['instances', 'facts', 'took', 'notices'] : ['facts', 'took'];
+    const measured = told.map((name) => t(`trace.${name}`, {
       count: { instances: trace.keys, facts: trace.items, took: trace.seconds * 1000, notices: trace.notices }[name],
     })).join(' · ');
     const details = h('details', { 'data-trace': trace.id },
@@ -91,14 +99,22 @@ customElements.define('trace-list', class extends HTMLElement {
   }
 });
 
+/** A text of rules with short names. */
+const short = (text) => text.replace(OURS, '');
+
+/** Let a field's list of choices hold values, each with what people read. */
+const offer = ({ choices }, values) =>
+  choices.replaceChildren(...values.map(([value, label]) => h('option', { value, label })));
+
 customElements.define('why-not', class extends HTMLElement {
   connectedCallback() {
     const field = (name, attributes) => {
-      const input = h('input', { type: 'text', name, ...attributes });
-      return { input, element: h('label', { class: 'field' }, h('span', {}, t(`why.${name}`)), input) };
+      const choices = h('datalist', { id: `why-${name}` });
+      const input = h('input', { type: 'text', name, list: choices.id, autocomplete: 'off', ...attributes });
+      return { input, choices, element: h('label', { class: 'field' }, h('span', {}, t(`why.${name}`)), input, choices) };
     };
     this.fields = {
-      instance: field('instance', { required: true, pattern: NAME }),
+      instance: field('instance', { required: true, pattern: NAME, onchange: () => this.#offerKinds() }),
       notice: field('notice', {}),
       about: field('about', {}),
       at: field('at', { placeholder: '2014-08-05T07:30:00Z' }),
@@ -109,12 +125,44 @@ customElements.define('why-not', class extends HTMLElement {
       h('div', { class: 'fields' }, ...Object.values(this.fields).map(({ element }) => element)),
       h('p', { class: 'quiet' }, t('why.help')),
       h('button', { type: 'submit', class: 'button primary' }, t('why.ask'))), this.error, this.answer);
+    city.follow(() => this.#offerThings());
+    this.#offerInstances();
     if (given.has('instance')) this.about(Object.fromEntries(given));
+  }
+
+  /** Offer the person's own instances, and then the kinds of notices of the one chosen. */
+  async #offerInstances() {
+    if (!user.id) return;
+    const { instances } = await ask(`/instances${query({ user: user.id, limit: 1000 })}`).catch(() => ({ instances: [] }));
+    this.instances = instances;
+    offer(this.fields.instance, instances.map(({ id, title }) => [id, title ?? id]));
+    this.#offerKinds();
+  }
+
+  async #offerKinds() {
+    const chosen = this.instances?.find(({ id }) => id === this.fields.instance.input.value.trim());
+    if (!chosen || this.app === chosen.app) return;
+    this.app = chosen.app;
+    const { templates } = await ask(`/apps/${chosen.app}${query({ lang: language })}`).catch(() => ({ templates: [] }));
+    offer(this.fields.notice, (templates[0]?.notices ?? []).map(({ name, title }) => [name, title]));
+  }
+
+  /** Offer open events, the newest first, and places. */
+  #offerThings() {
+    const events = city.openEvents().sort((a, b) => b.startMs - a.startMs);
+    const count = events.length + city.places.size;
+    const latest = `${count} ${events[0]?.id}`;
+    if (this.offered === latest) return;
+    this.offered = latest;
+    offer(this.fields.about, [
+      ...events.map((event) => [event.id, `${eventTitle(event)}: ${event.place.name}`]),
+      ...[...city.places.values()].map(({ id, name }) => [id, name])]);
   }
 
   /** Fill in what is asked about, and ask; `trace` is the evaluation meant, if not the last. */
   about(values) {
     for (const [name, { input }] of Object.entries(this.fields)) input.value = values[name] ?? '';
+    this.#offerKinds();
     this.#ask(null, values.trace);
     this.scrollIntoView({ block: 'start' });
   }
@@ -124,6 +172,13 @@ customElements.define('why-not', class extends HTMLElement {
     const values = Object.fromEntries(Object.entries(this.fields).map(([name, { input }]) => [name, input.value.trim()]));
     setText(this.error, '');
     this.answer.hidden = true;
+    const { input } = this.fields.instance;
+    input.toggleAttribute('aria-invalid', !input.validity.valid);
+    if (!input.validity.valid) {
+      setText(this.error, t(input.value ? 'user.wrong' : 'why.which'));
+      input.focus();
+      return;
+    }
     try {
       this.#show(await ask(`/why${query({ ...values, trace, at: trace ? null : values.at })}`));
     } catch ({ message }) {
@@ -134,10 +189,11 @@ customElements.define('why-not', class extends HTMLElement {
   #show({ at: time, told, about, text, inputs, answer }) {
     const words = told === null ? 'why.then' : told ? 'why.told' : 'why.nottold';
     const part = (key, atoms) => h('details', { class: 'why', open: told === null }, h('summary', {}, t(key, { count: atoms.length })),
-      h('ul', { class: 'atoms' }, ...atoms.map((atom) => h('li', {}, h('code', {}, atom)))));
+      h('ul', { class: 'atoms' }, ...atoms.map((atom) => h('li', {}, h('code', {}, short(atom))))));
     this.answer.replaceChildren(
       h('p', { class: 'verdict' }, t(words, { about, time: at(Date.parse(time), city.now()) })),
-      text ? h('pre', { class: 'tree', tabindex: '0' }, text) : '',
+      told === null ? h('p', { class: 'quiet' }, t('why.choose')) : '',
+      text ? h('pre', { class: 'tree', tabindex: '0' }, short(text)) : '',
       part('why.inputs', inputs), part('why.concluded', answer));
     this.answer.hidden = false;
   }

@@ -1,0 +1,45 @@
+"""What is wrong with a body, in words for the person who sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from backend.ingest.payloads import IDENTIFIER
+from backend.packs.guesses import did_you_mean
+from backend.packs.values import show
+
+_SHOULD_BE = "Input should be "
+_FORMS = {
+    IDENTIFIER: "1 to 64 of A-Z a-z 0-9 _ . : -, the first a letter or digit",
+    "^[a-z][a-z0-9_]{0,31}$": "1 to 32 of a-z 0-9 _, the first a letter",
+}
+
+
+def faults(error: ValidationError, fields: Iterable[str]) -> list[dict[str, str]]:
+    """All of it, as `problems.invalid` takes it; `fields` are those that the body may have."""
+    known = list(fields)
+    return [
+        {"path": ".".join(map(str, fault["loc"])) or "body", "message": _message(fault, known)}
+        for fault in error.errors(include_url=False)
+    ]
+
+
+def _message(fault: ErrorDetails, fields: list[str]) -> str:
+    kind, context, said = fault["type"], fault.get("ctx", {}), fault["msg"]
+    if kind == "missing":
+        return "found nothing, but it is needed"
+    if kind == "extra_forbidden":
+        outermost = len(fault["loc"]) == 1
+        name = str(fault["loc"][-1])
+        return f"there is no such field; {did_you_mean(name, fields * outermost, 'leave it out')}"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "string_pattern_mismatch":
+        pattern = str(context["pattern"])
+        return f"found {show(fault['input'])}, expected {_FORMS.get(pattern, pattern)}"
+    if said.startswith(_SHOULD_BE):
+        return f"found {show(fault['input'])}, expected {said.removeprefix(_SHOULD_BE)}"
+    return said[:1].lower() + said[1:]
