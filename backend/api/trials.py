@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import instance_bodies, parameters, runs
+from backend.api import context, instance_bodies, parameters, runs
 from backend.api.answers import as_json
 from backend.api.instance_bodies import NewInstance
 from backend.api.instances import Row, new_row, standing
@@ -16,6 +16,7 @@ from backend.api.problems import ProblemError
 from backend.api.state import state
 from backend.notices import book
 from backend.packs import installed, live
+from backend.packs.template import TemplateVersion
 
 blueprint = Blueprint("trials", __name__)
 
@@ -28,22 +29,22 @@ def check_instance() -> Response:
     with state().engine.connect() as connection:
         # Not of an instance there is already: that may have its notices open.
         row = new_row(connection, body, f"try-{uuid.uuid4().hex}")
-    notices, reason = _preview(row)
+        version = installed.find(connection, row["app"], row["template"], row["version"])
+    notices, reason = _preview(row, version)
     return as_json(
         {
             "version": row["version"],
             "values": row["values"],
             "notices": notices,
             "reason": reason,
+            "missing": context.missing(row["user"], instance_bodies.asks(version, row["values"])),
         }
     )
 
 
-def _preview(row: Row) -> tuple[list[dict[str, Any]] | None, str | None]:
+def _preview(row: Row, version: TemplateVersion) -> tuple[list[dict[str, Any]] | None, str | None]:
     """The notices that an instance would have open now, and what is wrong; None and the
     reason where that cannot be known."""
-    with state().engine.connect() as connection:
-        version = installed.find(connection, row["app"], row["template"], row["version"])
     body = standing(row)
     try:
         changes, error = runs.ask(

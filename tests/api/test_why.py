@@ -109,6 +109,13 @@ def test_values_are_checked_as_when_saving(client: FlaskClient, log: Log) -> Non
     assert answer.status_code == 422
 
 
+def test_a_trial_says_what_is_not_known_of_the_user(client: FlaskClient, log: Log) -> None:
+    log.clock(NOON)
+    found: Any = client.post(CHECK, json={**WISH, "user": "nobody-knows"}).json
+    assert found["notices"] == []
+    assert found["missing"] == ["position", "route"]
+
+
 @pytest.mark.usefixtures("log")
 def test_before_the_first_time_nothing_can_be_tried_and_the_reason_is_given(
     client: FlaskClient,
