@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import subprocess
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,10 +37,10 @@ def earlier(folder: Path, against: str) -> Iterator[Path]:
             f"--against {against}: there was no {name} at that commit; name a later one, or a "
             "folder with the other version"
         )
-    archive = _git(root, against, "archive", "--format=tar", commit)
+    archive = _git(root, against, "archive", "--format=zip", commit)
     with tempfile.TemporaryDirectory(prefix="citywise-against-") as place:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(place, filter="data")
+        with zipfile.ZipFile(io.BytesIO(archive)) as files:
+            files.extractall(place)
         yield Path(place) / name
 
 
