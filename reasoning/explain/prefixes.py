@@ -25,6 +25,10 @@ from reasoning.program import Signature
 _MOST_COMBINATIONS = 1_000_000
 
 
+_Fits = Callable[[AST, dict[str, Symbol], list[tuple[AST, Symbol]]], bool]
+"""Whether a head fits, with the values of its variables and what is to be compared."""
+
+
 @dataclass(frozen=True)
 class Step:
     """A literal to be evaluated (or several that have values only together): what it
@@ -66,24 +70,20 @@ class Prefixes:
 
     def attempts(self, atom: Symbol) -> Iterator[Attempt]:
         """One attempt for each head that unifies with `atom`."""
-        for rule in self._rules:
-            for number, head in enumerate(rule.heads):
-                if rule.kind == "shown" or head.atom is None:
-                    continue
-                values: dict[str, Symbol] = {}
-                computed: list[tuple[AST, Symbol]] = []
-                if unify(head.atom, atom, values, computed):
-                    yield self._attempt(rule, number, values, computed)
+        return self._tried(lambda head, *found: unify(head, atom, *found))
 
     def attempts_like(self, pattern: AST) -> Iterator[Attempt]:
         """One attempt for each head that may be an instance of a term with variables."""
+        return self._tried(lambda head, *found: _may_be(head, pattern, *found))
+
+    def _tried(self, fits: _Fits) -> Iterator[Attempt]:
         for rule in self._rules:
             for number, head in enumerate(rule.heads):
                 if rule.kind == "shown" or head.atom is None:
                     continue
                 values: dict[str, Symbol] = {}
                 computed: list[tuple[AST, Symbol]] = []
-                if _may_be(head.atom, pattern, values, computed):
+                if fits(head.atom, values, computed):
                     yield self._attempt(rule, number, values, computed)
 
     def _attempt(
