@@ -119,8 +119,7 @@ def changed(connection: Connection, values: Values, to: TemplateVersion, changes
 
     What the version has no parameter for is dropped; a problem says what it lacks.
     """
-    kept = {name: value for name, value in values.items() if name in to.parameters}
-    return bound(connection, to, {**kept, **changes})
+    return bound(connection, to, {**to.fitting(values), **changes})
 
 
 def _unknown_places(

@@ -13,7 +13,6 @@ from typing import Any
 from backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
 from backend.packs.notices import (
     Notice,
-    OpenNotices,
     changes,
     differing,
     have_other_details,
@@ -345,18 +344,3 @@ class TemplateRun:
     def answer(self, instance: str) -> tuple[str, ...]:
         """What the rules concluded for an instance at the last evaluation."""
         return self._evaluation.answer(quote(instance))
-
-
-def notices(
-    entries: Iterable[LogEntry],
-    templates: Iterable[TemplateVersion],
-    zone: str = ZONE,
-    limits: Limits | None = None,
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What templates conclude from entries of a log: stream time (Unix ms) and change."""
-    runs = [TemplateRun(template, limits, zone=zone) for template in templates]
-    opened = OpenNotices()
-    for entry in entries:
-        for run in runs:
-            for step in run.take(entry):
-                yield from ((step.t_ms, opened.take(change)) for change in step.changes)

@@ -141,9 +141,9 @@ class Supply:
     # -- users ----------------------------------------------------------------------
 
     def _context(self, subject: str, user: str, body: Body | None) -> None:
-        known = self._known[user]
-        if known.get(subject) == body:
+        if self._known.get(user, {}).get(subject) == body:
             return  # told again
+        known = self._known[user]
         if body is None:
             del known[subject]
         else:

@@ -194,14 +194,10 @@ class TemplateVersion(BaseModel):
         known = ", ".join(self.parameters) or "none at all"
         return BadValueError(name, f"a value for `{name}`", f"only the parameters: {known}", fix)
 
-    def migrate(self, values: Values, to: TemplateVersion) -> dict[str, JsonValue]:
-        """An instance's values as values of another version of this template.
-
-        Values of parameters that are no more are dropped, new ones get their defaults;
-        raises `BadValuesError` that lists what is missing or no longer fits.
-        """
-        kept = {name: value for name, value in values.items() if name in to.parameters}
-        return to.bind(kept)
+    def fitting(self, values: Values) -> dict[str, JsonValue]:
+        """Of another version's values those that this one has parameters for; whether they
+        still fit, `bind` says."""
+        return {name: value for name, value in values.items() if name in self.parameters}
 
     # -- facts ----------------------------------------------------------------------
 

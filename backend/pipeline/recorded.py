@@ -77,8 +77,7 @@ def concluded(
     Where there are readings, the city's requests, and `requests`, make events of them; a
     second after such readings their windows are over.
     """
-    has_readings = any(isinstance(entry, Reading) for entry in found)
-    played = Played((), templates, requests if has_readings else None, failed)
+    played = _played(found, templates, requests, failed)
     for entry in _settled(found):
         yield from played.conclude(entry)
 
@@ -91,12 +90,22 @@ def run_after(
 ) -> TemplateRun:
     """A template's run after entries of a log and what the city's requests make of them, up
     to a time (Unix ms)."""
-    has_readings = any(isinstance(entry, Reading) for entry in found)
-    played = Played((), [template], requests if has_readings else None)
+    played = _played(found, [template], requests, unheard)
     for entry in _settled(found):
         if not isinstance(entry, ClockReading) or until_ms is None or entry.now_ms <= until_ms:
             list(played.conclude(entry))
     return played.runs[0]
+
+
+def _played(
+    found: Sequence[LogEntry],
+    templates: Sequence[TemplateVersion],
+    requests: Sequence[str],
+    failed: Failed,
+) -> Played:
+    """For entries without readings the city's requests need not be there."""
+    has_readings = any(isinstance(entry, Reading) for entry in found)
+    return Played((), templates, requests if has_readings else None, failed)
 
 
 def _settled(found: Iterable[LogEntry]) -> Iterator[LogEntry]:

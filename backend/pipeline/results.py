@@ -55,6 +55,7 @@ class Results:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._templates = RunningTemplates()
 
     def commit(self, rows: Iterable[Row]) -> dict[str, str | None]:
         """Apply a batch; says of the city's requests that were evaluated in it why the last
@@ -77,7 +78,7 @@ class Results:
         """Remove the cursors of requests that are no longer configured, and of template versions
         that run no more: nobody moves them, and the log would be kept for them for ever."""
         with self._engine.begin() as connection:
-            running = [template.request for template in RunningTemplates().read(connection)]
+            running = [template.request for template in self._templates.read(connection)]
             kept = [*requests, *running]
             connection.execute(delete(CursorRow).where(CursorRow.request.not_in(kept)))
             book.end_others(connection, running)

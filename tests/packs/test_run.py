@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from backend.packs.prepared import prepared
-from backend.packs.run import TemplateRun, notices, serves
+from backend.packs.run import TemplateRun, serves
 from backend.packs.template import NoticeText, TemplateVersion
 from reasoning.errors import SolvingError
+from tests.packs.concluding import notices
 
 START = 1_780_000_000_000 // 60_000 * 60_000
 RDF = "#prefix rdf : <http://www.w3.org/1999/02/22-rdf-syntax-ns#>.\n"
@@ -484,3 +485,9 @@ def test_an_evaluation_that_fails_keeps_what_was_told_before() -> None:
     assert "out of order" in (step.error or "")
     assert step.changes == ()
     assert run.answer("a.jam")[0].startswith("notice(")
+
+
+def test_nothing_is_kept_of_users_of_whom_nothing_is_known() -> None:
+    run = TemplateRun(JAM)
+    steps_of(run, log([("position", "a", None), position("b", 10.2), ("position", "b", None), 1]))
+    assert dict(run._supply._known) == {}

@@ -189,7 +189,7 @@ def test_migration_keeps_values_drops_those_no_more_and_says_what_does_not_fit(
     app.manifest('title = "Garage"\n', "")
     after = app.template()
     with pytest.raises(BadValuesError) as caught:
-        template.migrate(values, after)
+        after.bind(after.fitting(values))
     assert [fault.path for fault in caught.value.faults] == ["radius"]
-    kept = template.migrate({**values, "radius": 500}, after)
+    kept = after.bind(after.fitting({**values, "radius": 500}))
     assert (kept["mood"], kept["radius"], "garage" in kept) == ("calm", 500, False)

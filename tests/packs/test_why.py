@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from backend.packs.run import TemplateRun, notices
+from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
 from backend.packs.why import NoInstanceError, Reasons, explain
+from tests.packs.concluding import notices
 from tests.packs.test_run import (
     Happening,
     event,
