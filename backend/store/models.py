@@ -10,6 +10,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 BigKey = BigInteger().with_variant(Integer, "sqlite")
 RequestName = String(128)
 """Of a template: `app/template@version`."""
+UserId = String(64)
+"""The id of an account (`backend.people.ids`), of a session, or the name of a test person."""
 
 
 class Base(DeclarativeBase):
@@ -72,7 +74,9 @@ class OutboxRow(Base):
     body: Mapped[dict[str, Any]] = mapped_column(JSON)
     """The event (DESIGN A10) or the notice as the API shows it."""
     created_ms: Mapped[int] = mapped_column(BigInteger)
-    __table_args__ = ({"sqlite_autoincrement": True},)
+    user: Mapped[str | None] = mapped_column(UserId)
+    """Of a notice: to whom; nobody else sees it."""
+    __table_args__ = (Index("ix_outbox_user", "user", "id"), {"sqlite_autoincrement": True})
 
 
 class CursorRow(Base):
@@ -221,7 +225,139 @@ class NoticeRow(Base):
     updated_ms: Mapped[int] = mapped_column(BigInteger)
     closed_ms: Mapped[int | None] = mapped_column(BigInteger)
     closed_because: Mapped[str | None] = mapped_column(String(64))
+    alerted_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """Stream time at which its user was last alerted to it."""
+    alerted_criticality: Mapped[int | None] = mapped_column(Integer)
+    held_because: Mapped[str | None] = mapped_column(String(32))
+    """Why its user was not alerted to its last change, see `backend.notices.attention`."""
+    due_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Stream time at which an alert that was held back is to come, if it is still open."""
+    snoozed_until_ms: Mapped[int | None] = mapped_column(BigInteger)
+    acknowledged_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """Stream time at which its user said to have seen it: no more alerts."""
     __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)
+
+
+class AccountRow(Base):
+    """A person with an account. Nothing but this row says who an id is."""
+
+    __tablename__ = "accounts"
+    id: Mapped[str] = mapped_column(UserId, primary_key=True)
+    """Opaque (`backend.people.ids`): what the log, notices and instances know a person by."""
+    name: Mapped[str] = mapped_column(String(64))
+    """What the person is called and logs in with, as they write it."""
+    name_key: Mapped[str] = mapped_column(String(128), unique=True)
+    """The name as it is compared: two names that look alike are one."""
+    password: Mapped[str | None] = mapped_column(String(255))
+    """Argon2 hash; None: nobody can log in (the demo's user)."""
+    roles: Mapped[list[str]] = mapped_column(JSON)
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    disabled_ms: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class LoginRow(Base):
+    """A browser that is logged in."""
+
+    __tablename__ = "logins"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of the cookie's secret."""
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    csrf: Mapped[str] = mapped_column(String(64))
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    seen_ms: Mapped[int] = mapped_column(BigInteger)
+    expires_ms: Mapped[int] = mapped_column(BigInteger)
+    agent: Mapped[str] = mapped_column(String(200))
+    """What the browser says it is, for the person to tell logins apart."""
+
+
+class TokenRow(Base):
+    """A device's bearer token, which is also its user name and password at the broker."""
+
+    __tablename__ = "tokens"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    label: Mapped[str] = mapped_column(String(100))
+    rights: Mapped[list[str]] = mapped_column(JSON)
+    """Of `backend.people.tokens.RIGHTS`."""
+    secret: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of the secret, which is random and long."""
+    broker_hash: Mapped[str] = mapped_column(String(200))
+    """The secret as mosquitto's password file has it (`$7$…`)."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    used_ms: Mapped[int | None] = mapped_column(BigInteger)
+    expires_ms: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class InvitationRow(Base):
+    """A link with which one person can sign up, once."""
+
+    __tablename__ = "invitations"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of the link's secret."""
+    roles: Mapped[list[str]] = mapped_column(JSON)
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    expires_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class ConsentRow(Base):
+    """Whether one kind of a person's context may be used, and how long it is kept."""
+
+    __tablename__ = "consents"
+    account: Mapped[str] = mapped_column(UserId, primary_key=True)
+    subject: Mapped[str] = mapped_column(String(16), primary_key=True)
+    """Of `backend.ingest.standing.CONTEXT`."""
+    given_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """Wall time at which it was given; None: it was withdrawn."""
+    hours: Mapped[float | None] = mapped_column(Float)
+    """Kept so long without word; None: `ingest.context_hours`."""
+
+
+class WishesRow(Base):
+    """What may alert a user, and when (`backend.notices.attention.Wishes`)."""
+
+    __tablename__ = "wishes"
+    user: Mapped[str] = mapped_column(UserId, primary_key=True)
+    body: Mapped[dict[str, Any]] = mapped_column(JSON)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class ReceiverRow(Base):
+    """A device that is sent notices over MQTT, and how far it has come."""
+
+    __tablename__ = "receivers"
+    device: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """Id of its token."""
+    user: Mapped[str] = mapped_column(UserId, index=True)
+    seen: Mapped[int] = mapped_column(BigKey)
+    """Id in the outbox of the last notice it said to have."""
+
+
+class AuditRow(Base):
+    """What somebody did with the rights of an operator."""
+
+    __tablename__ = "audit"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    at_ms: Mapped[int] = mapped_column(BigInteger, index=True)
+    actor: Mapped[str] = mapped_column(UserId, index=True)
+    action: Mapped[str] = mapped_column(String(64), index=True)
+    target: Mapped[str] = mapped_column(String(200))
+    before: Mapped[Any] = mapped_column(JSON(none_as_null=True), nullable=True)
+    after: Mapped[Any] = mapped_column(JSON(none_as_null=True), nullable=True)
+    undoes: Mapped[int | None] = mapped_column(BigInteger)
+    """The id of the action that this one undid."""
+    undone_ms: Mapped[int | None] = mapped_column(BigInteger)
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class ForgettingRow(Base):
+    """A person whose account is gone, and of whom traces may still come in (see
+    `backend.people.forgetting`)."""
+
+    __tablename__ = "forgettings"
+    user: Mapped[str] = mapped_column(UserId, primary_key=True)
+    since_ms: Mapped[int] = mapped_column(BigInteger)
+    position: Mapped[int | None] = mapped_column(BigInteger)
+    """Log position from which on nothing about the user is written; None: not yet known."""
 
 
 def longest(row: type[Base], column: str) -> int:
