@@ -1,32 +1,207 @@
-// The embedded MQTT 3.1.1 broker: aedes on a loopback port, in memory.
-// Credentials come from the environment; it ends when its standard input closes,
-// so that no broker outlives the process that started it.
+// The embedded MQTT 3.1.1 broker: aedes on a loopback port, in memory; on the network, with TLS,
+// for devices only. What it is to do comes as JSON from the environment; it ends when its standard
+// input closes, so that no broker outlives the process that started it.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { timingSafeEqual } from 'node:crypto'
+import { createServer as createSecureServer } from 'node:tls'
 import { Aedes } from 'aedes'
+import { bound, Bucket } from './broker_bounds.mjs'
+import { derived, mayRead, NOBODY, ofDevice, ofProcess, operator, refusal, ROLES } from './broker_rights.mjs'
 
-const { BROKER_HOST = '127.0.0.1', BROKER_PORT = '0', BROKER_USERNAME, BROKER_PASSWORD } = process.env
+const orders = JSON.parse(process.env.CITYWISE_BROKER)
+delete process.env.CITYWISE_BROKER
+const { host, port, username, password, prefix, rightsFile, largest, secure } = orders
+const LOOK_MS = 500
+const CONNECT_BYTES = 16 * 1024
+const BACKLOG_BYTES = 1024 * 1024
+const MOST_SESSIONS = 5 // of one device
 
-const same = (given, expected) => {
-  const [a, b] = [Buffer.from(String(given ?? '')), Buffer.from(String(expected ?? ''))]
-  return a.length === b.length && timingSafeEqual(a, b)
+const same = (a, b) => a.length === b.length && timingSafeEqual(a, b)
+const equal = (given, expected) => same(Buffer.from(given ?? ''), Buffer.from(expected))
+const passwordOf = (role) => createHmac('sha256', password).update(role).digest('hex') // as Broker.of_process
+const refused = (returnCode, message) => Object.assign(new Error(message), { returnCode })
+
+// -- who it is ------------------------------------------------------------------------
+
+let devices = new Map()
+
+/** The rights of whoever has this name and password; null for nobody. */
+async function identify (name, secret) {
+  if (!username) return operator()
+  if (name === username && equal(secret, password)) return operator()
+  for (const role of ROLES) {
+    if (name === `citywise.${role}` && equal(secret, passwordOf(role))) return ofProcess(role, prefix)
+  }
+  const entry = devices.get(name)
+  if (!entry || !secret || isOver(entry) || !same(...await derived(entry.hash, secret))) return null
+  // It may have been taken back meanwhile.
+  return devices.get(name) === entry ? { ...ofDevice(name, entry, prefix, largest), token: name } : null
+}
+
+const isOver = (entry) => entry.expires_ms !== null && entry.expires_ms <= Date.now()
+
+async function authenticate (client, name, secret, done) {
+  try {
+    const rights = await identify(name, secret)
+    if (!rights) return done(null, false)
+    if (!rights.token && client.conn.isForDevices) return done(refused(5, 'devices only'), false)
+    if (rights.isOwn && !rights.isOwn(client.id)) return done(refused(2, 'the client id must be the user name'), false)
+    client.rights = rights
+    if (rights.token && !remember(client)) return done(refused(3, 'too many connections with one token'), false)
+    done(null, true)
+  } catch (error) {
+    console.error(`broker: ${error.stack}`)
+    done(refused(3, 'server unavailable'), false)
+  }
+}
+
+// -- what it may ----------------------------------------------------------------------
+
+function authorizePublish (client, packet, done) {
+  const check = () => {
+    const why = refusal(client?.rights ?? NOBODY, packet)
+    done(why ? new Error(why) : null)
+  }
+  const wait = client?.bucket?.take() ?? 0
+  return wait > 0 ? setTimeout(check, wait) : check()
 }
 
 const broker = await Aedes.createBroker({
   id: 'citywise',
   queueLimit: 0,
-  authenticate: (_client, username, password, done) =>
-    done(null, !BROKER_USERNAME || (same(username, BROKER_USERNAME) && same(password, BROKER_PASSWORD)))
+  connectTimeout: 10_000,
+  maxInflightInbound: 20,
+  authenticate,
+  authorizePublish,
+  authorizeSubscribe: (client, sub, done) => done(null, mayRead(client.rights, sub.topic) ? sub : null),
+  authorizeForward
 })
-// Small messages must not wait for the acknowledgement of those before them.
-const server = createServer({ noDelay: true }, broker.handle)
-server.on('error', (error) => {
+
+/** A session may hold a subscription that was refused, or was allowed once: ask again. */
+function authorizeForward (client, packet) {
+  if (client.rights?.token && client.conn.writableLength > BACKLOG_BYTES) client.conn.destroy()
+  return mayRead(client.rights ?? NOBODY, packet.topic) ? packet : null
+}
+
+// -- devices come and go --------------------------------------------------------------
+
+const sessions = new Map()
+let read = ''
+
+/** Note a device's session; false if its token has too many, or too many connections. */
+function remember (client) {
+  const { id, clean, rights: { token, rate } } = client
+  if (!sessions.has(token)) sessions.set(token, { lasting: new Set(), bucket: new Bucket(rate) })
+  const { lasting, bucket } = sessions.get(token)
+  const open = Object.values(broker.clients).filter((other) => other.rights?.token === token)
+  const ids = new Set([...lasting, ...open.map((other) => other.id)])
+  if (!ids.has(id) && ids.size >= MOST_SESSIONS) return false
+  if (clean) lasting.delete(id)
+  else lasting.add(id)
+  client.bucket = bucket
+  // Others do not wait for a device that does not read; how much waits for it is bounded.
+  client.waitForDrain = (done) => setImmediate(done, null, client)
+  return true
+}
+
+/** Read the rights file again if it has changed; one that cannot be read changes nothing. */
+function readRights () {
+  try {
+    const { mtimeMs, size, ino } = statSync(rightsFile)
+    const version = `${mtimeMs} ${size} ${ino}`
+    if (version === read) return
+    devices = new Map(Object.entries(JSON.parse(readFileSync(rightsFile, 'utf8'))))
+    read = version
+  } catch (error) {
+    if (error.code !== 'ENOENT') console.error(`broker: ${rightsFile}: ${error.message}`)
+  }
+}
+
+/** Disconnect who has no token any more. */
+function sweep () {
+  if (rightsFile) readRights()
+  for (const client of Object.values(broker.clients)) {
+    const token = client.rights?.token
+    if (!token) continue
+    const entry = devices.get(token)
+    if (entry && !isOver(entry)) {
+      client.rights = { ...ofDevice(token, entry, prefix, largest), token }
+    } else {
+      client.rights = NOBODY
+      client.close()
+    }
+  }
+  for (const token of sessions.keys()) {
+    const entry = devices.get(token)
+    if (!entry || isOver(entry)) forget(token).catch((error) => console.error(`broker: ${error.stack}`))
+  }
+}
+
+/** Leave nothing of a device: sessions, what waits for it, its retained status. */
+async function forget (token) {
+  const { lasting } = sessions.get(token)
+  sessions.delete(token)
+  for (const id of lasting) {
+    const client = { id }
+    await broker.persistence.cleanSubscriptions(client)
+    await broker.persistence.cleanIncoming(client)
+    for await (const packet of broker.persistence.outgoingStream(client)) {
+      await broker.persistence.outgoingClearMessageId(client, packet)
+    }
+  }
+  broker.publish({ cmd: 'publish', topic: `${prefix}/status/${token}`, payload: Buffer.alloc(0), retain: true, qos: 0 })
+}
+
+// -- the network ----------------------------------------------------------------------
+
+function take (connection, isForDevices) {
+  connection.isForDevices = isForDevices
+  const client = broker.handle(connection)
+  bound(connection, () => client.rights ? client.rights.largest ?? Infinity : username ? CONNECT_BYTES : Infinity)
+}
+
+function fail (error) {
   console.error(`broker: ${error.message}`)
   process.exit(1)
-})
-server.listen(Number(BROKER_PORT), BROKER_HOST, () => console.log(`listening ${server.address().port}`))
+}
 
-const stop = () => broker.close(() => server.close(() => process.exit(0)))
+const listen = (server, port, host) =>
+  new Promise((resolve) => server.on('error', fail).listen(port, host, () => resolve(server.address().port)))
+
+const certificate = () => ({ cert: readFileSync(secure.certificate), key: readFileSync(secure.privateKey), minVersion: 'TLSv1.2' })
+
+/** A certificate that has been renewed is used for whoever connects from then on. */
+function renew (server, changed = statSync(secure.certificate).mtimeMs) {
+  setInterval(() => {
+    try {
+      const { mtimeMs } = statSync(secure.certificate)
+      if (mtimeMs === changed) return
+      server.setSecureContext(certificate())
+      changed = mtimeMs
+    } catch (error) {
+      console.error(`broker: ${secure.certificate}: ${error.message}`)
+    }
+  }, 60_000)
+}
+
+sweep()
+setInterval(sweep, LOOK_MS)
+// Small messages must not wait for the acknowledgement of those before them.
+const server = createServer({ noDelay: true }, (connection) => take(connection, false))
+const ports = [await listen(server, port, host)]
+const servers = [server]
+if (secure) {
+  const guarded = createSecureServer({ ...certificate(), noDelay: true, handshakeTimeout: 10_000 }, (connection) => take(connection, true))
+  guarded.on('tlsClientError', () => {})
+  guarded.maxConnections = 10_000
+  ports.push(await listen(guarded, secure.port, secure.host))
+  renew(guarded)
+  servers.push(guarded)
+}
+console.log(`listening ${ports.join(' ')}`)
+
+const stop = () => broker.close(() => { for (const each of servers) each.close(); process.exit(0) })
 process.on('SIGTERM', stop)
 process.on('SIGINT', () => {})
 process.stdin.on('end', () => process.exit(0)).resume()

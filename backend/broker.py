@@ -1,4 +1,4 @@
-"""The embedded MQTT broker: aedes on Node, on loopback, for machines without one.
+"""The embedded MQTT broker: aedes on Node, for machines without one.
 
 It keeps sessions and retained messages in memory; docs/delivery.md says what a broker
 that dies hard can lose, and docs/decisions/embedded-broker.md why it is aedes.
@@ -6,14 +6,19 @@ that dies hard can lose, and docs/decisions/embedded-broker.md why it is aedes.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from backend import machine
 from backend.errors import CitywiseError
+from backend.network import broker_rights
+from backend.settings import Settings
 
 SCRIPT = Path(__file__).with_name("broker.mjs")
+_TOPIC_BYTES = 1024
 
 
 class BrokerError(CitywiseError):
@@ -22,22 +27,73 @@ class BrokerError(CitywiseError):
     exit_code = 3
 
 
+@dataclass(frozen=True)
+class SecureListener:
+    """Where devices on the network reach the broker, over TLS."""
+
+    host: str
+    port: int
+    """0: a free one; `EmbeddedBroker.secure_port` says which."""
+    certificate: Path
+    private_key: Path
+
+
 class EmbeddedBroker:
-    """A broker process that ends with its parent; `start` returns when it accepts clients."""
+    """A broker process that ends with its parent; `start` returns when it accepts clients.
+
+    Whoever has `username` and `password` may do everything; our own processes and devices have
+    the rights of `broker_rights.mjs`. Without a user name everybody on this machine may do
+    everything: for tests. `rights` is the file of `backend.network.broker_rights`, and
+    `largest` how many bytes a message of a sensor may have.
+    """
 
     def __init__(
-        self, port: int = 0, username: str | None = None, password: str | None = None
+        self,
+        port: int = 0,
+        username: str | None = None,
+        password: str | None = None,
+        *,
+        prefix: str = "citywise",
+        rights: Path | None = None,
+        largest: int = 4_000_000,
+        secure: SecureListener | None = None,
     ) -> None:
         self.port = port
-        self._credentials = {"BROKER_USERNAME": username, "BROKER_PASSWORD": password}
+        self.secure_port: int | None = None
+        self._orders = {
+            "host": "127.0.0.1",
+            "username": username,
+            "password": password,
+            "prefix": prefix,
+            "rightsFile": None if rights is None else str(rights),
+            "largest": largest + _TOPIC_BYTES,
+            "secure": None if secure is None else _as_ordered(secure),
+        }
         self.process: subprocess.Popen[str] | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> EmbeddedBroker:
+        """The broker of a system; on the network for devices where the settings say so."""
+        broker, web = settings.broker, settings.web
+        secure = None
+        if broker.devices_port and web.certificate is not None and web.private_key is not None:
+            secure = SecureListener(web.host, broker.devices_port, web.certificate, web.private_key)
+        return cls(
+            broker.port,
+            broker.username,
+            broker.password,
+            prefix=broker.prefix,
+            rights=broker_rights.path(settings),
+            largest=settings.ingest.max_payload_bytes,
+            secure=secure,
+        )
 
     def start(self) -> int:
         """Start it and return the port; raises `BrokerError` with the broker's own words."""
-        environment = {key: value for key, value in self._credentials.items() if value}
+        orders = json.dumps({**self._orders, "port": self.port})
         self.process = subprocess.Popen(
             [str(machine.node()), str(SCRIPT)],
-            env={**os.environ, **environment, "BROKER_PORT": str(self.port)},
+            env={**os.environ, "CITYWISE_BROKER": orders},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -52,7 +108,8 @@ class EmbeddedBroker:
                 f"{line or 'see its message above'}; is the port taken, or is `make demo` "
                 "needed to install it?"
             )
-        self.port = int(line.split()[1])
+        self.port, *secure = map(int, line.split()[1:])
+        self.secure_port = secure[0] if secure else None
         return self.port
 
     def stop(self) -> None:
@@ -66,3 +123,12 @@ class EmbeddedBroker:
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self.process = None
+
+
+def _as_ordered(secure: SecureListener) -> dict[str, object]:
+    return {
+        "host": secure.host,
+        "port": secure.port,
+        "certificate": str(secure.certificate),
+        "privateKey": str(secure.private_key),
+    }

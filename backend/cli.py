@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
@@ -25,7 +25,8 @@ from backend import settings as configuration
 from backend.app_commands import app as app_commands
 from backend.errors import CitywiseError
 from backend.machine import MachineError
-from backend.settings import Apps, Ingest, Settings, Web
+from backend.settings import Apps, Ingest, People, Settings, Web
+from backend.system_option import LaterGroup, of_a_system
 from reasoning.engines.limits import Limits
 from reasoning.errors import ReasoningError
 
@@ -177,6 +178,7 @@ def demo(
         ingest=Ingest(clock="topic"),
         apps=Apps(folders=tuple(str(path.resolve()) for path in apps)),
         web=Web(port=port),
+        people=People(demo_user=True),
     )
     # After a failed start the folder stays: its logs say why.
     _run(settings, play, seconds, verbose)
@@ -188,19 +190,52 @@ def demo(
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    required=True,
-    help="TOML file; docs/configuration.md lists its keys.",
+    help="TOML file; docs/configuration.md lists its keys. Needed without --host.",
 )
+@click.option(
+    "--host",
+    metavar="ADDRESS|NAME",
+    help="Serve a network over HTTPS at this address or name of this machine.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Web port [web.port; 8443].")
 @click.option("--for", "seconds", type=float, help="End so many seconds after it is ready.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
-def run(config: Path, seconds: float | None, verbose: bool) -> None:
-    """Run the system from a configuration (external broker, database, Spark master)."""
+def run(
+    config: Path | None, host: str | None, port: int | None, seconds: float | None, verbose: bool
+) -> None:
+    """Run the system from a configuration (external broker, database, Spark master).
+
+    With --host it serves phones and computers of a network (docs/deployment.md).
+    """
     from backend.pipeline.requests import check, find
 
+    if config is None and host is None:
+        raise click.UsageError("give --config FILE, or --host ADDRESS to serve a network, or both")
     settings = configuration.load(config)
     for request in settings.pipeline.requests:
         check(find(request))
+    if host is not None:
+        _run_hosted(settings, host, port, seconds, verbose)
+        return
+    if port is not None:
+        settings = settings.model_copy(
+            update={"web": settings.web.model_copy(update={"port": port})}
+        )
     _run(settings, None, seconds, verbose)
+
+
+def _run_hosted(
+    settings: Settings, host: str, port: int | None, seconds: float | None, verbose: bool
+) -> None:
+    """Run, with a page beside it over plain HTTP that says how to trust the certificate."""
+    from backend.network.hosting import hosted, qr_code
+    from backend.network.welcome import welcome
+
+    hosting = hosted(settings, host, port)
+    web = hosting.settings.web
+    with welcome(web.host, web.port, hosting.url, hosting.authority) as way_in:
+        lines = [*hosting.lines(way_in.shown), qr_code(way_in.shown)]
+        _run(hosting.settings, None, seconds, verbose, lines)
 
 
 @cli.command()
@@ -538,6 +573,28 @@ def bench(name: str | None, arguments: tuple[str, ...], as_json: bool) -> None:
     click.echo(json.dumps(results, indent=2) if as_json else module.report(results))
 
 
+@cli.command("broker-rights")
+@click.option(
+    "--mosquitto",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Write mosquitto's files `passwords` and `acl` into this folder.",
+)
+@of_a_system
+def write_broker_rights(settings: Settings, folder: Path) -> None:
+    """Write who may do what at an external broker, as mosquitto reads it.
+
+    Then let mosquitto read it again: kill -HUP (docs/deployment.md).
+    """
+    from backend.network.broker_rights import write_for_mosquitto
+    from backend.people_commands import database
+
+    with database(settings) as engine:
+        for file in write_for_mosquitto(engine, settings, folder):
+            click.echo(file)
+
+
 def _temporary_folder() -> Path:
     """A new folder for a demo; what demos left that were killed is removed."""
     from backend.supervisor import is_used
@@ -581,8 +638,14 @@ def _check_source(play: dict[str, Any]) -> None:
 
 
 def _run(
-    settings: Settings, play: dict[str, Any] | None, seconds: float | None, verbose: bool
+    settings: Settings,
+    play: dict[str, Any] | None,
+    seconds: float | None,
+    verbose: bool,
+    more: Sequence[str] = (),
 ) -> None:
+    """Run a system until it is told to end; `more` is said when it is ready."""
+    from backend.people_commands import invited
     from backend.supervisor import System
 
     logging.basicConfig(
@@ -598,7 +661,9 @@ def _run(
         system.start()
         system.wait_ready(lambda: bool(stopping))
         if not stopping:
-            click.echo(f"Citywise is ready at {system.url}")
+            click.echo(f"Citywise is ready at {settings.web.public_url or system.url}")
+            for line in [*more, *invited(system.settings, system.url)]:
+                click.echo(line)
             sys.stdout.flush()
         system.run(seconds, lambda: bool(stopping))
     finally:
@@ -607,6 +672,13 @@ def _run(
 
 
 cli.add_command(app_commands)
+cli.add_command(
+    LaterGroup(
+        "user",
+        "backend.people_commands",
+        "Make, list, change and remove accounts, and give devices tokens (docs/deployment.md).",
+    )
+)
 
 
 def main() -> None:

@@ -90,7 +90,8 @@ def free_port() -> int:
 
 def is_free(host: str, port: int) -> bool:
     """Whether a TCP port of this machine can be listened on now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -127,7 +128,13 @@ def _probe(broker: Broker, client_id: str, version: MQTTProtocolVersion) -> str:
         answer.append(reason.getName())
 
     client.on_connect = on_connect
-    client.connect(broker.host, broker.port, keepalive=KEEPALIVE_SECONDS)
+    try:
+        client.connect(broker.host, broker.port, keepalive=KEEPALIVE_SECONDS)
+    except ssl.SSLError as error:
+        raise BrokerRefusedError(
+            f"no TLS with the broker at {broker.host}:{broker.port}: {error}; does it speak TLS "
+            "there (broker.tls), and is broker.ca the certificate of who issued its own?"
+        ) from error
     deadline = time.monotonic() + _CONNECT_SECONDS
     while not answer and time.monotonic() < deadline:
         if client.loop(timeout=0.1) is not MQTTErrorCode.MQTT_ERR_SUCCESS and not answer:
@@ -138,9 +145,11 @@ def _probe(broker: Broker, client_id: str, version: MQTTProtocolVersion) -> str:
 
 
 def identify(client: paho.Client, broker: Broker) -> None:
-    """Give the client its user name and password, if the broker wants any."""
+    """Give the client its user name and password, and TLS, if the broker wants any."""
     if broker.username is not None:
         client.username_pw_set(broker.username, broker.password)
+    if broker.tls:
+        client.tls_set_context(ssl.create_default_context(cafile=broker.ca))
 
 
 def send_at_once(_client: paho.Client, _data: object, connection: paho.SocketLike) -> None:

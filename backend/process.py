@@ -16,7 +16,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from backend.people.ids import ACCOUNT
 from backend.settings import Settings
+
+
+class Discreet(logging.Formatter):
+    """Writes no id of an account: these files are not searched when somebody is forgotten."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return ACCOUNT.sub("u-…", super().format(record))
 
 
 def main() -> None:
@@ -24,11 +32,10 @@ def main() -> None:
     role, file = sys.argv[1:3]
     values = json.loads(Path(file).read_text(encoding="utf-8"))
     settings = Settings.model_validate(values["settings"])
-    logging.basicConfig(
-        level=os.environ.get("CITYWISE_LOG_LEVEL", "INFO"),
-        format=f"%(asctime)s {role} %(levelname)s %(name)s: %(message)s",
-        stream=sys.stdout,
-    )
+    settings = settings.model_copy(update={"broker": settings.broker.of_process(role)})
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(Discreet(f"%(asctime)s {role} %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=os.environ.get("CITYWISE_LOG_LEVEL", "INFO"), handlers=[handler])
     for noisy in ("py4j", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     if role == "web":
@@ -69,6 +76,13 @@ def _pipeline(settings: Settings, _values: dict[str, Any], stop: threading.Event
     PipelineService(settings, create_engine_for(settings.database_url), stop).run()
 
 
+def _notifier(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
+    from backend.notices.notifier import NotifierService
+    from backend.store.database import create_engine_for
+
+    NotifierService(settings, create_engine_for(settings.database_url), stop).run()
+
+
 def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -> None:
     from backend.city.source import run_source
 
@@ -90,7 +104,7 @@ def city(play: dict[str, Any]) -> Any:
     return Simulation(seed=play["seed"], start=start, until=until, lead_in=lead_in)
 
 
-ROLES = {"ingest": _ingest, "pipeline": _pipeline, "source": _source}
+ROLES = {"ingest": _ingest, "pipeline": _pipeline, "notifier": _notifier, "source": _source}
 
 if __name__ == "__main__":
     main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import re
 import tomllib
@@ -50,6 +51,25 @@ class Broker(Section):
     username: str | None = None
     password: str | None = None
     prefix: str = "citywise"
+    tls: bool = False
+    """Connect to it with TLS."""
+    ca: Path | None = None
+    """Certificates (PEM) that the broker's is checked against; default: the system's."""
+    devices_port: int = Field(default=0, ge=0, le=65535)
+    """Where the embedded broker takes devices from the network, over TLS with the web's
+    certificate; 0: nowhere."""
+
+    def of_process(self, role: str) -> Broker:
+        """The broker as a process of ours sees it.
+
+        At the embedded broker every process is a user of its own, `citywise.<role>`, with no
+        more rights than its work needs (`backend/broker.mjs`). An external broker knows us all
+        by the one name of the settings.
+        """
+        if not self.embedded or self.password is None:
+            return self
+        secret = hmac.new(self.password.encode(), role.encode(), "sha256").hexdigest()
+        return self.model_copy(update={"username": f"citywise.{role}", "password": secret})
 
 
 class Ingest(Section):
@@ -199,6 +219,39 @@ class Web(Section):
     tiles: str | None = None
     """URL template of an online tile server; none is contacted unless this is set."""
     tiles_attribution: str = "© OpenStreetMap contributors"
+    certificate: Path | None = None
+    """Certificate chain (PEM): with it the pages are served over HTTPS only."""
+    private_key: Path | None = None
+    public_url: str | None = Field(default=None, pattern=r"^https?://[^/\s]+$")
+    """The address at which people reach the pages, where it is not this one (a proxy's)."""
+    trusted_proxies: int = Field(default=0, ge=0, le=10)
+    """How many proxies stand before us and say in `X-Forwarded-…` who asks."""
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Web:
+        if (self.certificate is None) != (self.private_key is None):
+            raise ValueError("web.certificate and web.private_key belong together; set both")
+        return self
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers reach the pages over HTTPS."""
+        return self.certificate is not None or (self.public_url or "").startswith("https:")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches the pages."""
+        return self.host.startswith(_LOOPBACK) or self.host == "::1"
+
+
+class People(Section):
+    """Accounts."""
+
+    demo_user: bool = False
+    """Who is not logged in is the user `demo`, in all roles; only on loopback."""
+    sign_up: Literal["open", "invited", "closed"] = "open"
+    login_hours: float = Field(default=24 * 14, gt=0)
+    rate_limits: bool = True
 
 
 class Settings(Section):
@@ -212,6 +265,23 @@ class Settings(Section):
     pipeline: Pipeline = Pipeline()
     apps: Apps = Apps()
     web: Web = Web()
+    people: People = People()
+
+    @model_validator(mode="after")
+    def _demo_stays_at_home(self) -> Settings:
+        web = self.web
+        elsewhere = {
+            "web.host": None if web.is_local else web.host,
+            "web.public_url": web.public_url,
+            "web.trusted_proxies": web.trusted_proxies or None,
+        }
+        for name, value in elsewhere.items():
+            if self.people.demo_user and value is not None:
+                raise ValueError(
+                    f"people.demo_user is set, but {name} is {value}: everybody who reaches it "
+                    "would be an admin; remove people.demo_user and sign up"
+                )
+        return self
 
     @model_validator(mode="after")
     def _executors_can_read(self) -> Settings:
@@ -241,6 +311,11 @@ class Settings(Section):
     @property
     def log_dir(self) -> Path:
         return self.data_dir / "log"
+
+    @property
+    def keys_dir(self) -> Path:
+        """The keys of what is personal in the log (`backend.ingest.keyring`)."""
+        return self.data_dir / "keys"
 
 
 def load(path: Path | None = None) -> Settings:

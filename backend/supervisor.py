@@ -24,6 +24,7 @@ from sqlalchemy import Engine, delete, func, select
 from backend import machine, mqtt
 from backend.broker import EmbeddedBroker
 from backend.errors import CitywiseError
+from backend.network import broker_rights, certificates
 from backend.packs.check import checked
 from backend.packs.installed import install
 from backend.packs.library import available
@@ -77,7 +78,9 @@ class System:
     def url(self) -> str:
         """Where the web pages are."""
         web = self.settings.web
-        return f"http://{web.host}:{web.port}"
+        scheme = "https" if web.certificate else "http"
+        host = f"[{web.host}]" if ":" in web.host else web.host
+        return f"{scheme}://{host}:{web.port}"
 
     @property
     def _database(self) -> Engine:
@@ -87,7 +90,7 @@ class System:
     @property
     def roles(self) -> Sequence[str]:
         """The processes that make up the system, without the source."""
-        return ("ingest", "pipeline", "web")
+        return ("ingest", "pipeline", "notifier", "web")
 
     # -- start ----------------------------------------------------------------------
 
@@ -132,8 +135,8 @@ class System:
 
     def start_broker(self) -> None:
         """Start the embedded broker on the settings' port."""
-        broker = self.settings.broker
-        self.broker = EmbeddedBroker(broker.port, broker.username, broker.password)
+        broker_rights.write(self._database, self.settings)
+        self.broker = EmbeddedBroker.of(self.settings)
         self.broker.start()
 
     def _write_orders(self) -> None:
@@ -195,7 +198,7 @@ class System:
 
     def _waiting_for(self) -> set[str]:
         """What is still to come before the system is ready."""
-        ready, reasons = _ready(self.url)
+        ready, reasons = _ready(self.url, self.settings.web.certificate)
         if self.play and "source" not in self.children:
             if self.answering():
                 self.spawn("source")
@@ -276,7 +279,7 @@ class System:
 
     def stop(self) -> None:
         """End every process: sources first, the broker last; none stays behind."""
-        for role in ("source", "web", "pipeline", "ingest"):
+        for role in ("source", "web", "notifier", "pipeline", "ingest"):
             if role in self.children:
                 self.children[role].process.terminate()
         deadline = time.monotonic() + _STOP_SECONDS
@@ -332,10 +335,11 @@ def _with_ports(settings: Settings) -> Settings:
     return settings.model_copy(update={"broker": broker, "web": web})
 
 
-def _ready(url: str) -> tuple[bool, set[str]]:
+def _ready(url: str, certificate: Path | None) -> tuple[bool, set[str]]:
     """Whether `/readyz` says yes, and why not."""
+    context = None if certificate is None else certificates.pinned(certificate)
     try:
-        with urllib.request.urlopen(f"{url}/readyz", timeout=2):
+        with urllib.request.urlopen(f"{url}/readyz", timeout=2, context=context):
             return True, set()
     except urllib.error.HTTPError as error:
         try:

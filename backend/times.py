@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime
 from time import time_ns
 
+ZONE = "Europe/Copenhagen"
+"""The city's time zone: what its people call ten o'clock."""
 _LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
 
 

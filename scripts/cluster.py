@@ -285,9 +285,10 @@ class Store:
 @contextmanager
 def broker_running() -> Iterator[Broker]:
     """An MQTT broker that is not the system's own."""
-    embedded = EmbeddedBroker(0, "citywise", secrets.token_urlsafe(18))
-    settings = Broker(embedded=False, port=embedded.start(), username="citywise",
-                      password=embedded._credentials["BROKER_PASSWORD"])  # fmt: skip
+    password = secrets.token_urlsafe(18)
+    embedded = EmbeddedBroker(0, "citywise", password)
+    port = embedded.start()
+    settings = Broker(embedded=False, port=port, username="citywise", password=password)
     try:
         yield settings
     finally:

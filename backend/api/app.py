@@ -6,7 +6,11 @@ from flask import Blueprint, Flask
 from sqlalchemy import Engine
 
 from backend.api import (
+    access,
+    accounts,
     apps,
+    attend,
+    audit,
     citypulse,
     context,
     control,
@@ -15,10 +19,14 @@ from backend.api import (
     event_stream,
     events,
     health,
+    identity,
     instances,
+    limits,
+    me,
     metrics,
     notices,
     openapi,
+    operator,
     pages,
     places,
     problems,
@@ -26,6 +34,7 @@ from backend.api import (
     traces,
     trials,
     why,
+    wishes,
 )
 from backend.api.hub import Hub
 from backend.api.state import WebState
@@ -33,6 +42,8 @@ from backend.settings import Settings
 from backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
+_OF_CITY = (events, event_stream, places, control, dead_letters, openapi)
+_OF_PEOPLE = (accounts, me, wishes, attend, audit, operator)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 
@@ -47,12 +58,24 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     app.extensions["citywise"] = WebState(settings, engine, Hub(engine))
     problems.install(app)
     metrics.install(app)
-    security.install(app, settings.web.tiles)
+    security.install(app, settings)
+    identity.install(app)
     api = Blueprint("api", __name__, url_prefix="/api/v1")
-    for part in (events, event_stream, places, control, dead_letters, openapi, *_OF_APPS):
+    for part in (
+        events,
+        event_stream,
+        places,
+        control,
+        dead_letters,
+        openapi,
+        *_OF_APPS,
+        *_OF_PEOPLE,
+    ):
         api.register_blueprint(part.blueprint)
     app.register_blueprint(api)
     app.register_blueprint(citypulse.blueprint)
     app.register_blueprint(health.blueprint)
     pages.install(app)
+    access.install(app)
+    limits.install(app)
     return app

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response
 from sqlalchemy import Connection, func, select
 
-from backend.api import instance_bodies, parameters
+from backend.api import access, instance_bodies, parameters
 from backend.api.answers import as_json
 from backend.api.languages import asked
 from backend.api.problems import not_found
@@ -26,6 +26,7 @@ Describe = Callable[[TemplateVersion, str], dict[str, Any]]
 
 
 @blueprint.get("/apps")
+@access.city
 def list_apps() -> Response:
     """The apps with their templates, without the parameters of these."""
     parameters.only("lang")
@@ -35,6 +36,7 @@ def list_apps() -> Response:
 
 
 @blueprint.get("/apps/<app>")
+@access.city
 def show_app(app: str) -> Response:
     """One app: its templates at their newest versions, with parameters and notices."""
     parameters.only("lang")

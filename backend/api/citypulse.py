@@ -14,7 +14,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import Connection, select
 
-from backend.api import parameters, problems, sessions
+from backend.api import access, limits, parameters, problems, sessions
 from backend.api.answers import as_json
 from backend.api.open_events import OpenEvents, template_now
 from backend.api.state import state
@@ -28,6 +28,7 @@ from backend.ingest.standing import Entry
 from backend.packs import installed
 from backend.packs.template import TemplateVersion
 from backend.packs.values import BadValuesError
+from backend.people.ids import is_session
 from backend.store.models import PlaceRow
 from backend.times import wall_ms
 
@@ -38,6 +39,8 @@ SESSION, NOTE = "Citypulse-Session", "Citypulse-Note"
 
 
 @blueprint.post(ADDRESS)
+@access.city
+@limits.counted("expensive")
 def contextual_events_request() -> Response:
     """Register what a client wants to be told of, or take its position, and answer."""
     parameters.only("session")
@@ -57,6 +60,7 @@ def contextual_events_request() -> Response:
 
 
 @blueprint.delete(ADDRESS)
+@access.city
 def end_contextual_events() -> Response:
     """Forget a session."""
     parameters.only("session")
@@ -84,7 +88,7 @@ class _Wish:
 def _session() -> str | None:
     """The id of the session that the request names, if any."""
     found = request.headers.get(SESSION) or request.args.get("session")
-    if found is not None and not sessions.is_session(found):
+    if found is not None and not is_session(found):
         raise problems.not_found(f"session {found!r}")
     return found
 

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import math
-import uuid
 from typing import Any
 
 import orjson
 from flask import Blueprint, Response
+from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
-from backend import mqtt
-from backend.api import clocks, parameters
+from backend.api import access, identity, parameters
 from backend.api.answers import as_json
 from backend.api.problems import ProblemError, bad_parameter
 from backend.api.state import state
+from backend.operations.sending import Message, NotSentError, send
+from backend.people import audit
 from backend.settings import Broker
+from backend.store import clocks
+from backend.times import iso
 
 blueprint = Blueprint("control", __name__)
 
 MAX_SPEED = 3600
 MAX_SKIP_S = 7 * 24 * 3600
-SEND_TIMEOUT_S = 3.0
 
 
 def publish(broker: Broker, command: dict[str, Any]) -> None:
-    """Send one command to the source and wait until the broker has it.
-
-    Raises `OSError`, `RuntimeError` or `BrokerRefusedError` when the broker does not take it
-    in time. A connection for each command: they are rare, and none has to be kept alive
-    between them.
-    """
-    client = mqtt.connect(broker, f"web-{uuid.uuid4().hex[:12]}")
-    try:
-        sent = client.publish(f"{broker.prefix}/control/source", orjson.dumps(command), qos=1)
-        sent.wait_for_publish(SEND_TIMEOUT_S)
-        if not sent.is_published():
-            raise RuntimeError(f"no acknowledgement within {SEND_TIMEOUT_S:g} s")
-    finally:
-        client.disconnect()
-        client.loop_stop()
+    """Send one command to the source; raises `NotSentError` where the broker does not take it."""
+    send(broker, [Message(f"{broker.prefix}/control/source", orjson.dumps(command))])
 
 
 def _number(name: str, value: Any, lowest: float, highest: float) -> float:
@@ -62,6 +51,7 @@ def parse_command(body: dict[str, Any]) -> dict[str, Any]:
 
 
 @blueprint.get("/clock")
+@access.city
 def show_clock() -> Response:
     """Stream time, its speed and its source."""
     parameters.only()
@@ -70,12 +60,14 @@ def show_clock() -> Response:
 
 
 @blueprint.post("/clock")
+@access.role("developer", "admin")
 def command_clock() -> Response:
     """Pause, change the speed of, or skip ahead in a replay or simulation."""
     command = parse_command(parameters.json_object())
     city = state()
     with Session(city.engine) as session:
-        source = clocks.read(session).source
+        clock = clocks.read(session)
+    source = clock.source
     if source not in clocks.CONTROLLED:
         raise ProblemError(
             409,
@@ -85,11 +77,23 @@ def command_clock() -> Response:
         )
     try:
         publish(city.settings.broker, command)
-    except (OSError, RuntimeError, ValueError, mqtt.BrokerRefusedError) as error:
+    except NotSentError as error:
         raise ProblemError(
-            503,
-            "broker-unreachable",
-            "Broker unreachable",
-            f"the command could not be handed to the broker: {error}; try again",
+            503, "broker-unreachable", "Broker unreachable", f"the command was {error}"
         ) from error
+    with city.engine.begin() as connection:
+        action = "clock.paced" if "speed" in command else "clock.skipped"
+        before = {"speed": clock.speed, "now": iso(clock.now_ms)}
+        audit.record(connection, identity.own_id(), action, "clock", before, command)
     return as_json({"sent": command}, status=202)
+
+
+@audit.undoable("clock.paced")
+def _pace_as_before(connection: Connection, action: audit.Action) -> None:
+    """The speed there was; what time has passed has passed."""
+    if clocks.read(connection).source not in clocks.CONTROLLED:
+        raise audit.NotUndoableError("id", "time is not ours to control any more")
+    try:
+        publish(state().settings.broker, {"speed": action.before["speed"]})
+    except NotSentError as error:
+        raise audit.NotUndoableError("id", f"the command was {error}") from None

@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import instance_bodies, parameters, problems
+from backend.api import access, instance_bodies, limits, parameters, problems
 from backend.api.answers import as_json
 from backend.api.open_events import OpenEvents, template_now
 from backend.api.state import state
@@ -24,6 +24,8 @@ blueprint = Blueprint("critical_events", __name__)
 
 
 @blueprint.post("/context/critical_events")
+@access.city
+@limits.counted("expensive")
 def show_critical_events() -> Response:
     """The open events that are critical, the most critical first."""
     parameters.only()

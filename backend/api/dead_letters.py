@@ -8,16 +8,20 @@ from flask import Blueprint, Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from backend.api import parameters
+from backend.api import access, parameters
 from backend.api.answers import as_json
 from backend.api.state import state
+from backend.operations import letters
 from backend.store.models import DeadLetterRow
-from backend.times import iso
+from backend.times import iso, iso_or_none
 
 blueprint = Blueprint("dead_letters", __name__)
 
+_SHOWN = 2000
+"""Characters of a payload; more is kept, to be replayed."""
 
-def _letter(row: DeadLetterRow) -> dict[str, Any]:
+
+def _letter(row: DeadLetterRow, prefix: str) -> dict[str, Any]:
     return {
         "id": row.id,
         "received_at": iso(row.received_ms),
@@ -25,11 +29,14 @@ def _letter(row: DeadLetterRow) -> dict[str, Any]:
         "reason": row.reason,
         "detail": row.detail,
         "size": row.size,
-        "payload": row.payload,
+        "payload": row.payload[:_SHOWN],
+        "replayed_at": iso_or_none(row.replayed_ms),
+        "not_replayable": letters.why_not(row, prefix),
     }
 
 
 @blueprint.get("/dead-letters")
+@access.role("admin")
 def list_dead_letters() -> Response:
     """Dead letters, newest first, with how many there are for each reason."""
     parameters.only("limit", "before", "reason")
@@ -43,10 +50,9 @@ def list_dead_letters() -> Response:
         query = query.where(DeadLetterRow.reason.in_(reasons))
     count = select(DeadLetterRow.reason, func.count()).group_by(DeadLetterRow.reason)
     with Session(state().engine) as session:
-        letters = [_letter(row) for row in session.scalars(query)]
+        prefix = state().settings.broker.prefix
+        found = [_letter(row, prefix) for row in session.scalars(query)]
         counts = dict(session.execute(count.order_by(DeadLetterRow.reason)).all())
-    more = len(letters) > limit
-    letters = letters[:limit]
-    return as_json(
-        {"counts": counts, "dead_letters": letters, "next": letters[-1]["id"] if more else None}
-    )
+    more, found = len(found) > limit, found[:limit]
+    following = found[-1]["id"] if more else None
+    return as_json({"counts": counts, "dead_letters": found, "next": following})

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, request
 
-from backend.api import parameters
+from backend.api import access, identity, limits, parameters
+from backend.api.entitled import Reader
 from backend.api.hub import PAGE, Hub, Message, Subscription
 from backend.api.problems import ProblemError, bad_parameter
 from backend.api.state import state
@@ -20,6 +21,8 @@ blueprint = Blueprint("event_stream", __name__)
 KEEP_ALIVE_S = 15
 RETRY_MS = 1500
 MAX_CLIENTS = 1_500
+MOST_OF_ACCOUNT, MOST_OF_ADDRESS = 20, 200
+"""Streams of one person, and of one address where nobody has logged in."""
 
 
 def _last_id() -> int | None:
@@ -69,12 +72,12 @@ def follow(hub: Hub, subscription: Subscription, last_id: int | None) -> Iterato
     goes between."""
     position, first = beginning(hub, last_id)
     yield b"retry: %d\n\n" % RETRY_MS + first.encode()
-    page = hub.after(position)
-    while page:
-        # A page may hold nothing for this client, and an empty chunk would end the answer.
-        yield b"".join(m.encode() for m in page if subscription.wants(m)) or b": \n\n"
+    user = subscription.reader.user
+    page = hub.after(position, user)
+    while page and not subscription.is_closed():
+        yield b"".join(message.encode() for message in page)
         position = page[-1].id or position
-        page = hub.after(position) if len(page) == PAGE else []
+        page = hub.after(position, user) if len(page) == PAGE else []
     while not subscription.is_closed():
         fresh = [m for m in subscription.take(KEEP_ALIVE_S) if m.id is None or m.id > position]
         if subscription.is_closed():
@@ -82,12 +85,17 @@ def follow(hub: Hub, subscription: Subscription, last_id: int | None) -> Iterato
         yield b"".join(message.encode() for message in fresh) or b": keep-alive\n\n"
 
 
-@blueprint.get("/events/stream")
-def stream_events() -> Response:
-    """Open an event stream, with the notices to `user` if one is named."""
-    parameters.only("last_event_id", "user")
-    last_id, user = _last_id(), parameters.identifier("user")
-    hub = state().hub
+def _reader() -> Reader:
+    """Who asks, for their own notices or those of a user they may act for."""
+    asker, named = identity.principal(), request.args.get("user")
+    if named is None:
+        return Reader.of(asker, asker.user if asker.may("notices") else None, limits.address())
+    identity.refuse_token("notices")
+    return Reader.of(asker, identity.whose(named), limits.address())
+
+
+def _refuse_more(hub: Hub, reader: Reader) -> None:
+    """Raise a problem where too many streams are open, of all or of who asks for one more."""
     if hub.clients >= MAX_CLIENTS:
         raise ProblemError(
             503,
@@ -95,7 +103,25 @@ def stream_events() -> Response:
             "Too many streams",
             f"{MAX_CLIENTS} event streams are open, and no more are served; try again later",
         )
-    subscription = hub.subscribe(_disconnect(request.environ), user=user)
+    if identity.principal().means == "demo" or not state().settings.people.rate_limits:
+        return
+    most = MOST_OF_ADDRESS if reader.account is None else MOST_OF_ACCOUNT
+    if hub.opened_by(reader) >= most:
+        detail = f"you have {most} event streams open, and may have no more; close one"
+        problem = ProblemError(429, "too-many-requests", "Too many requests", detail)
+        problem.headers["Retry-After"] = str(KEEP_ALIVE_S)
+        raise problem
+
+
+@blueprint.get("/events/stream")
+@access.city
+def stream_events() -> Response:
+    """Open an event stream, with the notices to `user`, or to who asks."""
+    parameters.only("last_event_id", "user")
+    last_id, reader = _last_id(), _reader()
+    hub = state().hub
+    _refuse_more(hub, reader)
+    subscription = hub.subscribe(_disconnect(request.environ), reader=reader)
 
     def body() -> Iterator[bytes]:
         yield from follow(hub, subscription, last_id)

@@ -9,11 +9,12 @@ from flask import Blueprint, Response
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from backend.api import clocks, parameters
+from backend.api import access, parameters
 from backend.api.answers import as_json
 from backend.api.objects import event_feature, event_from
 from backend.api.problems import not_found
 from backend.api.state import state
+from backend.store import clocks
 from backend.store.models import EventRow, OutboxRow, PlaceRow
 from backend.times import iso
 
@@ -82,6 +83,7 @@ def _page() -> Page:
 
 
 @blueprint.get("/events")
+@access.city
 def list_events() -> Response:
     """Events, oldest start first."""
     page = _page()
@@ -91,6 +93,7 @@ def list_events() -> Response:
 
 
 @blueprint.get("/events.geojson")
+@access.city
 def list_events_geojson() -> Response:
     """The same events as a GeoJSON FeatureCollection."""
     page = _page()
@@ -105,6 +108,7 @@ def list_events_geojson() -> Response:
 
 
 @blueprint.get("/events/<event_id>")
+@access.city
 def show_event(event_id: str) -> Response:
     """One event."""
     parameters.only()

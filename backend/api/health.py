@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from backend.api import metrics, readiness
+from backend.api import access, metrics, readiness
 from backend.api.answers import as_json
 from backend.api.state import state
 
@@ -12,12 +12,14 @@ blueprint = Blueprint("health", __name__)
 
 
 @blueprint.get("/healthz")
+@access.city
 def healthz() -> Response:
     """The web process lives."""
     return as_json({"status": "alive"})
 
 
 @blueprint.get("/readyz")
+@access.city
 def readyz() -> Response:
     """200 if the whole system works, else 503; every check with its value and limit."""
     city = state()
@@ -26,6 +28,7 @@ def readyz() -> Response:
 
 
 @blueprint.get("/metrics")
+@access.city
 def show_metrics() -> Response:
     """Metrics in Prometheus' text format."""
     city = state()

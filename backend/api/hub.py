@@ -5,29 +5,31 @@ Threads here become greenlets under gunicorn's gevent worker, which patches `thr
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import queue
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import orjson
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, Select, func, select, union_all
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.api import clocks
+from backend.api.entitled import Reader, unentitled
 from backend.api.objects import reading_object
-from backend.notices.book import NOTICE
+from backend.notices.announcing import NOTICE
+from backend.store import clocks
 from backend.store.models import OutboxRow, ReadingRow
 from backend.times import iso
 
 POLL_S = 0.06
 READINGS_EVERY_S = 0.25
 CLOCK_EVERY_S = 1.0
+RIGHTS_EVERY_S = 2.0
 PAGE = 500
 BACKLOG = 5_000
 """Messages a client may fall behind before it is dropped; it resumes by id. A message is
@@ -46,25 +48,30 @@ class Message:
     user: str | None = None
 
     def encode(self) -> bytes:
+        """The event as it goes over the wire; made once for all clients."""
+        return self._encoded
+
+    @cached_property
+    def _encoded(self) -> bytes:
         head = b"" if self.id is None else b"id: %d\n" % self.id
         return b"%sevent: %s\ndata: %s\n\n" % (head, self.event.encode(), self.data)
 
 
+ANYBODY = Reader()
+
+
 class Subscription:
-    """The queue of one client. `on_drop` is called once if the client is given up; `user`
-    is whose notices it gets."""
+    """The queue of one client. `on_drop` is called once if the client is given up."""
 
     def __init__(
-        self, on_drop: Callable[[], None], backlog: int = BACKLOG, user: str | None = None
+        self, on_drop: Callable[[], None], backlog: int = BACKLOG, reader: Reader = ANYBODY
     ) -> None:
-        self._queue: queue.Queue[Message | None] = queue.Queue(backlog)
+        self._queue: deque[Message] = deque()
+        self._awake = threading.Event()
+        self._backlog = backlog
         self._on_drop = on_drop
-        self._user = user
+        self.reader = reader
         self._closed = False
-
-    def wants(self, message: Message) -> bool:
-        """Whether a message is for this client: the one place that says who sees whose."""
-        return message.user is None or message.user == self._user
 
     def is_closed(self) -> bool:
         """Whether the stream is to end."""
@@ -72,30 +79,25 @@ class Subscription:
 
     def offer(self, message: Message) -> bool:
         """Queue a message; False, and the client is dropped, if it is too far behind."""
-        try:
-            self._queue.put_nowait(message)
-        except queue.Full:
+        if len(self._queue) >= self._backlog:
             self.close()
             self._on_drop()
             return False
+        self._queue.append(message)
+        self._awake.set()
         return True
 
     def close(self) -> None:
         """End the client's stream."""
         self._closed = True
-        with contextlib.suppress(queue.Full):  # Then the reader is not waiting for it.
-            self._queue.put_nowait(None)
+        self._awake.set()
 
     def take(self, timeout_s: float) -> list[Message]:
         """All messages waiting; empty after `timeout_s` without any."""
-        taken: list[Message | None] = []
-        try:
-            taken.append(self._queue.get(timeout=timeout_s))
-            while len(taken) < PAGE:
-                taken.append(self._queue.get_nowait())
-        except queue.Empty:
-            pass
-        return [message for message in taken if message is not None]
+        if not self._queue:
+            self._awake.wait(timeout_s)
+        self._awake.clear()
+        return [self._queue.popleft() for _ in range(min(PAGE, len(self._queue)))]
 
 
 class Hub:
@@ -106,18 +108,25 @@ class Hub:
         self._lock = threading.Lock()
         self._awake = threading.Event()
         self._subscriptions: set[Subscription] = set()
+        self._by_user: dict[str, set[Subscription]] = {}
+        self._by_opener: Counter[tuple[str | None, str | None]] = Counter()
         self._thread: threading.Thread | None = None
         self.closed = False
         self._position = 0
         self._change = 0
         self._readings_at = 0.0
         self._clock_at = 0.0
+        self._rights_at = 0.0
         self._clock: dict[str, Any] = {}
 
     @property
     def clients(self) -> int:
         """How many streams are open."""
         return len(self._subscriptions)
+
+    def opened_by(self, reader: Reader) -> int:
+        """How many streams an account has open, or an address where nobody logged in."""
+        return self._by_opener[reader.opener]
 
     def newest(self) -> int:
         """The id of the last announcement, 0 if there is none."""
@@ -129,30 +138,25 @@ class Hub:
         with self._engine.connect() as connection:
             return connection.execute(select(func.min(OutboxRow.id))).scalar_one()
 
-    def after(self, position: int) -> list[Message]:
-        """Up to `PAGE` announcements after `position`, in order."""
-        query = (
-            select(OutboxRow.id, OutboxRow.kind, OutboxRow.body)
-            .where(OutboxRow.id > position)
-            .order_by(OutboxRow.id)
-            .limit(PAGE)
-        )
+    def after(self, position: int, user: str | None) -> list[Message]:
+        """Up to `PAGE` announcements after `position`, in order: of the notices only those to
+        `user`."""
         with self._engine.connect() as connection:
-            return [
-                Message(kind, orjson.dumps(body), number, body["user"] if kind == NOTICE else None)
-                for number, kind, body in connection.execute(query)
-            ]
+            return [_message(*row) for row in connection.execute(_resumed(position, user))]
 
     def subscribe(
-        self, on_drop: Callable[[], None], backlog: int = BACKLOG, user: str | None = None
+        self, on_drop: Callable[[], None], backlog: int = BACKLOG, reader: Reader = ANYBODY
     ) -> Subscription:
         """Open a queue that gets every announcement later than this call, of the notices
-        only those to `user`."""
-        subscription = Subscription(on_drop, backlog, user)
+        only those to the reader's user."""
+        subscription = Subscription(on_drop, backlog, reader)
         with self._lock:
             if not self._subscriptions:
                 self._catch_up()
             self._subscriptions.add(subscription)
+            self._by_opener[reader.opener] += 1
+            if reader.user is not None:
+                self._by_user.setdefault(reader.user, set()).add(subscription)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="tailer", daemon=True)
                 self._thread.start()
@@ -162,9 +166,39 @@ class Hub:
     def unsubscribe(self, subscription: Subscription) -> None:
         """Forget a queue."""
         with self._lock:
-            self._subscriptions.discard(subscription)
+            if subscription in self._subscriptions:
+                self._subscriptions.remove(subscription)
+                self._forget(subscription)
             if not self._subscriptions:
                 self._awake.clear()
+
+    def _forget(self, subscription: Subscription) -> None:
+        user, opener = subscription.reader.user, subscription.reader.opener
+        self._by_opener[opener] -= 1
+        if not self._by_opener[opener]:
+            del self._by_opener[opener]
+        if user is not None:
+            self._by_user[user].remove(subscription)
+            if not self._by_user[user]:
+                del self._by_user[user]
+
+    def end(
+        self, *, user: str | None = None, login: str | None = None, device: str | None = None
+    ) -> None:
+        """End the streams that an account has open or that tell of a user, those of a login,
+        or those of a device's token: whoever may go on opens another."""
+        for subscription in list(self._subscriptions):
+            reader = subscription.reader
+            if (
+                (user is not None and user in (reader.user, reader.account))
+                or (login is not None and login == reader.login)
+                or (device is not None and device == reader.device)
+            ):
+                self._end(subscription)
+
+    def _end(self, subscription: Subscription) -> None:
+        subscription.close()
+        self.unsubscribe(subscription)
 
     def close(self) -> None:
         """End all streams; the hub is of no use afterwards."""
@@ -192,7 +226,7 @@ class Hub:
 
     def _poll(self) -> bool:
         """Announce what is new; True if there may be more at once."""
-        messages = self.after(self._position)
+        messages = self._announced()
         for message in messages:
             self._publish(message)
             self._position = message.id or self._position
@@ -203,7 +237,24 @@ class Hub:
         if now - self._clock_at >= CLOCK_EVERY_S:
             self._clock_at = now
             self._poll_clock()
+        if now - self._rights_at >= RIGHTS_EVERY_S:
+            self._rights_at = now
+            self._end_unentitled()
         return len(messages) == PAGE
+
+    def _announced(self) -> list[Message]:
+        query = _ROWS.where(OutboxRow.id > self._position).order_by(OutboxRow.id).limit(PAGE)
+        with self._engine.connect() as connection:
+            return [_message(*row) for row in connection.execute(query)]
+
+    def _end_unentitled(self) -> None:
+        """Another process may have taken a login or token back, or an account."""
+        subscriptions = list(self._subscriptions)
+        with self._engine.connect() as connection:
+            over = unentitled(connection, {one.reader for one in subscriptions})
+        for subscription in subscriptions:
+            if subscription.reader in over:
+                self._end(subscription)
 
     def _poll_readings(self) -> None:
         query = select(ReadingRow).where(ReadingRow.change > self._change)
@@ -225,6 +276,30 @@ class Hub:
             self._publish(Message("clock", orjson.dumps(clock)))
 
     def _publish(self, message: Message) -> None:
-        for subscription in list(self._subscriptions):
-            if subscription.wants(message) and not subscription.offer(message):
+        """Queue a message for everybody, or for its user's streams."""
+        of_user = message.user is not None
+        readers = self._by_user.get(message.user or "", ()) if of_user else self._subscriptions
+        for subscription in list(readers):
+            if not subscription.offer(message):
                 self.unsubscribe(subscription)
+
+
+_ROWS = select(OutboxRow.id, OutboxRow.kind, OutboxRow.body, OutboxRow.user)
+
+
+def _resumed(position: int, user: str | None) -> Select[Any]:
+    """Announcements to everybody and to one user; two walks of one index each."""
+    row = OutboxRow
+    to_all = _ROWS.where(row.user.is_(None), row.kind != NOTICE, row.id > position)
+    if user is None:
+        return to_all.order_by(row.id).limit(PAGE)
+    own = _ROWS.where(row.user == user, row.id > position)
+    walks = [walk.order_by(row.id).limit(PAGE).subquery() for walk in (to_all, own)]
+    both = union_all(*(select(walk) for walk in walks)).subquery()
+    return select(both).order_by(both.c.id).limit(PAGE)
+
+
+def _message(number: int, kind: str, body: dict[str, Any], user: str | None) -> Message:
+    """An announcement; a notice is never for everybody."""
+    to = body["user"] if kind == NOTICE else user
+    return Message(kind, orjson.dumps(body), number, to)

@@ -50,11 +50,11 @@ class ChangedInstance(BaseModel):
 
 
 class NewInstance(ChangedInstance):
-    """A new instance; without `id` it is given one, without `version` it is the newest."""
+    """A new instance; without `id` it is given one, without `version` it is the newest,
+    without `user` it is that of who asks."""
 
     app: PackName
     template: PackName
-    user: Identifier
 
 
 Body = TypeVar("Body", bound=BaseModel)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from flask import Blueprint, Response
-from sqlalchemy import Connection, delete, func, insert, select
+from flask import Blueprint, Response, request
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from backend.api import context, instance_bodies, parameters, sessions
+from backend.api import access, context, identity, instance_bodies, instance_ids, parameters
 from backend.api.answers import as_json
 from backend.api.instance_bodies import ChangedInstance, NewInstance
 from backend.api.problems import ProblemError, not_found
@@ -22,6 +22,7 @@ from backend.api.templates import numbers
 from backend.ingest import inlet
 from backend.packs import installed
 from backend.packs.template import TemplateVersion
+from backend.people.ids import is_session
 from backend.store.models import InstanceRow
 from backend.store.upsert import upsert
 from backend.times import iso, wall_ms
@@ -63,15 +64,16 @@ class _Shown:
 
 
 @blueprint.get("/instances")
+@access.person()
 def list_instances() -> Response:
-    """Instances by id, of a user, of an app."""
+    """Instances by id, of a user, of an app; without a user those of who asks, and for
+    developers those of test persons."""
     parameters.only("user", "app", "limit", "cursor")
     limit = parameters.integer("limit", 100, 1, MAX_INSTANCES) or 100
-    query = select(InstanceRow.__table__).order_by(InstanceRow.id).limit(limit + 1)
-    columns = {"user": InstanceRow.user, "app": InstanceRow.app}
-    for name, column in columns.items():
-        if (wanted := parameters.identifier(name)) is not None:
-            query = query.where(column == wanted)
+    query = select(InstanceRow.__table__).where(_listed(request.args.get("user")))
+    query = query.order_by(InstanceRow.id).limit(limit + 1)
+    if (app := parameters.identifier("app")) is not None:
+        query = query.where(InstanceRow.app == app)
     if (cursor := parameters.identifier("cursor")) is not None:
         query = query.where(InstanceRow.id > cursor)
     with state().engine.connect() as connection:
@@ -82,13 +84,15 @@ def list_instances() -> Response:
 
 
 @blueprint.post("/instances")
+@access.person()
 def create_instance() -> Response:
     """A new instance."""
     parameters.only()
     body = instance_bodies.read(NewInstance)
+    user = _owner(body.user)
     with state().engine.begin() as connection:
-        row = new_row(connection, body, _free_id(connection, body))
-        _refuse_too_many(connection, row["user"])
+        row = new_row(connection, body, user, _free_id(connection, body, user))
+        _refuse_too_many(connection, user)
         try:
             connection.execute(insert(InstanceRow), row)
         except IntegrityError:
@@ -97,6 +101,7 @@ def create_instance() -> Response:
 
 
 @blueprint.get("/instances/<instance_id>")
+@access.person(session=True)
 def show_instance(instance_id: str) -> Response:
     """One instance, and what of its user's context it asks for and nobody has told."""
     parameters.only()
@@ -106,6 +111,7 @@ def show_instance(instance_id: str) -> Response:
 
 
 @blueprint.put("/instances/<instance_id>")
+@access.person(session=True)
 def put_instance(instance_id: str) -> Response:
     """Change an instance, move it to another version, or bring back one that was removed."""
     parameters.only()
@@ -113,9 +119,13 @@ def put_instance(instance_id: str) -> Response:
     body = instance_bodies.read(ChangedInstance)
     with state().engine.begin() as connection:
         before = _found(connection, instance_id)
+        if not _is_open(instance_id, before):
+            raise _none_of_yours(instance_id)
         if before is None:
-            row = new_row(connection, instance_bodies.read(NewInstance), instance_id)
-            _refuse_too_many(connection, row["user"])
+            user = _owner(body.user)
+            instance_ids.refuse_unless_of(user, instance_id)
+            row = new_row(connection, instance_bodies.read(NewInstance), user, instance_id)
+            _refuse_too_many(connection, user)
         else:
             row = _changed(connection, before, body)
         upsert(connection, InstanceRow, [row])
@@ -123,6 +133,7 @@ def put_instance(instance_id: str) -> Response:
 
 
 @blueprint.delete("/instances/<instance_id>")
+@access.person(session=True)
 def delete_instance(instance_id: str) -> Response:
     """Remove an instance; the answer is what it was, so that a PUT can bring it back."""
     parameters.only()
@@ -145,16 +156,15 @@ def _found(connection: Connection, instance_id: str) -> Row | None:
 
 
 def known_instance(connection: Connection, instance_id: str) -> Row:
-    """The row of an instance; a problem where there is none."""
+    """The row of an instance; a problem where there is none, or only somebody else's."""
     row = _found(connection, instance_id)
-    if row is None:
-        raise not_found(f"instance {instance_id!r}")
+    identity.refuse_other(None if row is None else row["user"], f"instance {instance_id!r}")
+    assert row is not None
     return row
 
 
-def new_row(connection: Connection, body: NewInstance, instance_id: str) -> Row:
-    """The row of a new instance; a problem with everything that is wrong with it."""
-    sessions.refuse(instance_id)
+def new_row(connection: Connection, body: NewInstance, user: str, instance_id: str) -> Row:
+    """The row of a user's new instance; a problem with everything that is wrong with it."""
     version = instance_bodies.chosen_template(connection, body.app, body.template, body.version)
     now = wall_ms()
     return {
@@ -162,7 +172,7 @@ def new_row(connection: Connection, body: NewInstance, instance_id: str) -> Row:
         "app": version.app,
         "template": version.name,
         "version": version.version,
-        "user": body.user,
+        "user": user,
         "values": instance_bodies.bound(connection, version, body.values or {}),
         "title": body.title,
         "created_ms": now,
@@ -194,11 +204,40 @@ def _saved(connection: Connection, row: Row, status: int) -> Response:
     return answer
 
 
-def _free_id(connection: Connection, body: NewInstance) -> str:
+def _is_open(instance_id: str, row: Row | None) -> bool:
+    """Whether who asks may change an instance, or make one of this id if there is none."""
+    if row is not None:
+        return identity.may_see(row["user"])
+    return instance_ids.may_be_made(identity.principal(), instance_id)
+
+
+def _none_of_yours(instance_id: str) -> ProblemError:
+    """What is answered whether or not somebody else has the instance."""
+    hint = f"; ids of your own begin with `{identity.own_id()}.`"
+    return not_found(f"instance {instance_id!r} of yours{hint}")
+
+
+def _owner(text: str | None) -> str:
+    """Whose a new instance is; sessions get theirs otherwise."""
+    user = identity.whose(text)
+    if is_session(user):
+        raise not_found(f"user {user!r}")
+    return user
+
+
+def _listed(asked: str | None) -> ColumnElement[bool]:
+    """Which instances are shown to who asks for those of a user, or of nobody in particular."""
+    if asked is not None or not identity.person().has("developer"):
+        return InstanceRow.user == identity.whose(asked)
+    return or_(InstanceRow.user == identity.own_id(), instance_ids.of_test_persons())
+
+
+def _free_id(connection: Connection, body: NewInstance, user: str) -> str:
     """The id asked for, or one that says whose it is and of which template."""
     if body.id is not None:
+        instance_ids.refuse_unless_of(user, body.id)
         return body.id
-    wished = f"{body.user}.{body.template}"
+    wished = f"{user}.{body.template}"
     if len(wished) > _LONGEST_ID - 9:
         return f"i-{uuid.uuid4().hex}"
     taken = _found(connection, wished) is not None

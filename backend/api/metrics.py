@@ -16,6 +16,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from backend.api import operator
 from backend.api.readiness import check_all
 from backend.settings import Settings
 from backend.store.models import DeadLetterRow, EventRow
@@ -47,6 +48,7 @@ class SystemCollector(Collector):
         yield from (ready, holds, values)
         try:
             yield from self._counts()
+            yield from operator.gauges()
         except SQLAlchemyError:
             return  # `citywise_ready` is 0 and says so.
 

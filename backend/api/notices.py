@@ -5,31 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 from sqlalchemy import Connection, Select, and_, func, or_, select
 
-from backend.api import clocks, parameters
+from backend.api import access, identity, parameters
 from backend.api.answers import as_json
 from backend.api.languages import asked
-from backend.api.problems import bad_parameter, not_found
 from backend.api.state import state
 from backend.notices import book
-from backend.notices.objects import notice_object
+from backend.notices.objects import attention_object, notice_object
 from backend.notices.wording import wordings
+from backend.store import clocks
 from backend.store.models import NoticeRow, OutboxRow
 from backend.times import iso
 
 blueprint = Blueprint("notices", __name__)
 
 MAX_NOTICES = 1000
-_NAMES = ("user", "instance", "open", "from", "until", "limit", "cursor", "lang")
+_NAMES = ("user", "instance", "open", "held", "from", "until", "limit", "cursor", "lang")
 Query = Select[Any]
 
 
 def worded(connection: Connection, notices: Sequence[book.Notice]) -> list[dict[str, Any]]:
     """The objects of some rows of `notices`, in the language asked for."""
     language, spoken = asked(), wordings(connection, notices)
-    return [notice_object(notice, spoken(notice), language) for notice in notices]
+    return [
+        notice_object(notice, spoken(notice), language) | attention_object(notice)
+        for notice in notices
+    ]
 
 
 def _after(query: Query, opened: int, notice: str) -> Query:
@@ -47,23 +50,22 @@ def _filtered(query: Query) -> Query:
     closed, is_open = NoticeRow.closed_ms, parameters.boolean("open")
     if is_open is not None:
         query = query.where(closed.is_(None) if is_open else closed.is_not(None))
+    held = parameters.boolean("held")
+    if held is not None:
+        because = NoticeRow.held_because
+        query = query.where(because.is_not(None) if held else because.is_(None))
     instance = parameters.identifier("instance")
     return query if instance is None else query.where(NoticeRow.instance == instance)
 
 
-def _whose() -> str:
-    user = parameters.identifier("user")
-    if user is None:
-        raise bad_parameter("user", "say whose notices, as in ?user=alice")
-    return user
-
-
 @blueprint.get("/notices")
+@access.person(right="notices", session=True)
 def list_notices() -> Response:
-    """The notices to a user, newest first."""
+    """The notices to a user (the asker, if none is named), newest first."""
     parameters.only(*_NAMES)
     limit = parameters.integer("limit", 100, 1, MAX_NOTICES) or 100
-    query = _filtered(select(NoticeRow.__table__).where(NoticeRow.user == _whose()))
+    user = identity.whose(request.args.get("user"))
+    query = _filtered(select(NoticeRow.__table__).where(NoticeRow.user == user))
     cursor = parameters.cursor()
     if cursor:
         query = _after(query, *cursor)
@@ -80,13 +82,21 @@ def list_notices() -> Response:
 
 
 @blueprint.get("/notices/<path:notice_id>")
+@access.person(right="notices", session=True)
 def show_notice(notice_id: str) -> Response:
     """One notice, with the ground atoms behind it."""
     parameters.only("lang")
-    query = select(NoticeRow.__table__).where(NoticeRow.id == notice_id)
     with state().engine.connect() as connection:
-        row = connection.execute(query).mappings().one_or_none()
-        if row is None:
-            raise not_found(f"notice {notice_id!r}")
-        (notice,) = worded(connection, [dict(row)])
+        row = own(connection, notice_id)
+        (notice,) = worded(connection, [row])
     return as_json({**notice, "why": row["why"]})
+
+
+def own(connection: Connection, notice_id: str) -> book.Notice:
+    """The row of a notice to who asks, or to whom they may act for; raises a 404 for all
+    others."""
+    query = select(NoticeRow.__table__).where(NoticeRow.id == notice_id)
+    row = connection.execute(query).mappings().one_or_none()
+    identity.refuse_other(None if row is None else row["user"], f"notice {notice_id!r}")
+    assert row is not None
+    return dict(row)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
-from backend.api import clocks, problems
+from backend.api import problems
 from backend.api.aside import aside
 from backend.api.objects import event_from
 from backend.api.runs import limits
@@ -25,6 +25,7 @@ from backend.context.critical import (
 from backend.ingest.standing import Entry
 from backend.packs import installed
 from backend.packs.template import TemplateVersion, Values
+from backend.store import clocks
 from backend.store.models import EventRow, PlaceRow
 
 
@@ -54,12 +55,12 @@ class OpenEvents:
         with Session(connection) as session:
             rows = (
                 session.query(EventRow, PlaceRow)
-                .join(PlaceRow, PlaceRow.id == EventRow.place_id)
+                .join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
                 .where(EventRow.end_ms.is_(None))
                 .all()
             )
             objects = {event.id: event_from(event, place) for event, place in rows}
-            geometries = {event.id: place.body.get("geometry") for event, place in rows}
+            geometries = {event.id: _geometry(event, place) for event, place in rows}
             now_ms = clocks.read(session).now_ms
         bodies = {
             name: body
@@ -79,3 +80,10 @@ class OpenEvents:
             return aside(lambda: critical_events(*asked, bounds))
         except NotAnsweredError as error:
             raise problems.too_much(str(error)) from None
+
+
+def _geometry(event: EventRow, place: PlaceRow | None) -> dict[str, Any] | None:
+    """Where an event is: at its own place if it was opened by hand, else at that it names."""
+    body = event.place or ({} if place is None else place.body)
+    found: dict[str, Any] | None = body.get("geometry")
+    return found

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from flask import Blueprint, Response
 
+from backend.api import access
+
 blueprint = Blueprint("openapi", __name__)
 
 
@@ -17,6 +19,7 @@ def document() -> bytes:
 
 
 @blueprint.get("/openapi.json")
+@access.city
 def show_openapi() -> Response:
     """The OpenAPI document."""
     answer = Response(document(), content_type="application/json")

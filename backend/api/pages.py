@@ -17,7 +17,7 @@ from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from backend.api import city_map, problems
+from backend.api import access, city_map, problems
 from backend.api.languages import COOKIE, LANGUAGES, chosen, strings
 from backend.api.security import nonce
 from backend.api.state import state
@@ -111,6 +111,7 @@ def remember_choice() -> WerkzeugResponse | None:
 
 
 @blueprint.get("/")
+@access.city
 def show_map() -> Response:
     """The live map."""
     city = state()
@@ -125,36 +126,66 @@ def show_map() -> Response:
 
 
 @blueprint.get("/list")
+@access.city
 def show_list() -> Response:
     """The same content as the map, as lists."""
     return page("list")
 
 
 @blueprint.get("/apps")
+@access.city
 def show_apps() -> Response:
     """Apps, and what the person wants to be told."""
     return page("apps")
 
 
 @blueprint.get("/apps/traces")
+@access.city
 def show_traces() -> Response:
     """What was evaluated, and why somebody was not told something."""
     return page("traces")
 
 
 @blueprint.get("/system")
+@access.city
 def show_system() -> Response:
     """Readiness and dead letters."""
     return page("system")
 
 
+@blueprint.get("/log-in")
+@access.city
+def show_log_in() -> Response:
+    """Logging in."""
+    return page("log-in")
+
+
+@blueprint.get("/sign-up")
+@access.city
+def show_sign_up() -> Response:
+    """Making an account."""
+    return page("sign-up")
+
+
+@blueprint.get("/account")
+@access.city
+def show_account() -> Response:
+    """A person's account: what they are told, what is known of them, where they are logged in.
+
+    The page holds nothing of the person; it asks for it.
+    """
+    return page("account")
+
+
 @blueprint.get("/offline")
+@access.city
 def show_offline() -> Response:
     """What the service worker shows when a page is neither reachable nor kept."""
     return page("offline")
 
 
 @blueprint.get("/assets/vendor/<library>/<path:path>")
+@access.city
 def vendor_asset(library: str, path: str) -> Response:
     """A file of a browser library, as npm installed it."""
     if library not in VENDOR:
@@ -163,6 +194,7 @@ def vendor_asset(library: str, path: str) -> Response:
 
 
 @blueprint.get("/assets/<digest>/<path:path>")
+@access.city
 def own_asset(digest: str, path: str) -> Response:
     """One of our own assets; kept for good by browsers, as its address names its content."""
     answer = send_from_directory(STATIC, path)
@@ -172,6 +204,7 @@ def own_asset(digest: str, path: str) -> Response:
 
 
 @blueprint.get("/service-worker.js")
+@access.city
 def service_worker() -> Response:
     """The service worker; at the root, so that its scope is the whole site."""
     script = render_template(
@@ -192,6 +225,7 @@ def service_worker() -> Response:
 
 
 @blueprint.get("/manifest.webmanifest")
+@access.city
 def manifest() -> Response:
     """The web app manifest, in the person's language."""
     language = chosen(request)
@@ -222,6 +256,7 @@ def manifest() -> Response:
 
 
 @blueprint.get("/favicon.ico")
+@access.city
 def favicon() -> WerkzeugResponse:
     """Browsers ask for it unasked."""
     return redirect(asset("icons/icon-192.png"), code=302)

@@ -6,11 +6,12 @@ from flask import Blueprint, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from backend.api import clocks, parameters
+from backend.api import access, parameters
 from backend.api.answers import as_json
 from backend.api.objects import place_feature, reading_object
 from backend.api.state import state
 from backend.ingest.payloads import KINDS
+from backend.store import clocks
 from backend.store.models import PlaceRow, ReadingRow
 from backend.times import iso
 
@@ -20,6 +21,7 @@ PLACE_KINDS = ("road", "garage", "weather_station", "air_station")
 
 
 @blueprint.get("/places")
+@access.city
 def list_places() -> Response:
     """Places as a GeoJSON FeatureCollection."""
     parameters.only("kind")
@@ -35,6 +37,7 @@ def list_places() -> Response:
 
 
 @blueprint.get("/readings")
+@access.city
 def list_readings() -> Response:
     """The latest reading of each sensor, with its age in stream seconds."""
     parameters.only("kind")

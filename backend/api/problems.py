@@ -18,7 +18,8 @@ class ProblemError(Exception):
     """An answer other than success.
 
     `slug` names the kind of problem in its `type` URI, `detail` says what was found, what
-    was expected and what to do; `members` are further fields of the document.
+    was expected and what to do; `members` are further fields of the document, `headers` of
+    the answer.
     """
 
     def __init__(self, status: int, slug: str, title: str, detail: str, **members: Any) -> None:
@@ -28,6 +29,7 @@ class ProblemError(Exception):
         self.title = title
         self.detail = detail
         self.members = members
+        self.headers: dict[str, str] = {}
 
 
 def bad_parameter(name: str, detail: str) -> ProblemError:
@@ -54,6 +56,11 @@ def too_much(reason: str) -> ProblemError:
     return ProblemError(503, "too-much", "Too much", f"not answered: {reason}; {advice}")
 
 
+def log_unreadable(error: Exception) -> ProblemError:
+    """A 503 where what stands in the log cannot be read now."""
+    return ProblemError(503, "log-unreadable", "Log unreadable", f"{error}; try again later")
+
+
 def faults(error: ValidationError) -> list[dict[str, str]]:
     """What pydantic found wrong with a body, as `invalid` takes it."""
     return [
@@ -72,7 +79,9 @@ def response(problem: ProblemError) -> Response:
         "instance": request.path,
         **problem.members,
     }
-    return Response(orjson.dumps(document), status=problem.status, content_type=CONTENT_TYPE)
+    answer = Response(orjson.dumps(document), status=problem.status, content_type=CONTENT_TYPE)
+    answer.headers.update(problem.headers)
+    return answer
 
 
 def from_http(error: HTTPException) -> ProblemError:
@@ -99,7 +108,8 @@ def install(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:
-        app.logger.exception("%s %s failed", request.method, request.path, exc_info=error)
+        # Not the path: it may hold a session's id, which is a secret.
+        app.logger.exception("%s %s failed", request.method, request.url_rule, exc_info=error)
         return response(
             ProblemError(
                 500,

@@ -16,6 +16,7 @@ from backend.packs import live
 from backend.packs.prepared import engine_of, prepared
 from backend.packs.run import EVERYBODY, TemplateRun
 from backend.packs.template import TemplateVersion
+from backend.people.ids import is_test_person
 from backend.store.models import TraceRow
 from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.program import WindowFacts
@@ -42,8 +43,7 @@ def ask(
     """
     folder = state().settings.log_dir
     bounds = limits()
-    # Rules that join users' facts can be asked about only with all users there.
-    users = (lambda name: name == user) if prepared(template).rules.local else EVERYBODY
+    users = _concerned(template, user)
 
     def work() -> Result:
         run = live.at(folder, template, position, users, bounds)
@@ -56,6 +56,14 @@ def ask(
         return aside(work)
     except (live.NoClockError, LogError, OSError) as error:
         raise _unanswerable(str(error)) from None
+
+
+def _concerned(template: TemplateVersion, user: str) -> Callable[[str], bool]:
+    """Whose facts a question about one user needs: rules that join users' facts can be asked
+    about only with others there; about a test person, with other test persons."""
+    if prepared(template).rules.local:
+        return lambda name: name == user
+    return is_test_person if is_test_person(user) else EVERYBODY
 
 
 def refuse_unevaluated(run: TemplateRun, instance: str, bounds: Limits) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import stat
+from collections.abc import Callable
+from pathlib import Path
+from socket import socket
+from ssl import SSLContext, SSLSocket
 from typing import Any
 
 import gevent
@@ -14,9 +18,12 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.workers.ggevent import GeventWorker
 
 from backend.api.serve import CONNECTIONS, GRACE_S
+from backend.network import certificates
 from backend.settings import Settings
 from reasoning.engines.guard import WARM
 
+HANDSHAKE_S = 10.0
+RENEW_S = 3600.0
 KEPT_SOLVERS = 4
 """Solver processes that wait for the next question; each takes about 25 MB."""
 
@@ -31,6 +38,8 @@ class StreamWorker(GeventWorker):  # type: ignore[misc]
         """Nothing: `backend.api.serve` has patched all that may be, before the sockets."""
 
     def run(self) -> None:
+        if self.cfg.is_ssl:
+            gevent.spawn(self._renew)
         if stat.S_ISFIFO(os.fstat(0).st_mode):
             gevent.spawn(self._end_with_parent)
         super().run()
@@ -40,9 +49,44 @@ class StreamWorker(GeventWorker):  # type: ignore[misc]
             pass
         os.kill(os.getppid(), signal.SIGTERM)
 
+    def _renew(self) -> None:
+        while True:
+            gevent.sleep(RENEW_S)
+            self.app.handshakes.renew()
+
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.app.close_streams()
         super().handle_exit(sig, frame)
+
+
+class Handshakes:
+    """The server's side of TLS, as gevent's server takes it (in place of an `SSLContext`)."""
+
+    def __init__(self, settings: Settings, context: SSLContext) -> None:
+        self._settings, self._context = settings, context
+        self._loaded = self._version()
+
+    def wrap_socket(self, connection: socket, **how: Any) -> SSLSocket:
+        """Shake hands; who does not in time, or does not trust us, is sent away silently."""
+        try:
+            with gevent.Timeout(HANDSHAKE_S):
+                return self._context.wrap_socket(connection, **how)
+        except (OSError, gevent.Timeout):
+            raise gevent.GreenletExit from None
+
+    def renew(self) -> None:
+        """Use a certificate that has been renewed, and renew our own if it is time."""
+        web = self._settings.web
+        assert web.certificate is not None
+        if certificates.is_ours(web.certificate, self._settings.data_dir):
+            certificates.renew(web.certificate.parent)
+        if self._version() != self._loaded:
+            self._context.load_cert_chain(web.certificate, web.private_key)
+            self._loaded = self._version()
+
+    def _version(self) -> int:
+        assert self._settings.web.certificate is not None
+        return self._settings.web.certificate.stat().st_mtime_ns
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]
@@ -51,12 +95,16 @@ class WebServer(BaseApplication):  # type: ignore[misc]
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.flask: Flask | None = None
+        self.handshakes: Handshakes | None = None
         super().__init__()
 
     def load_config(self) -> None:
         web = self.settings.web
+        host = f"[{web.host}]" if ":" in web.host else web.host
+        if web.certificate is not None:
+            self._serve_securely(web.certificate, web.private_key)
         for name, value in {
-            "bind": f"{web.host}:{web.port}",
+            "bind": f"{host}:{web.port}",
             "workers": 1,
             "worker_class": f"{StreamWorker.__module__}.{StreamWorker.__name__}",
             "worker_connections": CONNECTIONS,
@@ -65,9 +113,19 @@ class WebServer(BaseApplication):  # type: ignore[misc]
             "keepalive": 75,
             "loglevel": "error",
             "control_socket_disable": True,
+            "forwarded_allow_ips": "",  # `web.trusted_proxies` says who is believed
             "proc_name": "citywise-web",
         }.items():
             self.cfg.set(name, value)
+
+    def _serve_securely(self, certificate: Path, private_key: Path | None) -> None:
+        def shaking(_config: Any, usual: Callable[[], SSLContext]) -> Handshakes:
+            self.handshakes = Handshakes(self.settings, usual())
+            return self.handshakes
+
+        self.cfg.set("certfile", str(certificate))
+        self.cfg.set("keyfile", str(private_key))
+        self.cfg.set("ssl_context", shaking)
 
     def load(self) -> Flask:
         from backend.api import sessions

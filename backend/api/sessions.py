@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 import uuid
@@ -17,6 +16,7 @@ from backend.api import problems
 from backend.context.critical import APP, TEMPLATE
 from backend.ingest import inlet
 from backend.ingest.standing import Entry
+from backend.people.ids import is_session
 from backend.store.exclusion import CONTEXT_OF, exclude
 from backend.store.models import InstanceRow
 from backend.store.upsert import upsert
@@ -27,7 +27,6 @@ KEPT_MS = 24 * 3600 * 1000
 """A session of which nothing was heard for so long is forgotten."""
 _SWEEP_S = 600.0
 _PREFIX = "citypulse-"
-_ID = re.compile(rf"{_PREFIX}[0-9a-f]{{32}}")
 
 log = logging.getLogger(__name__)
 
@@ -35,18 +34,6 @@ log = logging.getLogger(__name__)
 def new_id() -> str:
     """The id of a session that there is not yet."""
     return f"{_PREFIX}{uuid.uuid4().hex}"
-
-
-def is_session(name: str) -> bool:
-    """Whether an id is one of a session, which no other instance may have."""
-    return _ID.fullmatch(name) is not None
-
-
-def refuse(name: str) -> None:
-    """A problem if an id is one of a session."""
-    if is_session(name):
-        message = f"{name!r} is an id as sessions of {_PREFIX[:-1]} have; choose another"
-        raise problems.invalid([{"path": "id", "message": message}])
 
 
 def find(connection: Connection, session: str) -> dict[str, Any]:

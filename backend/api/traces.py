@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flask import Blueprint, Response
 from sqlalchemy import ColumnElement, or_, select, true
 from sqlalchemy.orm import Session
 
-from backend.api import clocks, parameters
+from backend.api import access, identity, instance_ids, parameters
 from backend.api.answers import as_json
 from backend.api.problems import not_found
 from backend.api.state import state
+from backend.people.principal import Principal
+from backend.store import clocks
 from backend.store.models import TraceRow
 from backend.times import iso
 
@@ -22,9 +24,8 @@ _LARGEST_ID = 2**63 - 1
 _NAMES = ("request", "templates", "from", "until", "failed", "changed", "idle", "limit", "before")
 
 
-def trace_object(row: TraceRow) -> dict[str, Any]:
-    """A trace as the API shows it."""
-    changed = row.changed or {}
+def trace_object(row: TraceRow, asker: Principal) -> dict[str, Any]:
+    """A trace as the API shows it to who asks."""
     return {
         "id": row.id,
         "request": row.request,
@@ -35,13 +36,23 @@ def trace_object(row: TraceRow) -> dict[str, Any]:
         "position": row.position,
         "keys": row.keys,
         "notices": row.notices,
-        "error": row.error,
-        "changed": {name: changed.get(name, []) for name in ("instances", "notices")},
+        "error": None if row.error is None else instance_ids.without_others(row.error, asker),
+        "changed": _changed(row.changed or {}, asker),
         "evaluated": iso(row.created_ms),
     }
 
 
+def _changed(changed: Mapping[str, list[Any]], asker: Principal) -> dict[str, list[Any]]:
+    """Some of the instances evaluated and notices changed: those that `asker` may know of."""
+    instances, notices = changed.get("instances", []), changed.get("notices", [])
+    return {
+        "instances": [each for each in instances if instance_ids.is_shown(each, asker)],
+        "notices": [each for each in notices if instance_ids.is_shown(each["instance"], asker)],
+    }
+
+
 @blueprint.get("/traces")
+@access.role("developer")
 def list_traces() -> Response:
     """Traces, newest first."""
     parameters.only(*_NAMES)
@@ -50,7 +61,8 @@ def list_traces() -> Response:
     query = query.order_by(TraceRow.id.desc()).limit(limit + 1)
     with Session(state().engine) as session:
         now = iso(clocks.read(session).now_ms)
-        traces = [trace_object(row) for row in session.scalars(query)]
+        asker = identity.person()
+        traces = [trace_object(row, asker) for row in session.scalars(query)]
     more, traces = len(traces) > limit, traces[:limit]
     return as_json({"now": now, "traces": traces, "next": traces[-1]["id"] if more else None})
 
@@ -86,6 +98,7 @@ def _outcomes() -> Iterator[ColumnElement[bool]]:
 
 
 @blueprint.get("/traces/<int:trace_id>")
+@access.role("developer")
 def show_trace(trace_id: int) -> Response:
     """One trace."""
     parameters.only()
@@ -93,4 +106,4 @@ def show_trace(trace_id: int) -> Response:
         row = session.get(TraceRow, trace_id) if trace_id <= _LARGEST_ID else None
         if row is None:
             raise not_found(f"trace {trace_id}; they are kept for a bounded time")
-        return as_json(trace_object(row))
+        return as_json(trace_object(row, identity.person()))

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import context, instance_bodies, parameters, runs
+from backend.api import access, context, identity, instance_bodies, limits, parameters, runs
 from backend.api.answers import as_json
 from backend.api.instance_bodies import NewInstance
 from backend.api.instances import Row, new_row, standing
@@ -22,13 +22,15 @@ blueprint = Blueprint("trials", __name__)
 
 
 @blueprint.post("/instances/check")
+@access.person()
+@limits.counted("expensive")
 def check_instance() -> Response:
     """What would be made of a body, and which notices would be open now."""
     parameters.only("lang")
     body = instance_bodies.read(NewInstance)
     with state().engine.connect() as connection:
         # Not of an instance there is already: that may have its notices open.
-        row = new_row(connection, body, f"try-{uuid.uuid4().hex}")
+        row = new_row(connection, body, identity.whose(body.user), f"try-{uuid.uuid4().hex}")
         version = installed.find(connection, row["app"], row["template"], row["version"])
     notices, reason = _preview(row, version)
     return as_json(

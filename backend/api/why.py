@@ -8,14 +8,16 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import Connection, select
 
-from backend.api import parameters, runs
+from backend.api import access, identity, limits, parameters, runs
 from backend.api.answers import as_json
 from backend.api.instances import known_instance
-from backend.api.problems import bad_parameter, not_found
+from backend.api.problems import ProblemError, bad_parameter, not_found
 from backend.api.state import state
 from backend.packs import installed, why
+from backend.packs.prepared import prepared
 from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
+from backend.people.ids import is_test_person
 from backend.store.models import EventRow, PlaceRow
 from backend.times import iso
 
@@ -25,11 +27,14 @@ MAX_TERM = 300
 
 
 @blueprint.get("/why")
+@access.person(right="notices", session=True)
+@limits.counted("expensive")
 def explain() -> Response:
     """Why, or why not; without `about`, what was known and what the rules concluded."""
     parameters.only("instance", "notice", "about", "at", "trace")
     instance = parameters.identifier("instance")
     if instance is None:
+        identity.person()
         raise bad_parameter("instance", "say of which instance, as in ?instance=alice.jam_ahead")
     about = request.args.get("about", "")
     if len(about) > MAX_TERM:
@@ -37,6 +42,7 @@ def explain() -> Response:
     with state().engine.connect() as connection:
         row = known_instance(connection, instance)
         template = installed.find(connection, row["app"], row["template"], row["version"])
+        _refuse_of_others(row["user"], template)
         position = _position(connection, template)
         there = _there(connection, about)
     kind, bounds = _kind(template), runs.limits()
@@ -50,6 +56,18 @@ def explain() -> Response:
     except why.NoInstanceError as error:
         raise not_found(f"such instance then: {error}") from None
     return as_json({"instance": instance, "notice": kind, "about": about or None, **found})
+
+
+def _refuse_of_others(user: str, template: TemplateVersion) -> None:
+    """A problem where an explanation would tell a person what others do."""
+    if not is_test_person(user) and not prepared(template).rules.local:
+        raise ProblemError(
+            403,
+            "joins-users",
+            "About others too",
+            f"the rules of {template.request_name} join what several users tell, so that an "
+            "explanation would tell you of the others; there is none for people",
+        )
 
 
 def _position(connection: Connection, template: TemplateVersion) -> int | None:

@@ -23,9 +23,9 @@ import pyarrow.parquet as pq
 
 from backend.city.steps import Reading, SourceError
 from backend.ingest.payloads import LineString, Place, Point
-from backend.times import iso
+from backend.times import ZONE, iso
 
-COPENHAGEN = ZoneInfo("Europe/Copenhagen")
+COPENHAGEN = ZoneInfo(ZONE)
 WEATHER_STATION = "aarhus-weather"
 CITY_CENTRE = (10.2039, 56.1572)
 MOTORWAY_LIMIT_KMH = 130

@@ -18,6 +18,8 @@ from backend.city.observations import observed_ms, place_id
 from backend.times import iso, iso_or_none, parse_ms
 
 _PLACE = ("name", "kind", "lat", "lon")
+OPERATOR = "operator"
+"""Where events come from that somebody opened by hand: no request has concluded them."""
 
 ChangeKind = Literal["event.opened", "event.updated", "event.cleared"]
 
@@ -85,8 +87,11 @@ def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
 
 def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> dict[str, Any]:
     """`E` of DESIGN A10 from a row of `events` and one of `places`, with the request the
-    event comes from and the atoms behind it; a place nobody has described has only its id."""
-    known = place or {"name": event["place_id"], "kind": None, "lat": None, "lon": None}
+    event comes from and the atoms behind it; a place nobody has described has only its id.
+
+    An event opened by hand may have a place of its own."""
+    nowhere = {"name": event["place_id"], "kind": None, "lat": None, "lon": None}
+    known = event.get("place") or place or nowhere
     return {
         "id": event["id"],
         "type": event["type"],
@@ -113,7 +118,7 @@ def standing_event(
         "name": event["place"]["name"],
         "geometry": geometry,
         "start_ms": parse_ms(event["start"]),
-        "source": "sensor",
+        "source": "authority" if event["request"] == OPERATOR else "sensor",
     }
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from backend.ingest.faults import DeadLetter, described, explained
 from backend.ingest.payloads import (
     KINDS,
     OBSERVATIONS,
@@ -34,15 +35,6 @@ _MOST_IN_MESSAGE = 60_000
 _SETTLE = timedelta(seconds=1)
 
 
-@dataclass(frozen=True)
-class DeadLetter:
-    """Why a message, or one observation of a batch, was not accepted."""
-
-    reason: str
-    detail: str
-    payload: bytes
-
-
 @dataclass
 class Verdict:
     """What becomes of one message."""
@@ -55,6 +47,8 @@ class Verdict:
     standing: list[Entry] = field(default_factory=list)
     clock: Clock | None = None
     dead: list[DeadLetter] = field(default_factory=list)
+    user: str | None = None
+    """Of a message at a topic of a user: whom its topic names, empty for nobody."""
 
 
 class Acceptor:
@@ -111,20 +105,34 @@ class Acceptor:
     def judge(self, topic: str, payload: bytes, received: datetime) -> Verdict:
         """Decide about one message; never raises: a message that cannot even be judged would
         come again for ever."""
+        parts = topic.removeprefix(self._prefix).split("/")
+        if parts[0] == "context":
+            return self._of_person(parts, topic, payload, received)
         try:
-            return self._judge(topic, payload, received)
+            return self._judge(parts, topic, payload, received)
         except Exception as error:
             LOG.exception("cannot judge a message on %s", topic)
             return _dead("internal", f"{type(error).__name__}: {error}", payload)
 
-    def _judge(self, topic: str, payload: bytes, received: datetime) -> Verdict:
+    def _of_person(
+        self, parts: list[str], topic: str, payload: bytes, received: datetime
+    ) -> Verdict:
+        """A message about a person: nothing of it is kept or logged if it is not accepted."""
+        try:
+            verdict = self._judge(parts, topic, payload, received)
+        except Exception as error:  # noqa: BLE001 - its text may quote the message
+            LOG.error("cannot judge a message about a person: %s", type(error).__name__)
+            verdict = _dead("internal", type(error).__name__, payload)
+        dead = [DeadLetter.not_kept(d.reason, d.detail, d.size) for d in verdict.dead]
+        return replace(verdict, dead=dead, user=parts[1] if parts[1:] else "")
+
+    def _judge(self, parts: list[str], topic: str, payload: bytes, received: datetime) -> Verdict:
         if len(payload) > self._limits.max_payload_bytes:
             return _dead(
                 "oversized",
                 f"{len(payload)} bytes; at most {self._limits.max_payload_bytes} are accepted",
                 payload,
             )
-        parts = topic.removeprefix(self._prefix).split("/")
         match parts:
             case ["observations", kind] | ["observations", kind, _] if kind in OBSERVATIONS:
                 return self._observations(kind, parts[2:], payload, received)
@@ -133,7 +141,9 @@ class Acceptor:
             case ["events", event]:
                 return _standing(event_entries, event, payload)
             case ["context", user]:
-                return _standing(context_entries, user, payload)
+                return _context(user, payload)
+            case ["context", *_]:
+                topic = f"{self._prefix}context/<user>/…"
             case ["clock"]:
                 return self._clock(payload)
         return _dead(
@@ -148,7 +158,7 @@ class Acceptor:
         try:
             place = Place.model_validate_json(payload)
         except ValidationError as error:
-            return _dead(*_explain(error.errors()[0]), payload)
+            return _dead(*described(error.errors()[0]), payload)
         if (place.kind, place.id) != (kind, place_id):
             found = f"`{place.kind}` `{place.id}`"
             return _dead("schema", f"{found} is not the topic's `{kind}` `{place_id}`", payload)
@@ -161,7 +171,7 @@ class Acceptor:
         try:
             clock = Clock.model_validate_json(payload)
         except ValidationError as error:
-            return _dead(*_explain(error.errors()[0]), payload)
+            return _dead(*described(error.errors()[0]), payload)
         if clock.complete > clock.now:
             return _dead("schema", "`complete` is later than `now`", payload)
         if clock.until is not None and clock.now > clock.until + _SETTLE:
@@ -184,7 +194,7 @@ class Acceptor:
         for observation in observations:
             problem = self._problem(kind, sensor, observation, received)
             if problem is not None:
-                verdict.dead.append(DeadLetter(*problem, observation.model_dump_json().encode()))
+                verdict.dead.append(DeadLetter.of(*problem, observation.model_dump_json().encode()))
             elif self._is_new(kind, observation.sensor, observation.observed_ms):
                 verdict.observations.append(observation)
             else:
@@ -211,7 +221,7 @@ class Acceptor:
             return self._one_by_one(kind, payload, error.errors()[0], verdict)
         if len(found) > _MOST_IN_MESSAGE:
             detail = f"{len(found)} observations; at most {_MOST_IN_MESSAGE} in a message"
-            verdict.dead.append(DeadLetter("oversized", detail, payload))
+            verdict.dead.append(DeadLetter.of("oversized", detail, payload))
             return []
         return found
 
@@ -223,17 +233,17 @@ class Acceptor:
             values = orjson.loads(payload)
             items = [orjson.dumps(v) for v in (values if isinstance(values, list) else [values])]
         except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
-            reason = _explain(first)
+            reason = described(first)
             if first["type"] != "finite_number":
                 reason = ("json", f"not JSON: {error}")
-            verdict.dead.append(DeadLetter(*reason, payload))
+            verdict.dead.append(DeadLetter.of(*reason, payload))
             return []
         good: list[Observation] = []
         for item in items:
             try:
                 good.append(OBSERVATIONS[kind].model_validate_json(item))
             except ValidationError as error:
-                verdict.dead.append(DeadLetter(*_explain(error.errors()[0]), item))
+                verdict.dead.append(DeadLetter.of(*described(error.errors()[0]), item))
         return good
 
     def _problem(
@@ -285,24 +295,16 @@ def _standing(read: Callable[[str, bytes], list[Entry]], key: str, payload: byte
         return _dead(*explained(error), payload)
 
 
+def _context(user: str, payload: bytes) -> Verdict:
+    try:
+        return Verdict(standing=context_entries(user, payload))
+    except ValueError as error:
+        return _dead(*explained(error, personal=True), payload)
+
+
 def _list_of(model: type[Observation]) -> TypeAdapter[list[Observation]]:
     return TypeAdapter(list[model])  # type: ignore[valid-type]
 
 
 def _dead(reason: str, detail: str, payload: bytes) -> Verdict:
-    return Verdict(dead=[DeadLetter(reason, detail, payload)])
-
-
-def explained(error: ValueError) -> tuple[str, str]:
-    """Reason and detail of what does not fit."""
-    if isinstance(error, ValidationError):
-        return _explain(error.errors()[0])
-    return "schema", str(error)
-
-
-def _explain(error: ErrorDetails) -> tuple[str, str]:
-    """Reason and detail of a validation error: which field, what was wrong."""
-    if error["type"] == "json_invalid":
-        return "json", error["msg"]
-    place = ".".join(str(part) for part in error["loc"] if not isinstance(part, int))
-    return "schema", f"`{place}`: {error['msg']}" if place else error["msg"]
+    return Verdict(dead=[DeadLetter.of(reason, detail, payload)])

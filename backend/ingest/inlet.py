@@ -13,9 +13,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, insert, select
 
-from backend.ingest.acceptance import DeadLetter, Verdict, explained
+from backend.ingest import admission
+from backend.ingest.acceptance import Verdict
+from backend.ingest.admission import Admission
+from backend.ingest.faults import DeadLetter, explained
 from backend.ingest.intake import Entry as Letter
-from backend.ingest.standing import Entry, checked
+from backend.ingest.standing import PERSONAL, Entry, checked, owner
 from backend.store.models import InletRow
 from backend.times import wall_ms
 
@@ -63,18 +66,27 @@ class Inlet:
         self._engine = engine
 
     def take(self) -> Taken:
-        """The oldest rows, at most `MOST_ROWS`; they stay until they are removed."""
+        """The oldest rows, at most `MOST_ROWS`; they stay until they are removed.
+
+        The web has looked whether they may be written, but that may have changed meanwhile.
+        """
         query = select(InletRow.__table__).order_by(InletRow.id).limit(MOST_ROWS)
+        taken, read = Taken(), list[tuple[Row[Any], Entry]]()
         with self._engine.connect() as connection:
-            rows = connection.execute(query).all()
-        taken = Taken()
-        for row in rows:
-            taken.ids.append(row.id)
-            try:
-                taken.entries.append(checked(row.subject, row.key, row.body))
+            for row in connection.execute(query).all():
+                taken.ids.append(row.id)
+                try:
+                    read.append((row, checked(row.subject, row.key, row.body)))
+                except ValueError as error:
+                    taken.dead.append(_letter(row, *explained(error, personal=_is_personal(row))))
+            users = {user for _row, entry in read if (user := owner(*entry))}
+            admitted = admission.of(connection, users) if users else Admission()
+        for row, entry in read:
+            if admitted.refuses(entry):
+                taken.dead.append(_refused(row, entry, admitted))
+            else:
+                taken.entries.append(entry)
                 taken.entry_ids.append(row.id)
-            except ValueError as error:
-                taken.dead.append(_letter(row, error))
         return taken
 
     def remove(self, ids: Sequence[int]) -> None:
@@ -84,7 +96,22 @@ class Inlet:
                 connection.execute(delete(InletRow).where(InletRow.id.in_(ids)))
 
 
-def _letter(row: Row[Any], error: ValueError) -> Letter:
-    letter = DeadLetter(*explained(error), json.dumps(row.body).encode())
-    topic = f"inlet/{row.subject}/{row.key}"
-    return Letter(topic, row.created_ms, f"inlet-{row.id}", Verdict(dead=[letter]))
+def _letter(row: Row[Any], reason: str, detail: str) -> Letter:
+    payload = json.dumps(row.body).encode()
+    if _is_personal(row):
+        return _kept(row, Verdict(dead=[DeadLetter.not_kept(reason, detail, len(payload))]))
+    return _kept(row, Verdict(dead=[DeadLetter.of(reason, detail, payload)]))
+
+
+def _refused(row: Row[Any], entry: Entry, admitted: Admission) -> Letter:
+    told = Verdict(standing=[entry], user=owner(*entry))
+    return _kept(row, admitted.screened(told, len(json.dumps(row.body))))
+
+
+def _kept(row: Row[Any], verdict: Verdict) -> Letter:
+    key = admission.shown(row.key) if _is_personal(row) else row.key
+    return Letter(f"inlet/{row.subject}/{key}", row.created_ms, f"inlet-{row.id}", verdict)
+
+
+def _is_personal(row: Row[Any]) -> bool:
+    return row.subject in PERSONAL

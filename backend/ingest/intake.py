@@ -14,12 +14,13 @@ from backend.store.heartbeat import beat
 from backend.store.models import CursorRow, DeadLetterRow, PlaceRow
 from backend.store.upsert import upsert
 
-_SHOWN_BYTES = 2000
+KEPT_BYTES = 16_000
+"""Of the payload of a dead letter: a place or a small batch is kept whole."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one message leaves in the database."""
+    """What one message leaves in the database; by `digest` it is known if it comes again."""
 
     topic: str
     received_ms: int
@@ -96,8 +97,9 @@ def _dead_rows(entry: Entry) -> list[dict[str, Any]]:
             "topic": entry.topic[:1024],
             "reason": letter.reason,
             "detail": letter.detail[:2000],
-            "size": len(letter.payload),
+            "size": letter.size,
             "payload": shown(letter.payload),
+            "replayed_ms": None,
         }
         for index, letter in enumerate(entry.verdict.dead)
     ]
@@ -105,5 +107,5 @@ def _dead_rows(entry: Entry) -> list[dict[str, Any]]:
 
 def shown(payload: bytes) -> str:
     """The beginning of a payload as text a database and a page can hold."""
-    text = payload[:_SHOWN_BYTES].decode("utf-8", errors="backslashreplace")
+    text = payload[:KEPT_BYTES].decode("utf-8", errors="backslashreplace")
     return text.replace("\0", "\\x00")

@@ -4,7 +4,8 @@ Records are JSON, so that a person can read a log; times are Unix milliseconds:
 - `{"k": kind, "r": received, "v": [[sensor, observed, {values}], …]}`,
 - `{"k": "clock", "r": …, "now": …, "complete": …}`,
 - `{"k": "standing", "r": …, "since": position, "v": [[subject, key, {body} or null, inlet id or
-  null, heard], …]}`.
+  null, heard], …]}`; a row about one user is sealed: `[subject, id of a key, "box", inlet id or
+  null, heard]` (see `seals`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from backend.ingest import log
+from backend.ingest import log, seals
+from backend.ingest.keyring import Keyring, beside
 from backend.ingest.payloads import Clock, Observation
+from backend.ingest.seals import Sealed
+from backend.ingest.standing import CONTEXT
 from backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
 _IDENTITY = ("sensor", "observed_at")
 _STANDING = b'{"k":"standing"'
+_AT_ONCE, _AT_ONCE_BYTES = 256, 1_000_000
 MOST_ROWS = 1 << _INDEX_BITS
 """Of one record."""
 
@@ -74,8 +79,9 @@ LogEntry = Reading | ClockReading | Standing
 
 
 class StandingRow(NamedTuple):
-    """One row of a record of what stands: `body` is JSON; `inlet` the id of the row of the
-    table `inlet` that it comes from; `heard_ms` when its user was last heard of."""
+    """One row of a record of what stands: `body` is JSON; where it is about a user, it is a box,
+    and `key` the id of the key to it. `inlet` is the id of the row of the table `inlet` that
+    it comes from; `heard_ms` when its user was last heard of in this subject."""
 
     subject: str
     key: str
@@ -91,7 +97,7 @@ class StandingRecord(NamedTuple):
     received_ms: int
     since: int
     rows: list[list[Any]]
-    """As `StandingRow`, with the body as a value."""
+    """As `StandingRow`, with the body as a value; a box is a text."""
 
 
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:
@@ -145,19 +151,83 @@ def standing_since(folder: Path, end: int) -> int:
 def read(location: Path | str, start: int, end: int) -> Iterator[LogEntry]:
     """Readings, clocks and what stands in a stretch of the log, in order of arrival.
 
-    The location is the log's folder or its address (see `backend.ingest.log`).
+    The location is the log's folder or its address (see `backend.ingest.log`). What is
+    sealed is opened; where the key is gone, it is left out.
 
     A reading's position orders it within its record: record position × 65,536 + index.
     """
-    for record in log.read(location, start, end):
-        yield from decode(record)
+    for some in _portions(location, start, end):
+        for record, standing in _opened(location, [(r, decode_standing(r)) for r in some]):
+            yield from _standing(standing) if standing else decode(record)
 
 
 def read_standing(location: Path | str, start: int, end: int) -> Iterator[Standing]:
     """Only what stands of a stretch of the log: as `read`, without decoding the rest."""
+    for some in _portions(location, start, end):
+        for _record, standing in _opened(location, [(r, decode_standing(r)) for r in some]):
+            if standing:
+                yield from _standing(standing)
+
+
+def read_personal(
+    folder: Path, start: int, end: int, user: str
+) -> Iterator[tuple[int, str, str, Mapping[str, Any] | None]]:
+    """What a stretch of the log says of one user that is sealed: when it came (Unix ms),
+    subject, key and body (None: removed). Nobody else's is opened."""
+    key = Keyring(beside(folder)).key_of(user)
+    for some in _portions(folder, start, end) if key else ():
+        assert key is not None
+        mine = [r for r in some if key.id.encode() in r.payload]
+        found = [(r, record) for r in mine if (record := decode_standing(r))]
+        for _record, standing in found:
+            standing.rows[:] = [row for row in standing.rows if row[1] == key.id]
+        for _record, opened in _opened(folder, found):
+            assert opened is not None
+            for subject, name, body, _inlet, heard in opened.rows:
+                yield heard or opened.received_ms, subject, name, body
+
+
+def context_of(folder: Path, user: str) -> dict[str, Mapping[str, Any]]:
+    """What is known of a user now, by subject (of `standing.CONTEXT`); no other's is opened."""
+    end = log.durable_end(folder)
+    found: dict[str, Mapping[str, Any] | None] = {}
+    for _at, subject, key, body in read_personal(folder, standing_since(folder, end), end, user):
+        if key == user and subject in CONTEXT:
+            found[subject] = body
+    return {subject: body for subject, body in found.items() if body is not None}
+
+
+def forgettings(location: Path | str) -> int:
+    """How many users have been forgotten, as far as this process knows."""
+    return seals.at(location).forgettings()
+
+
+def _portions(location: Path | str, start: int, end: int) -> Iterator[list[log.Record]]:
+    """Records some at a time: keys are looked up for many at once."""
+    some: list[log.Record] = []
     for record in log.read(location, start, end):
-        if (found := decode_standing(record)) is not None:
-            yield from _standing(found)
+        some.append(record)
+        if len(some) == _AT_ONCE or record.end - some[0].position >= _AT_ONCE_BYTES:
+            yield some
+            some = []
+    yield some
+
+
+_Found = Sequence[tuple[log.Record, StandingRecord | None]]
+
+
+def _opened(location: Path | str, found: _Found) -> _Found:
+    """Records with their sealed rows opened; a row that no key opens becomes empty."""
+    rows = [row for _record, standing in found if standing for row in standing.rows]
+    sealed = [(row, box) for row in rows if (box := Sealed.of(row))]
+    if sealed:
+        texts = seals.at(location).open([box for _row, box in sealed])
+        for (row, _box), text in zip(sealed, texts, strict=True):
+            if text is None:
+                row.clear()
+            else:
+                row[1:3] = orjson.loads(text)
+    return found
 
 
 def item_position(record_position: int) -> int:
@@ -171,7 +241,7 @@ def record_position(item_position: int) -> int:
 
 
 def decode(record: log.Record) -> Iterator[LogEntry]:
-    """What one record holds."""
+    """What one record holds, but what is sealed (see `read`)."""
     if (found := decode_standing(record)) is not None:
         yield from _standing(found)
         return
@@ -186,5 +256,7 @@ def decode(record: log.Record) -> Iterator[LogEntry]:
 
 def _standing(record: StandingRecord) -> Iterator[Standing]:
     position = item_position(record.position)
-    for index, (subject, key, body, *_) in enumerate(record.rows):
-        yield Standing(subject, key, body, position + index, record.since)
+    for index, row in enumerate(record.rows):
+        if row and not Sealed.of(row):
+            subject, key, body, *_ = row
+            yield Standing(subject, key, body, position + index, record.since)

@@ -1,17 +1,19 @@
 """Reading a log over the network, from the ingest process that serves it (see `server`).
 
-A location is `http://host:port/log`. The secret that the server wants is taken from the
+A location is `http://host:port/log`; the keys to what is sealed in it are at
+`http://host:port/keys`. The secret that the server wants is taken from the
 environment variable `CITYWISE_LOG_TOKEN`, so that no address that is printed contains it.
 """
 
 from __future__ import annotations
 
+import binascii
 import http.client
 import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import orjson
 
@@ -47,6 +49,15 @@ def read(location: str, start: int, end: int) -> Iterator[Record]:
         raise LogError(f"{location}: damaged record at position {reached}")
 
 
+def keys(location: str, ids: Collection[str]) -> tuple[int, dict[str, bytes]]:
+    """How many users have been forgotten, and the keys with these ids; see
+    `backend.ingest.keyring.Keyring.load`."""
+    address = f"{location.removesuffix('/log')}/keys"
+    found = orjson.loads(_get(address, orjson.dumps({"ids": list(ids)})))
+    keys = {name: binascii.a2b_base64(text) for name, text in found["keys"].items()}
+    return int(found["forgettings"]), keys
+
+
 class _Stretch:
     """The bytes of a log between two positions, fetched as they are read."""
 
@@ -78,10 +89,11 @@ class _Stretch:
         self._held = memoryview(data)
 
 
-def _get(url: str) -> bytes:
+def _get(url: str, question: bytes | None = None) -> bytes:
     """Ask until there is an answer, or it is clear that there is none."""
     token = os.environ.get(TOKEN, "")
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, question, headers)
     for pause in (*_PAUSES_S, None):
         try:
             with _OPENER.open(request, timeout=_TIMEOUT_S) as answer:

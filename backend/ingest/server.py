@@ -2,14 +2,17 @@
 
 Without a query the answer is `{"begin": …, "end": …}`, the positions between which the log
 can be read; with `?start=…&end=…` it is the bytes of that stretch, or its first part where
-it is large: the reader asks again from there, and checks every record itself. A request
+it is large: the reader asks again from there, and checks every record itself. `POST /keys`
+with `{"ids": […]}` answers with the keys to what is sealed that have these ids. A request
 without the shared secret gets nothing.
 """
 
 from __future__ import annotations
 
+import binascii
 import hmac
 import logging
+import sqlite3
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,12 +25,14 @@ import orjson
 from backend.errors import CitywiseError
 from backend.ingest import log
 from backend.ingest.frames import LogError
+from backend.ingest.keyring import Keyring, beside
 
 LOG = logging.getLogger("citywise.ingest")
 MOST_BYTES = 4_000_000
 """Of one answer."""
 MOST_READERS = 64
 """Connections at the same time; a further one is closed."""
+_MOST_ASKED_BYTES = 8_000_000
 _TIMEOUT_S = 10.0
 _POLL_S = 0.05
 
@@ -53,6 +58,7 @@ class LogServer(ThreadingHTTPServer):
                 "choose another address (ingest.serve_host, ingest.serve_port)"
             ) from error
         self.folder = folder
+        self.keyring = Keyring(beside(folder))
         self.token = token.encode()
         self._free = threading.BoundedSemaphore(MOST_READERS)
         self._thread = threading.Thread(target=self.serve_forever, args=(_POLL_S,), daemon=True)
@@ -100,17 +106,52 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer, or say what is wrong with the question."""
         address = urlsplit(self.path)
         if not self._is_known():
-            self._refuse(
-                HTTPStatus.UNAUTHORIZED,
-                "the log's secret is missing or wrong; the reader needs the same "
-                "ingest.serve_token as the ingest",
-            )
+            self._refuse_stranger()
         elif address.path != "/log":
             self._refuse(HTTPStatus.NOT_FOUND, f"nothing is served at {address.path}, see /log")
         elif not address.query:
             self._answer(orjson.dumps(self._bounds()), "application/json")
         else:
             self._slice({key: values[-1] for key, values in parse_qs(address.query).items()})
+
+    def do_POST(self) -> None:
+        """Keys, by their ids."""
+        size = self.headers.get("Content-Length") or ""
+        if not self._is_known():
+            self._refuse_stranger()
+        elif self.path != "/keys":
+            self._refuse(HTTPStatus.NOT_FOUND, f"nothing is served at {self.path}, see /keys")
+        elif not (size.isdecimal() and int(size) <= _MOST_ASKED_BYTES):
+            self._refuse(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"expected a Content-Length of at most {_MOST_ASKED_BYTES} bytes",
+            )
+        else:
+            self._keys(self.rfile.read(int(size)))
+
+    def _keys(self, question: bytes) -> None:
+        try:
+            ids = orjson.loads(question)["ids"]
+            if not (isinstance(ids, list) and all(isinstance(name, str) for name in ids)):
+                raise TypeError
+        except (ValueError, KeyError, TypeError):
+            self._refuse(HTTPStatus.BAD_REQUEST, 'expected {"ids": [ID, …]}')
+            return
+        try:
+            number, found = self.server.keyring.load(ids)
+        except (sqlite3.Error, OSError) as error:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, f"the keys cannot be read: {error}")
+            return
+        texts = {n: binascii.b2a_base64(k, newline=False).decode() for n, k in found.items()}
+        answer = {"forgettings": number, "keys": texts}
+        self._answer(orjson.dumps(answer), "application/json")
+
+    def _refuse_stranger(self) -> None:
+        self._refuse(
+            HTTPStatus.UNAUTHORIZED,
+            "the log's secret is missing or wrong; the reader needs the same "
+            "ingest.serve_token as the ingest",
+        )
 
     def _is_known(self) -> bool:
         given = (self.headers.get("Authorization") or "").encode("latin-1", "replace")

@@ -19,13 +19,14 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend import mqtt
-from backend.ingest import log, records, standing
+from backend.ingest import admission, log, records, standing
 from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.inlet import MOST_ROWS, Inlet, Taken
 from backend.ingest.intake import Entry, IntakeStore
-from backend.ingest.journal import Journal
+from backend.ingest.journal import Journal, Overdue
 from backend.ingest.payloads import Clock
 from backend.ingest.server import LogServer
+from backend.people import consents
 from backend.settings import Settings
 from backend.times import iso_or_none, to_ms, wall_ms
 
@@ -37,6 +38,8 @@ _GROUP_BYTES = 8_000_000
 _BEAT_SECONDS = 0.25
 _INLET_SECONDS = 0.05
 _WALL_CLOCK_MS = 250
+_OWN_HOURS_SECONDS = 10.0
+_HOUR_MS = 3_600_000
 _REMEMBER_BYTES = 32_000_000
 
 MESSAGES = Counter("citywise_ingest_messages", "MQTT messages received")
@@ -75,6 +78,7 @@ class IngestService:
         self._last_beat = 0.0
         self._last_row = 0.0
         self._last_inlet = 0.0
+        self._last_own_hours = 0.0
 
     def run(self) -> None:
         """Work until stopped; where it is configured, serve the log to other machines."""
@@ -175,6 +179,7 @@ class IngestService:
             self._let_time_pass()
             return
         verdicts = [self._acceptor.judge(m.topic, bytes(m.payload), at) for m, at in group]
+        self._retry(lambda: self._screen(group, verdicts))
         self._make_durable(group, verdicts)
         assert self._client is not None
         for message, _at in group:
@@ -196,6 +201,20 @@ class IngestService:
             size += len(group[-1][0].payload)
         return group
 
+    def _screen(
+        self, group: Sequence[tuple[paho.MQTTMessage, datetime]], verdicts: list[Verdict]
+    ) -> None:
+        """Take of a person only what the person consents to (see `admission`)."""
+        users = {verdict.user for verdict in verdicts if verdict.user}
+        if not users:
+            return
+        admitted = admission.read(self._store.engine, users)
+        verdicts[:] = [
+            admitted.screened(verdict, len(message.payload)) if verdict.user else verdict
+            for (message, _at), verdict in zip(group, verdicts, strict=True)
+        ]
+        self._journal.expect(entry for verdict in verdicts for entry in verdict.standing)
+
     def _make_durable(
         self, group: Sequence[tuple[paho.MQTTMessage, datetime]], verdicts: Sequence[Verdict]
     ) -> None:
@@ -204,7 +223,7 @@ class IngestService:
         for (message, at), verdict in zip(group, verdicts, strict=True):
             received = to_ms(at)
             if verdict.place or verdict.removed_place or verdict.dead:
-                entries.append(Entry(message.topic, received, _digest(message), verdict))
+                entries.append(self._kept(message, received, verdict))
             if verdict.kind and verdict.observations:
                 self._journal.add(
                     records.encode_readings(verdict.kind, received, verdict.observations)
@@ -216,6 +235,18 @@ class IngestService:
         if entries:
             self._retry(lambda: self._store.write(entries))
         self._retry(self._write)
+
+    def _kept(self, message: paho.MQTTMessage, received_ms: int, verdict: Verdict) -> Entry:
+        """What a message leaves in the database; of one about a person only its faults, each
+        once an hour."""
+        if verdict.user is None:
+            digest = _digest(message.topic.encode(), bytes(message.payload))
+            return Entry(message.topic, received_ms, digest, verdict)
+        user = admission.shown(verdict.user)
+        topic = f"{self._settings.broker.prefix}/context/{user}"
+        faults = "".join(f"{letter.reason} {letter.detail}" for letter in verdict.dead)
+        digest = _digest(topic.encode(), f"{received_ms // _HOUR_MS} {faults}".encode())
+        return Entry(topic, received_ms, digest, verdict)
 
     def _stand(
         self, source: str, entries: Sequence[standing.Entry], at_ms: int, ids: Sequence[int] = ()
@@ -239,6 +270,7 @@ class IngestService:
             return
         if taken.dead:
             self._retry(lambda: self._store.write(taken.dead))
+        self._retry(lambda: self._journal.expect(taken.entries))
         self._stand("inlet", taken.entries, wall_ms(), taken.entry_ids)
         self._retry(self._write)
         self._retry(lambda: self._inlet.remove(taken.ids))
@@ -320,12 +352,29 @@ class IngestService:
         """Keep what stands at the log's end, and remove segments that nobody needs."""
         now, seconds = wall_ms(), self._limits.retention_hours * 3600
         if write:
-            self._journal.forget(now - round(self._limits.context_hours * 3_600_000), now)
+            before = now - round(self._limits.context_hours * _HOUR_MS)
+            self._journal.forget(before, now, self._overdue(now))
             self._journal.refresh(seconds / 4, now)
             self._retry(self._write)
         needed = min(needed_from, self._journal.needed_from)
         log.trim(self._settings.log_dir, needed, seconds)
         STANDS.set(len(self._journal.register))
+
+    def _overdue(self, now_ms: int) -> list[Overdue]:
+        """What users want removed sooner than we would; looked up now and then."""
+        if time.monotonic() - self._last_own_hours < _OWN_HOURS_SECONDS:
+            return []
+        self._last_own_hours = time.monotonic()
+        try:
+            with self._store.engine.connect() as connection:
+                own = consents.own_hours(connection)
+        except SQLAlchemyError:
+            LOG.exception("cannot read how long users want to be known")
+            return []
+        return [
+            Overdue(user, subject, now_ms - round(hours * _HOUR_MS))
+            for (user, subject), hours in own.items()
+        ]
 
     def _why_blocked(self, lag: int) -> str | None:
         free = shutil.disk_usage(self._settings.log_dir).free
@@ -380,7 +429,5 @@ class IngestService:
             )
 
 
-def _digest(message: paho.MQTTMessage) -> str:
-    return hashlib.blake2b(
-        message.topic.encode() + b"\0" + message.payload, digest_size=12
-    ).hexdigest()
+def _digest(topic: bytes, content: bytes) -> str:
+    return hashlib.blake2b(topic + b"\0" + content, digest_size=12).hexdigest()

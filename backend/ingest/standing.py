@@ -20,6 +20,9 @@ Context = Literal["position", "route", "activity", "preferences"]
 CONTEXT: tuple[Context, ...] = ("position", "route", "activity", "preferences")
 """Subjects that a user's phone tells, with the user as key."""
 
+PERSONAL = frozenset((*CONTEXT, "instance"))
+"""Subjects whose bodies are about one user: in the log they are sealed with the user's key."""
+
 MOST_BYTES = 1_000_000
 """Of one body, as JSON."""
 
@@ -55,6 +58,13 @@ class Entry(NamedTuple):
     subject: str
     key: str
     body: Body | None
+
+
+def owner(subject: str, key: str, body: Body | None) -> str | None:
+    """The user whom a body is about; None where there is none, or it is about nobody."""
+    if body is None or subject not in PERSONAL:
+        return None
+    return str(body["user"]) if subject == "instance" else key
 
 
 class EventState(Payload):
@@ -155,6 +165,12 @@ _BODIES: dict[str, TypeAdapter[Any]] = {
     "instance": TypeAdapter(InstanceState),
 }
 SUBJECTS = ("place", *_BODIES)
+FIELDS = frozenset(
+    name
+    for model in (ContextUpdate, UserPosition, UserRoute, UserActivity, InstanceState)
+    for name in model.model_fields
+)
+"""Names that a message about a person has of us; all others are what somebody wrote."""
 
 
 def checked(subject: str, key: str, body: Body | None) -> Entry:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, delete, or_, select, update
 
+from backend.notices.announcing import NOTICE, News, announce
+from backend.notices.attention import Change
+from backend.notices.listeners import UNATTENDED, Listeners, Notice
 from backend.notices.names import Names
-from backend.notices.objects import notice_object
-from backend.notices.wording import wordings
 from backend.packs.notices import named
+from backend.people import accounts
 from backend.store.chunks import chunks
-from backend.store.models import NoticeRow, OutboxRow, longest
+from backend.store.models import NoticeRow, longest
 from backend.store.upsert import upsert
-from backend.times import wall_ms
 
-NOTICE = "notice"
-"""Kind of the announcements, and of the pipeline's rows."""
+__all__ = ["NOTICE", "Notice", "apply", "end_others", "notices_of", "trim"]
+
 _COPIED = ("app", "template", "version", "instance", "user", "about_type", "criticality")
 _BOUNDED = {"kind": "notice", "about": "about"}
 """Columns that rules fill, by what changes call them."""
-Notice = dict[str, Any]
-"""A row of `notices`."""
-News = tuple[str, Notice]
+_News = tuple[str, Notice]
 """`opened`, `updated`, `closed` or `refreshed` (only its details), and the notice after it."""
 _Identity = tuple[str | int, ...]
 
@@ -41,23 +40,29 @@ class NoticeChange(Protocol):
 
 
 def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
-    """Apply changes in order of their times and announce what is new in them.
+    """Apply changes in order of their times and announce what is new in them, in a transaction
+    that has called `announcing.begin` first.
 
     Returns how many were news. A change that has been applied before is none, but for what
     closes and opens again at one time: who repeats whole batches must know them
     (`backend.pipeline.results` does). A body may carry `about_name`, `lat` and `lon`
     of what it is about; else they are looked up.
     """
-    changes = sorted(rows, key=lambda row: row.t_ms)  # at equal times as they came
+    ordered = sorted(rows, key=lambda row: row.t_ms)  # at equal times as they came
+    changes = _of_existing(connection, ordered)
     if not changes:
         return 0
     known = _Known(connection, changes)
     names = Names(connection, [row.body for row in changes])
-    news = [found for row in changes if (found := _after(known, row, names)) is not None]
-    latest = {notice["id"]: notice for _, notice in news}
-    upsert(connection, NoticeRow, list(latest.values()))
-    told = [found for found in news if found[0] != "refreshed"]
-    _announce(connection, told)
+    listeners = Listeners(connection, {row.body["user"] for row in changes}, changes[0].t_ms)
+    news = [
+        _heard(known, listeners, row.t_ms, *found)
+        for row in changes
+        if (found := _after(known, row, names)) is not None
+    ]
+    upsert(connection, NoticeRow, list({one.notice["id"]: one.notice for one in news}.values()))
+    told = [one for one in news if one.change != "refreshed"]
+    announce(connection, told)
     return len(told)
 
 
@@ -84,7 +89,12 @@ def end_others(connection: Connection, running: Collection[str]) -> None:
             connection.execute(
                 update(row)
                 .where(of_it, row.closed_ms.is_(None))
-                .values(closed_ms=row.updated_ms, closed_because="removed")
+                .values(
+                    closed_ms=row.updated_ms,
+                    closed_because="removed",
+                    held_because=None,
+                    due_ms=None,
+                )
             )
 
 
@@ -117,12 +127,26 @@ class _Known:
         return notice
 
 
+def _of_existing(connection: Connection, changes: Sequence[NoticeChange]) -> list[NoticeChange]:
+    """The changes without those to people who are forgotten."""
+    gone = accounts.gone(connection, {row.body["user"] for row in changes})
+    return [row for row in changes if row.body["user"] not in gone]
+
+
+def _heard(known: _Known, listeners: Listeners, t_ms: int, change: str, notice: Notice) -> News:
+    """What a change is to its user."""
+    if change == "refreshed":
+        return News(change, notice, alert=False, t_ms=t_ms)
+    attended, alert = listeners.attend(notice, cast("Change", change), t_ms)
+    return News(change, known.keep(attended), alert, t_ms)
+
+
 def _identity(notice: Mapping[str, Any]) -> _Identity:
     names = ("instance", "template", "version", "kind", "about_type", "about")
     return tuple(notice[name] for name in names)
 
 
-def _after(known: _Known, row: NoticeChange, names: Names) -> News | None:
+def _after(known: _Known, row: NoticeChange, names: Names) -> _News | None:
     """The notice after a change; None where the change is none or has been applied."""
     notice, closes = known.latest(row), row.body["change"] == "closed"
     if notice is not None and row.t_ms < notice["updated_ms"]:
@@ -158,6 +182,7 @@ def _new(t_ms: int, change: Mapping[str, Any], names: Names) -> Notice:
         "about_lon": name.lon,
         "opened_ms": t_ms,
         **_told(t_ms, body),
+        **UNATTENDED,
     }
 
 
@@ -182,19 +207,3 @@ def _bounded(column: str, text: str) -> str:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return f"{text[: most - 17]}~{digest}"
-
-
-def _announce(connection: Connection, news: Sequence[News]) -> None:
-    spoken = wordings(connection, (notice for _, notice in news))
-    created = wall_ms()
-    bodies = [
-        {
-            "t_ms": notice["updated_ms"],
-            "kind": NOTICE,
-            "body": notice_object(notice, spoken(notice), change=change),
-            "created_ms": created,
-        }
-        for change, notice in news
-    ]
-    if bodies:
-        connection.execute(insert(OutboxRow), bodies)

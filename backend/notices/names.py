@@ -24,16 +24,16 @@ class Name(NamedTuple):
 class Names:
     """Names of what some changes of notices are about.
 
-    A change that carries a name is believed; else an event has its place's, a place its own,
-    and what is not known its id.
+    A change that carries a name is believed; else an event has its place's (one opened by
+    hand may have a place of its own), a place its own, and what is not known its id.
     """
 
     def __init__(self, connection: Connection, changes: Iterable[Mapping[str, Any]]) -> None:
         unnamed = [body for body in changes if not body.get("about_name")]
         events = {body["about"] for body in unnamed if body["about_type"] == "event"}
-        self._place_of = _places_of(connection, events)
+        self._place_of, own = _places_of(connection, events)
         places = {body["about"] for body in unnamed if body["about_type"] == "place"}
-        self._names = _places(connection, places | set(self._place_of.values()))
+        self._names = _places(connection, places | set(self._place_of.values())) | own
 
     def of(self, change: Mapping[str, Any]) -> Name:
         """The name of what a change is about."""
@@ -44,12 +44,18 @@ class Names:
         return self._names.get(place) or Name(place.strip('"')[:_LONGEST])
 
 
-def _places_of(connection: Connection, events: set[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _places_of(connection: Connection, events: set[str]) -> tuple[dict[str, str], dict[str, Name]]:
+    """The ids of the events' places, and the names of those events that have their own."""
+    places: dict[str, str] = {}
+    own: dict[str, Name] = {}
     for some in chunks(events):
-        query = select(EventRow.id, EventRow.place_id).where(EventRow.id.in_(some))
-        found |= {row.id: row.place_id for row in connection.execute(query)}
-    return found
+        query = select(EventRow.id, EventRow.place_id, EventRow.place)
+        for event, place_id, place in connection.execute(query.where(EventRow.id.in_(some))):
+            if place is None:
+                places[event] = place_id
+            else:
+                own[event] = Name(place["name"][:_LONGEST], place.get("lat"), place.get("lon"))
+    return places, own
 
 
 def _places(connection: Connection, places: set[str]) -> dict[str, Name]:

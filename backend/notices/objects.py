@@ -67,5 +67,18 @@ def notice_object(
     }
 
 
+def attention_object(notice: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row of `notices` says of its user's attention: when they were alerted last, why
+    not to the last change, when an alert is due, and what they answered."""
+    acknowledged = notice["acknowledged_ms"]
+    return {
+        "alerted": iso_or_none(notice["alerted_ms"]),
+        "held_because": notice["held_because"],
+        "due": iso_or_none(None if acknowledged is not None else notice["due_ms"]),
+        "acknowledged": iso_or_none(acknowledged),
+        "snoozed_until": iso_or_none(notice["snoozed_until_ms"]),
+    }
+
+
 def _worded(wording: Wording, values: Mapping[str, Any]) -> dict[str, str]:
     return {"title": filled(wording.title, values), "text": filled(wording.text, values)}

@@ -24,12 +24,12 @@ from backend.packs.stance import Stance
 from backend.packs.supply import UNREADABLE, Supply
 from backend.packs.template import TemplateVersion
 from backend.packs.windows import Windows
+from backend.times import ZONE
 from reasoning.engines.limits import Limits
 from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation
 from reasoning.parallel.routing import bucket
 from reasoning.rdf.mapping import quote
 
-ZONE = "Europe/Copenhagen"
 STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""
 _MOST_TRACED = 50

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from backend.errors import CitywiseError
-from backend.packs.run import ZONE, TemplateRun
+from backend.packs.run import TemplateRun
 from backend.packs.sight import Sight
 from backend.packs.vocabulary import PREDICATES
 from backend.space import LocalTime, in_span
-from backend.times import iso
+from backend.times import ZONE, iso
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import Origin
 from reasoning.explain.text import render

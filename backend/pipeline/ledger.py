@@ -33,6 +33,7 @@ def announced(known: Mapping[str, Any] | None, row: Row) -> tuple[dict[str, Any]
             "end_ms": None,
             "request": row.request,
             "causes": {"opened": body["atoms"]},
+            "place": None,
         }
         return event, True
     if body["kind"] == "event.cleared":

@@ -7,16 +7,16 @@ that Spark repeats after a crash changes nothing (docs/delivery.md).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Counter, Histogram
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from backend.city.events import event_object, standing_event
-from backend.ingest import inlet
+from backend.city.announcements import News, announce
 from backend.ingest.records import record_position
 from backend.notices import book
+from backend.notices.announcing import begin
 from backend.pipeline.evaluation import Row
 from backend.pipeline.ledger import announced, ordered
 from backend.pipeline.running import RunningTemplates, is_template
@@ -25,7 +25,6 @@ from backend.store.models import (
     DeadLetterRow,
     EventRow,
     OutboxRow,
-    PlaceRow,
     ReadingRow,
     TraceRow,
 )
@@ -65,6 +64,7 @@ class Results:
             by_request[row.request].append(row)
         errors: dict[str, str | None] = {}
         with self._engine.begin() as connection:
+            begin(connection)
             applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
             changes = [row for r in applied for row in by_request[r] if row.kind == "change"]
             _Book(connection).apply(changes)
@@ -78,6 +78,7 @@ class Results:
         """Remove the cursors of requests that are no longer configured, and of template versions
         that run no more: nobody moves them, and the log would be kept for them for ever."""
         with self._engine.begin() as connection:
+            begin(connection)
             running = [template.request for template in self._templates.read(connection)]
             kept = [*requests, *running]
             connection.execute(delete(CursorRow).where(CursorRow.request.not_in(kept)))
@@ -134,57 +135,21 @@ class _Book:
         if not changes:
             return
         events = self._load({row.body["id"] for row in changes})
-        places = self._places({row.body["place_id"] for row in changes})
-        announcements: list[dict[str, Any]] = []
+        news: list[News] = []
         for row in ordered(changes):
-            event, news = announced(events.get(row.body["id"]), row)
+            event, is_news = announced(events.get(row.body["id"]), row)
             events[row.body["id"]] = event
-            if news:
+            if is_news:
                 CHANGES.labels(row.body["kind"]).inc()
-                announcements.append(_announcement(row, event, places))
+                news.append(News(row.t_ms, row.body["kind"], event))
         upsert(self._connection, EventRow, list(events.values()))
-        inlet.write(self._connection, self._standing(announcements))
-        if announcements:
-            self._connection.execute(insert(OutboxRow), announcements)
-
-    def _standing(
-        self, announcements: Sequence[Mapping[str, Any]]
-    ) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
-        """The announced events as they stand from now on, for the templates of apps."""
-        places = {news["body"]["place"]["id"] for news in announcements}
-        geometries = self._geometries(places) if places else {}
-        for news in announcements:
-            event = news["body"]
-            geometry = geometries.get(event["place"]["id"])
-            if geometry is not None or event["end"] is not None:
-                yield "event", event["id"], standing_event(event, geometry)
-
-    def _geometries(self, ids: set[str]) -> dict[str, dict[str, Any]]:
-        query = select(PlaceRow.id, PlaceRow.body).where(PlaceRow.id.in_(ids))
-        rows = self._connection.execute(query)
-        return {row.id: row.body["geometry"] for row in rows if "geometry" in row.body}
+        announce(self._connection, news)
 
     def _load(self, ids: set[str]) -> dict[str, dict[str, Any]]:
         rows = self._connection.execute(
             select(EventRow.__table__).where(EventRow.id.in_(ids))
         ).mappings()
         return {row["id"]: dict(row) for row in rows}
-
-    def _places(self, ids: set[str]) -> dict[str, Mapping[str, Any]]:
-        columns = (PlaceRow.id, PlaceRow.kind, PlaceRow.name, PlaceRow.lat, PlaceRow.lon)
-        rows = self._connection.execute(select(*columns).where(PlaceRow.id.in_(ids))).mappings()
-        return {row["id"]: dict(row) for row in rows}
-
-
-def _announcement(
-    row: Row, event: Mapping[str, Any], places: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    return {
-        "t_ms": row.t_ms,
-        "kind": row.body["kind"],
-        "body": event_object(event, places.get(event["place_id"])),
-        "created_ms": wall_ms(),
-    }
 
 
 def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[str, str | None]:

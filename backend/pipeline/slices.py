@@ -19,10 +19,12 @@ def _read(location: str, start: int, end: int) -> Iterable[Entry]:
 
 @dataclass
 class _Stretch:
-    """The entries of one log from `start` to `end` (log positions)."""
+    """The entries of one log from `start` to `end` (log positions), read when so many users
+    had been forgotten."""
 
     start: int
     end: int
+    forgettings: int
     entries: list[Entry] = field(default_factory=list)
 
     def cut(self, start: int, end: int) -> list[Entry]:
@@ -43,12 +45,19 @@ class Slices:
     """The newest stretch of each log, at most about `most` entries of it.
 
     A batch's requests read the same stretch, and a window that is rebuilt was mostly read
-    before: both find the same objects here.
+    before: both find the same objects here. When a user has been forgotten, all is read
+    again: what was sealed for the user is no more.
     """
 
-    def __init__(self, most: int = 50_000, read: Read = _read) -> None:
+    def __init__(
+        self,
+        most: int = 50_000,
+        read: Read = _read,
+        forgettings: Callable[[str], int] = records.forgettings,
+    ) -> None:
         self._most = most
         self._read = read
+        self._forgettings = forgettings
         self._stretches: dict[str, _Stretch] = {}
 
     def read(self, location: str, start: int, end: int) -> list[Entry]:
@@ -58,9 +67,10 @@ class Slices:
         """
         if start >= end:
             return []
+        number = self._forgettings(location)
         known = self._stretches.get(location)
-        if known is None or not known.start <= start <= known.end:
-            known = _Stretch(start, start)
+        if known is None or known.forgettings != number or not known.start <= start <= known.end:
+            known = _Stretch(start, start, number)
         if end > known.end:
             known.entries += list(self._read(location, known.end, end))  # all or nothing
             known.end = end

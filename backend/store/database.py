@@ -30,6 +30,8 @@ def create_engine_for(url: str) -> Engine:
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
+        # Who is forgotten must not be found in the pages that held them.
+        cursor.execute("PRAGMA secure_delete=ON")
         cursor.close()
 
     return engine

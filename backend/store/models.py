@@ -59,6 +59,9 @@ class EventRow(Base):
     request: Mapped[str] = mapped_column(RequestName)
     causes: Mapped[dict[str, Any]] = mapped_column(JSON)
     """Ground atoms behind it: `{"opened": [...], "confirmed": [...], "ended": [...]}`."""
+    place: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Of an event opened by hand: its own place, `{name, kind, lat, lon, geometry}`; None:
+    that of `place_id`."""
 
 
 class OutboxRow(Base):
@@ -108,6 +111,8 @@ class DeadLetterRow(Base):
     size: Mapped[int] = mapped_column(Integer)
     payload: Mapped[str] = mapped_column(Text)
     """The beginning of the payload, undecodable bytes escaped."""
+    replayed_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """Wall time at which it was published again."""
 
 
 class TraceRow(Base):
@@ -136,7 +141,8 @@ class TraceRow(Base):
     """Why there was no answer."""
     changed: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Some of the instances evaluated and of the notices changed (bounded):
-    `{"instances": [id, …], "notices": [{"change", "id"}, …]}`."""
+    `{"instances": [id, …], "notices": [{"change", "instance", "notice", "about",
+    "criticality"}, …]}`."""
     created_ms: Mapped[int] = mapped_column(BigInteger, index=True)
     __table_args__ = (Index("ix_traces_request_t", "request", "t_ms"),)
 
@@ -228,6 +234,7 @@ class NoticeRow(Base):
     alerted_ms: Mapped[int | None] = mapped_column(BigInteger)
     """Stream time at which its user was last alerted to it."""
     alerted_criticality: Mapped[int | None] = mapped_column(Integer)
+    """The highest criticality its user knows of: was alerted to, or acknowledged."""
     held_because: Mapped[str | None] = mapped_column(String(32))
     """Why its user was not alerted to its last change, see `backend.notices.attention`."""
     due_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
@@ -347,6 +354,25 @@ class AuditRow(Base):
     """The id of the action that this one undid."""
     undone_ms: Mapped[int | None] = mapped_column(BigInteger)
     __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class OperatorEventRow(Base):
+    """An event opened by hand: what was asked for, from before it begins until it is over."""
+
+    __tablename__ = "operator_events"
+    id: Mapped[str] = mapped_column(String(160), primary_key=True)
+    type: Mapped[str] = mapped_column(String(64))
+    level: Mapped[int] = mapped_column(Integer)
+    place_id: Mapped[str] = mapped_column(String(64))
+    place: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """As of `EventRow.place`."""
+    start_ms: Mapped[int] = mapped_column(BigInteger, index=True)
+    until_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Stream time at which it ends by itself."""
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    """`planned`, `open`, `ended` or `withdrawn`."""
+    end_ms: Mapped[int | None] = mapped_column(BigInteger)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
 
 
 class ForgettingRow(Base):

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
 from backend.api.app import create_app
-from backend.settings import Settings
+from backend.settings import People, Settings
 from backend.store.database import create_engine_for, migrate
 from tests.api.server import Server, serving
 from tests.api.town import Town
@@ -20,7 +20,8 @@ from tests.api.town import Town
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path)
+    """Of a system at home: who is not logged in is the demo's user, in all roles."""
+    return Settings(data_dir=tmp_path, people=People(demo_user=True))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import json
 import queue
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as paho
@@ -99,10 +98,10 @@ def broker() -> Iterator[Broker]:
 
 @pytest.mark.slow
 def test_commands_reach_the_sources_topic(
-    broker: Broker, tmp_path: Path, engine: Engine, town: Town
+    broker: Broker, settings: Settings, engine: Engine, town: Town
 ) -> None:
     town.running()
-    client = create_app(Settings(data_dir=tmp_path, broker=broker), engine).test_client()
+    client = create_app(settings.model_copy(update={"broker": broker}), engine).test_client()
     received: queue.Queue[Any] = queue.Queue()
     ready = threading.Event()
 
@@ -128,11 +127,11 @@ def test_commands_reach_the_sources_topic(
 
 
 def test_a_broker_that_is_away_is_a_problem_for_the_caller(
-    tmp_path: Path, engine: Engine, town: Town
+    settings: Settings, engine: Engine, town: Town
 ) -> None:
     town.running()
     broker = Broker(embedded=False, port=free_port())
-    client = create_app(Settings(data_dir=tmp_path, broker=broker), engine).test_client()
+    client = create_app(settings.model_copy(update={"broker": broker}), engine).test_client()
     answer = client.post("/api/v1/clock", json={"speed": 0})
     assert answer.status_code == 503
     assert answer.json["type"] == "urn:citywise:problem:broker-unreachable"

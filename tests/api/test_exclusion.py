@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
@@ -33,9 +32,9 @@ def told(engine: Engine) -> list[str]:
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
 def test_who_tells_of_a_user_waits_for_who_has_just_told(
-    shared: Engine, tmp_path: Path, method: str
+    shared: Engine, settings: Settings, method: str
 ) -> None:
-    app = create_app(Settings(data_dir=tmp_path), shared)
+    app = create_app(settings, shared)
 
     def tell(user: str) -> None:
         body = {"position": {"lat": 56.15, "lon": 10.2}}

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import Engine
+from sqlalchemy import Delete, Engine, Update, delete, update
 
-from backend.api.event_stream import beginning, follow
+from backend.api.app import create_app
+from backend.api.entitled import Reader
+from backend.api.event_stream import (
+    MOST_OF_ACCOUNT,
+    MOST_OF_ADDRESS,
+    _refuse_more,
+    beginning,
+    follow,
+)
 from backend.api.hub import Hub, Message
+from backend.api.problems import ProblemError
+from backend.people import accounts, logins, tokens
+from backend.settings import People, Settings
+from backend.store.models import AccountRow, LoginRow, TokenRow
+from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.town import Town, soon
 
 START = "2014-08-05T06:00:00Z"
@@ -126,3 +141,104 @@ def test_an_id_the_stream_never_gave_is_refused(client: FlaskClient, bad: str) -
     assert by_header.status_code == 400
     assert by_header.json["parameter"] == "Last-Event-ID"
     assert client.get(f"/api/v1/events/stream?last_event_id={bad}").status_code == 400
+
+
+# --- Whose stream it is ------------------------------------------------------------------
+
+RAN_OUT = 1
+"""Unix ms of long ago."""
+
+
+@pytest.fixture
+def reader(engine: Engine) -> Reader:
+    """A person who is logged in, and a device of theirs in one."""
+    with quick_passwords(), engine.begin() as connection:
+        account = accounts.create(connection, "Alice", PASSWORD)
+        login, _ = logins.open_login(connection, account.id, hours=1)
+        token, _ = tokens.issue(connection, account.id, "phone", ["notices"])
+    return Reader(account.id, account.id, login.id, token.id)
+
+
+def test_a_notice_is_offered_to_its_users_streams_only(hub: Hub, engine: Engine) -> None:
+    """However many streams there are: nobody looks at those of others."""
+    streams = {user: hub.subscribe(lambda: None, reader=Reader(user)) for user in ("a", "b")}
+    offered = hub.subscribe(lambda: None, backlog=0, reader=Reader("c"))
+    hub._publish(Message("notice", b"{}", 1, "a"))
+    assert [len(streams[user].take(0)) for user in "ab"] == [1, 0]
+    assert not offered.is_closed(), "what is offered to it would end it"
+
+
+def test_a_message_is_encoded_once_for_all() -> None:
+    message = Message("notice", b"{}", 1)
+    assert message.encode() is message.encode()
+
+
+@pytest.mark.parametrize("by", ["user", "login", "device"])
+def test_streams_end_with_the_right_by_which_they_were_opened(
+    hub: Hub, reader: Reader, by: str
+) -> None:
+    theirs, other = (hub.subscribe(lambda: None, reader=who) for who in (reader, Reader("bob")))
+    hub.end(**{by: getattr(reader, by)})
+    assert (theirs.is_closed(), other.is_closed()) == (True, False)
+    assert hub.clients == 1
+
+
+def test_what_an_account_hears_of_others_ends_with_the_account(hub: Hub, reader: Reader) -> None:
+    """A developer's look at a test person."""
+    stream = hub.subscribe(lambda: None, reader=replace(reader, user="bob"))
+    hub.end(user=reader.account)
+    assert stream.is_closed()
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        update(AccountRow).values(disabled_ms=RAN_OUT),
+        delete(AccountRow),
+        delete(LoginRow),
+        update(LoginRow).values(expires_ms=RAN_OUT),
+        delete(TokenRow),
+        update(TokenRow).values(expires_ms=RAN_OUT),
+    ],
+    ids=str,
+)
+def test_streams_end_when_another_process_takes_the_right_away(
+    hub: Hub,
+    engine: Engine,
+    reader: Reader,
+    monkeypatch: pytest.MonkeyPatch,
+    happens: Update | Delete,
+) -> None:
+    monkeypatch.setattr("backend.api.hub.RIGHTS_EVERY_S", 0.0)
+    stream, anybody = hub.subscribe(lambda: None, reader=reader), hub.subscribe(lambda: None)
+    hub._poll()
+    assert not stream.is_closed()
+    with engine.begin() as connection:
+        connection.execute(happens)
+    soon(stream.is_closed)
+    assert not anybody.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("reader", "most"),
+    [(Reader("u", "u"), MOST_OF_ACCOUNT), (Reader(address="10.0.0.1"), MOST_OF_ADDRESS)],
+)
+def test_nobody_takes_all_streams(
+    hub: Hub,
+    settings: Settings,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    reader: Reader,
+    most: int,
+) -> None:
+    monkeypatch.setattr("backend.api.hub.RIGHTS_EVERY_S", math.inf)
+    streams = [hub.subscribe(lambda: None, reader=reader) for _ in range(most)]
+    other = replace(reader, account=reader.account and "v", address=reader.address and "10.0.0.2")
+    app = create_app(settings.model_copy(update={"people": People()}), engine)
+    with app.test_request_context():
+        with pytest.raises(ProblemError, match=f"you have {most} event streams open"):
+            _refuse_more(hub, reader)
+        _refuse_more(hub, other)
+        hub.unsubscribe(streams[0])
+        hub.unsubscribe(streams[0])
+        _refuse_more(hub, reader)

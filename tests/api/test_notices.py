@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
+from backend.api.entitled import Reader
 from backend.api.event_stream import follow
 from backend.api.hub import Hub
 from backend.notices import book
@@ -187,7 +188,9 @@ def hub(engine: Engine) -> Iterator[Hub]:
 def test_a_stream_has_the_notices_of_its_user_and_of_nobody_else(
     hub: Hub, engine: Engine, town: Town
 ) -> None:
-    listening = {user: hub.subscribe(lambda: None, user=user) for user in ("alice", "bob", None)}
+    listening = {
+        user: hub.subscribe(lambda: None, reader=Reader(user)) for user in ("alice", "bob", None)
+    }
     apply(engine, change("opened"))
     number = town.event("e", "100", "2014-08-05T06:00:00Z", announce="event.opened")
     soon(lambda: hub._position == number)
@@ -210,19 +213,40 @@ def test_a_stream_that_is_resumed_has_them_too(
 ) -> None:
     apply(engine, change("opened"))
     town.event("e", "100", "2014-08-05T06:00:00Z", announce="event.opened")
-    stream = follow(hub, hub.subscribe(lambda: None, user=user), last_id=0)
+    stream = follow(hub, hub.subscribe(lambda: None, reader=Reader(user)), last_id=0)
     next(stream)
     lines = next(stream).decode().splitlines()
     assert [line[7:] for line in lines if line.startswith("event: ")] == names
 
 
-def test_a_stream_with_nothing_for_its_user_yet_is_not_ended_by_an_empty_chunk(
+def test_a_stream_that_is_resumed_pages_through_what_is_its_users_alone(
+    hub: Hub, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backend.api.hub.PAGE", 2)
+    monkeypatch.setattr("backend.api.event_stream.PAGE", 2)
+    users = ["bob", "alice", "alice", "bob", "bob", "bob", "alice", "bob"]
+    for number, user in enumerate(users):
+        apply(engine, change("opened", about=f"jam-{number}", user=user, instance=f"{user}.x"))
+    stream = follow(hub, hub.subscribe(lambda: None, reader=Reader("alice")), last_id=0)
+    next(stream)
+    told = (next(stream) + next(stream)).decode()
+    assert [line for line in told.splitlines() if line.startswith("id: ")] == [
+        "id: 2",
+        "id: 3",
+        "id: 7",
+    ]
+
+
+def test_a_notice_without_a_user_in_the_outbox_is_shown_to_nobody_else(
     hub: Hub, engine: Engine
 ) -> None:
+    """Announcements made before the outbox knew users."""
     apply(engine, change("opened"))
-    stream = follow(hub, hub.subscribe(lambda: None, user="bob"), last_id=0)
-    next(stream)
-    assert next(stream) == b": \n\n"
+    with engine.begin() as connection:
+        connection.execute(update(OutboxRow).values(user=None))
+    assert hub.after(0, None) == []
+    assert hub.after(0, "bob") == []
+    assert [message.user for message in hub._announced()] == ["alice"]
 
 
 # --- The API -----------------------------------------------------------------------------
@@ -275,7 +299,6 @@ def test_pages_of_notices_follow_each_other(client: FlaskClient) -> None:
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [
-        ("", "user"),
         ("user=a%22b", "user"),
         ("user=a&cursor=x", "cursor"),
         ("user=a&kind=x", "kind"),

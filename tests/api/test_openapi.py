@@ -21,14 +21,20 @@ from tests.api.town import Town
 WISH = {"app": "jam_watch", "template": "jam_ahead", "user": "alice"}
 CONTEXT = "/api/v1/users/alice/context"
 NOTICE = "alice.jam_ahead~jam_ahead~jam-1~20140805T120000Z"
+ANNA = {"name": "Anna", "password": "three small boats at sea"}
 POSITION = {"lat": 56.15, "lon": 10.2}
 
 
-@pytest.fixture
-def document(client: FlaskClient) -> dict[str, Any]:
-    found = client.get("/api/v1/openapi.json").json
+def document_of(app: Flask) -> dict[str, Any]:
+    """The description that an application serves."""
+    found = app.test_client().get("/api/v1/openapi.json").json
     assert isinstance(found, dict)
     return found
+
+
+@pytest.fixture
+def document(app: Flask) -> dict[str, Any]:
+    return document_of(app)
 
 
 def test_the_document_is_valid(document: dict[str, Any]) -> None:
@@ -94,7 +100,16 @@ def filled(town: Town) -> None:
         ("/api/v1/instances/{instance_id}", "/api/v1/instances/mine", 200),
         ("/api/v1/users/{user}/context", CONTEXT, 200),
         ("/api/v1/notices", "/api/v1/notices?user=alice", 200),
-        ("/api/v1/notices", "/api/v1/notices", 400),
+        ("/api/v1/notices", "/api/v1/notices", 200),
+        ("/api/v1/notices", "/api/v1/notices?limit=0", 400),
+        ("/api/v1/me", "/api/v1/me", 200),
+        ("/api/v1/me/consents", "/api/v1/me/consents", 200),
+        ("/api/v1/me/logins", "/api/v1/me/logins", 200),
+        ("/api/v1/me/tokens", "/api/v1/me/tokens", 200),
+        ("/api/v1/me/export", "/api/v1/me/export", 200),
+        ("/api/v1/me/wishes", "/api/v1/me/wishes", 200),
+        ("/api/v1/accounts", "/api/v1/accounts", 200),
+        ("/api/v1/audit", "/api/v1/audit", 200),
         ("/api/v1/notices/{notice_id}", f"/api/v1/notices/{NOTICE}", 200),
         ("/api/v1/traces", "/api/v1/traces", 200),
         ("/api/v1/traces/{trace_id}", "/api/v1/traces/1", 200),
@@ -128,6 +143,18 @@ def test_answers_have_the_shape_that_is_described(
         ("put", "/api/v1/users/{user}/context", CONTEXT, {"position": POSITION}, 202),
         ("patch", "/api/v1/users/{user}/context", CONTEXT, {"route": None}, 202),
         ("delete", "/api/v1/users/{user}/context", CONTEXT, None, 202),
+        ("post", "/api/v1/accounts", "/api/v1/accounts", ANNA, 201),
+        ("post", "/api/v1/accounts", "/api/v1/accounts", {**ANNA, "name": "Demo"}, 409),
+        ("post", "/api/v1/login", "/api/v1/login", ANNA, 401),
+        ("patch", "/api/v1/me", "/api/v1/me", {"name": "Me"}, 200),
+        ("delete", "/api/v1/me", "/api/v1/me", {"confirm": "forget me"}, 202),
+        ("put", "/api/v1/me/consents/{subject}", "/api/v1/me/consents/route", {"given": True}, 200),
+        ("post", "/api/v1/me/tokens", "/api/v1/me/tokens", {"label": "x", "rights": ["all"]}, 201),
+        ("delete", "/api/v1/me/tokens/{token_id}", "/api/v1/me/tokens/x", None, 404),
+        ("delete", "/api/v1/me/logins/{login_id}", "/api/v1/me/logins/x", None, 404),
+        ("patch", "/api/v1/accounts/{account_id}", "/api/v1/accounts/demo", {"roles": []}, 200),
+        ("post", "/api/v1/invitations", "/api/v1/invitations", {"roles": ["host"]}, 201),
+        ("post", "/api/v1/audit/{action_id}/undo", "/api/v1/audit/9/undo", None, 404),
     ],
 )
 def test_what_is_sent_and_answered_has_the_shape_that_is_described(

@@ -16,6 +16,8 @@ from backend.api.pages import PAGES, WEB
 from backend.settings import Settings, Web
 from tests.api.town import Town
 
+ADDRESSES = (*PAGES.values(), "/apps/traces", "/log-in", "/sign-up", "/account")
+
 STRINGS = {
     name: json.loads((WEB / "strings" / f"{name}.json").read_text(encoding="utf-8"))
     for name in ("en", "da")
@@ -32,7 +34,7 @@ def fetch(client: FlaskClient, address: str) -> TestResponse:
     return client.get(address, buffered=True)
 
 
-@pytest.mark.parametrize("address", [*PAGES.values(), "/apps/traces", "/offline"])
+@pytest.mark.parametrize("address", [*ADDRESSES, "/offline"])
 def test_inline_scripts_and_styles_carry_the_nonce_of_the_policy(
     client: FlaskClient, address: str
 ) -> None:
@@ -53,7 +55,7 @@ def test_each_answer_has_its_own_nonce(client: FlaskClient) -> None:
     assert first != second
 
 
-@pytest.mark.parametrize("address", [*PAGES.values(), "/apps/traces", "/service-worker.js"])
+@pytest.mark.parametrize("address", [*ADDRESSES, "/service-worker.js"])
 def test_pages_name_no_other_host(client: FlaskClient, address: str) -> None:
     assert not re.findall(r"(?:https?:)?//[a-z][\w-]+\.[\w.]+", client.get(address).text)
 

@@ -20,7 +20,12 @@ def trace(town: Town, number: int, at: str, **more: Any) -> None:
 @pytest.fixture(autouse=True)
 def some(town: Town) -> None:
     trace(town, 1, "2014-08-05T12:00:00Z", request="traffic_jam", items=0)
-    changed = {"instances": ["alice.jam_ahead"], "notices": [{"change": "opened", "id": "n"}]}
+    notice = {"change": "opened", "instance": "alice.jam_ahead", "notice": "jam_ahead"}
+    others = {**notice, "instance": f"u-{'a' * 20}.jam_ahead"}
+    changed = {
+        "instances": ["alice.jam_ahead", others["instance"]],
+        "notices": [notice, others],
+    }
     trace(town, 2, "2014-08-05T12:01:00Z", keys=1, notices=1, position=99, changed=changed)
     trace(town, 3, "2014-08-05T12:02:00Z", error="too slow")
 
@@ -59,10 +64,12 @@ def test_pages_of_traces_follow_each_other(client: FlaskClient) -> None:
 
 
 def test_a_trace_says_what_was_evaluated_and_what_came_of_it(client: FlaskClient) -> None:
+    """But not of people, whose business it is."""
     found = client.get("/api/v1/traces/2").json
     assert found["t"] == "2014-08-05T12:01:00Z"
     assert (found["keys"], found["notices"], found["position"]) == (1, 1, 99)
     assert found["changed"]["instances"] == ["alice.jam_ahead"]
+    assert [each["instance"] for each in found["changed"]["notices"]] == ["alice.jam_ahead"]
     empty = client.get("/api/v1/traces/1").json
     assert empty["changed"] == {"instances": [], "notices": []}
     for unknown in ("4", 2**63 - 1, 2**63, "9" * 30):

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 
-from backend.settings import Pipeline, RequestLimits, Settings
+from backend.settings import People, Pipeline, RequestLimits, Settings
 from backend.store.models import TraceRow
 from backend.times import parse_ms, wall_ms
 from tests.api.log import Log
@@ -239,7 +239,11 @@ class TestWithinLimits:
     @pytest.fixture
     def settings(self, tmp_path: Path) -> Settings:
         limits = RequestLimits(atoms=600)
-        return Settings(data_dir=tmp_path, pipeline=Pipeline(limits=limits))
+        return Settings(
+            data_dir=tmp_path,
+            pipeline=Pipeline(limits=limits),
+            people=People(demo_user=True),
+        )
 
     @pytest.fixture(autouse=True)
     def greedy(self, town: Town, log: Log) -> None:

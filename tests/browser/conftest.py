@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
-from backend.settings import Settings
+from backend.people import accounts, logins
+from backend.settings import People, Settings
 from backend.store.database import create_engine_for, migrate
+from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
@@ -57,15 +60,46 @@ class Site:
     settings: Settings
 
 
+@dataclass(frozen=True)
+class Person:
+    """Somebody with an account who is logged in."""
+
+    name: str
+    id: str
+    cookie: str
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("site"))
+    """A city on a machine of one's own: whoever is not logged in is the demo's user."""
+    with _served(tmp_path_factory.mktemp("site"), People(demo_user=True)) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A city whose people have accounts."""
+    with _served(tmp_path_factory.mktemp("homes"), People(rate_limits=False)) as site:
+        yield site
+
+
+def settle(site: Site, name: str, *roles: str) -> Person:
+    """Give a city somebody with an account, logged in, without any page."""
+    with quick_passwords(), site.town.engine.begin() as connection:
+        account = accounts.create(connection, name, PASSWORD, ("user", *roles))
+        _, secret = logins.open_login(connection, account.id, 1)
+    return Person(name, account.id, secret)
+
+
+@contextmanager
+def _served(folder: Path, people: People) -> Iterator[Site]:
+    settings = Settings(data_dir=folder, people=people)
     engine = create_engine_for(settings.database_url)
     migrate(engine)
     town = Town(engine)
     furnish(town)
     ended = threading.Event()
-    beating = threading.Thread(target=_beat, args=(town, ended))
+    beating = threading.Thread(target=_beat, args=(town, ended), daemon=True)
     beating.start()
     with serving(settings) as server:
         yield Site(server, town, settings)
@@ -107,6 +141,7 @@ def open_page(browser: Browser, site: Site, watched: Watched) -> Iterator[Open]:
         lang: str = "en",
         theme: str = "light",
         url: str = "",
+        person: Person | None = None,
         **options: Any,
     ) -> Page:
         url = url or site.server.url
@@ -117,6 +152,7 @@ def open_page(browser: Browser, site: Site, watched: Watched) -> Iterator[Open]:
         contexts.append(context)
         context.set_default_timeout(8000)
         cookies = [("lang", lang), ("theme", theme)]
+        cookies += [("citywise-login", person.cookie)] if person else []
         context.add_cookies([{"name": n, "value": v, "url": url} for n, v in cookies])
         context.route("**/*", lambda route: _guard(route, url, watched))
         page = context.new_page()

@@ -66,10 +66,11 @@ def tell(site: Site, *changes: Change) -> None:
 
 
 def as_user(page: Page, name: str) -> Page:
-    """The page's person says who they are."""
-    page.get_by_label("Your name").fill(name)
-    page.get_by_role("button", name="Keep").click()
-    expect(page.locator("app-user")).to_contain_text(f"You are {name}")
+    """The page's developer acts for a test person."""
+    page.locator("app-user summary").click()
+    page.get_by_label("Test person", exact=True).fill(name)
+    page.get_by_role("button", name="Act for them").click()
+    expect(page.locator("app-user")).to_contain_text(f"You act for the test person {name}")
     return page
 
 
@@ -202,7 +203,7 @@ def test_notices_appear_and_go_on_map_and_list_of_their_user_only(
     open_page: Open, site: Site
 ) -> None:
     mine, others = open_page("/apps", lang="da"), as_user(open_page("/apps"), "bob")
-    mine.evaluate("localStorage.setItem('citywise-user', 'ann')")
+    mine.evaluate("sessionStorage.setItem('citywise-test-person', 'ann')")
     for path in ("/", "/list"):
         mine.goto(site.server.url + path)
         others.goto(site.server.url + path)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
+from backend.ingest import acceptance
 from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.payloads import Place, Point
 from backend.settings import Ingest
@@ -223,3 +224,44 @@ def test_a_place_stands_in_the_log_until_it_is_gone() -> None:
     assert Place.model_validate(entry.body, strict=False) == ROAD
     (entry,) = judge(b"", "citywise/places/road/158324").standing
     assert entry == ("place", "158324", None)
+
+
+SECRET = "56.1234567"
+
+
+@pytest.mark.parametrize(
+    ("topic", "payload", "detail"),
+    [
+        ("context/alice", f'{{"position": {{"lat": {SECRET}, "lon": 500}}}}', "`position.lon`: "),
+        ("context/alice", f'{{"activity": "at {SECRET}"}}', "`activity`: "),
+        ("context/alice", f'{{"preferences": {{"{SECRET}": 1.5}}}}', "`preferences.…`: "),
+        ("context/alice", f'{{"preferences": {{"{SECRET} ": 1}}}}', "`preferences.…"),
+        ("context/alice", f'{{"{SECRET}": 1}}', "`…`: "),
+        ("context/alice", f'{{"route": "{SECRET}', "EOF"),
+        ("context/alice/extra", f'{{"lat": {SECRET}}}', "no payload is defined"),
+        ("context/alice", SECRET + " " * 5_000_000, "5000010 bytes"),
+    ],
+)
+def test_nothing_of_a_message_about_a_person_is_kept_in_a_dead_letter(
+    topic: str, payload: str, detail: str
+) -> None:
+    verdict = judge(payload.encode(), f"citywise/{topic}")
+    (letter,) = verdict.dead
+    assert detail in letter.detail
+    assert SECRET not in letter.detail
+    size = len(payload)
+    assert letter.payload == f"({size} bytes, not kept: context of a person)".encode()
+    assert (letter.size, verdict.user) == (size, "alice")
+
+
+def test_not_even_an_error_of_our_own_tells_what_a_message_about_a_person_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_user: str, payload: bytes) -> Verdict:
+        raise RuntimeError(payload.decode())
+
+    monkeypatch.setattr(acceptance, "_context", broken)
+    (letter,) = judge(SECRET.encode(), "citywise/context/alice").dead
+    assert (letter.reason, letter.detail) == ("internal", "RuntimeError")
+    assert "RuntimeError" in caplog.text
+    assert SECRET not in caplog.text

@@ -23,12 +23,18 @@ entries = st.builds(
     Entry,
     st.sampled_from(["event", "position", "instance"]),
     st.sampled_from("abcdef"),
-    st.none() | st.fixed_dictionaries({"n": st.integers(0, 3)}),
+    st.none() | st.fixed_dictionaries({"n": st.integers(0, 3), "user": st.sampled_from("ab")}),
 )
 steps = st.lists(
     st.lists(entries, min_size=1, max_size=4) | st.sampled_from(["fill", "refresh", "restart"]),
     max_size=40,
 )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The log's folder; the keys lie beside it."""
+    return tmp_path / "log"
 
 
 def opened(folder: Path, segment_bytes: int = 400) -> Journal:
@@ -57,7 +63,7 @@ def trim(folder: Path, needed_from: int) -> None:
 def test_a_reader_finds_all_that_stands_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, taken: list[Any], trimmed: bool
 ) -> None:
-    folder = tmp_path_factory.mktemp("log")
+    folder = tmp_path_factory.mktemp("data") / "log"
     one = opened(folder)
     model: Standing = {}
     were: list[tuple[int, Standing]] = []
@@ -82,16 +88,16 @@ def test_a_reader_finds_all_that_stands_and_nothing_else(
     one.close()
     for end, expected in were[-1:] if trimmed else were:
         assert stands(folder, end) == expected
-    shutil.rmtree(folder)
+    shutil.rmtree(folder.parent)
 
 
-def test_what_stands_already_is_not_written_again_even_after_a_restart(tmp_path: Path) -> None:
-    one = opened(tmp_path)
+def test_what_stands_already_is_not_written_again_even_after_a_restart(folder: Path) -> None:
+    one = opened(folder)
     body = {"b": [1.5, "x"], "a": 1}
     assert one.stand([Entry("event", "e", body), Entry("event", "e", body)], 5) == 1
     one.write()
     one.close()
-    again = opened(tmp_path)
+    again = opened(folder)
     end = again.end
     assert again.stand([Entry("event", "e", {"a": 1, "b": [1.5, "x"]})], 6) == 1
     assert again.stand([Entry("event", "other", None)], 6) == 1
@@ -104,11 +110,11 @@ def test_what_stands_already_is_not_written_again_even_after_a_restart(tmp_path:
 
 
 def test_old_entries_are_appended_again_in_portions_and_their_segments_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal, "_PORTION", 300)
     monkeypatch.setattr(journal, "_MOST_PORTION", 300)
-    one = opened(tmp_path, 2000)
+    one = opened(folder, 2000)
     standing = {("event", f"e{n}"): {"n": n} for n in range(40)}
     together = [Entry(subject, key, body) for (subject, key), body in standing.items()]
     for first in range(0, 40, 4):
@@ -131,9 +137,9 @@ def test_old_entries_are_appended_again_in_portions_and_their_segments_go(
         portions.append(one.end - before)
     assert len(portions) > 2
     assert max(portions) < 3000
-    trim(tmp_path, one.needed_from)
-    assert log.segments(tmp_path)[0] > 2000
-    assert stands(tmp_path, one.end) == standing
+    trim(folder, one.needed_from)
+    assert log.segments(folder)[0] > 2000
+    assert stands(folder, one.end) == standing
     before = one.end
     one.refresh(-1, 9)
     one.write()
@@ -141,8 +147,8 @@ def test_old_entries_are_appended_again_in_portions_and_their_segments_go(
     one.close()
 
 
-def test_what_lies_too_far_behind_is_appended_again_however_new_it_is(tmp_path: Path) -> None:
-    one = opened(tmp_path)
+def test_what_lies_too_far_behind_is_appended_again_however_new_it_is(folder: Path) -> None:
+    one = opened(folder)
     one.stand([Entry("event", "e", {"n": 1})], 5)
     for _ in range(40):
         one.add(FILLER)
@@ -151,31 +157,32 @@ def test_what_lies_too_far_behind_is_appended_again_however_new_it_is(tmp_path: 
         one.write()
         assert one.end - one.needed_from < (journal._SEGMENTS + 2) * 400
     one.close()
-    assert stands(tmp_path, one.end) == {("event", "e"): {"n": 1}}
+    assert stands(folder, one.end) == {("event", "e"): {"n": 1}}
 
 
-def test_a_user_not_heard_of_is_forgotten_and_instances_and_events_stay(tmp_path: Path) -> None:
-    one = opened(tmp_path)
+def test_a_user_not_heard_of_is_forgotten_and_instances_and_events_stay(folder: Path) -> None:
+    one = opened(folder)
     for user, heard in (("alice", 1000), ("bob", 2000)):
-        one.stand([Entry(s, user, {"n": 1}) for s in (*CONTEXT, "instance", "event")], heard)
+        body = {"n": 1, "user": user}
+        one.stand([Entry(s, user, body) for s in (*CONTEXT, "instance", "event")], heard)
     one.stand([Entry("position", "alice", {"n": 1})], 3000)
     one.write()
     one.forget(2500, 4000)
     one.write()
     one.close()
-    assert {subject for subject, key in stands(tmp_path, one.end) if key == "alice"} == {
+    assert {subject for subject, key in stands(folder, one.end) if key == "alice"} == {
         *CONTEXT, "instance", "event",
     }  # fmt: skip
-    assert {subject for subject, key in stands(tmp_path, one.end) if key == "bob"} == {
+    assert {subject for subject, key in stands(folder, one.end) if key == "bob"} == {
         "instance", "event",
     }  # fmt: skip
 
 
 def test_silent_users_are_forgotten_some_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal, "_MOST_USERS", 2)
-    one = opened(tmp_path)
+    one = opened(folder)
     for user in "abcde":
         one.stand([Entry("route", user, {"n": 1})], 1000)
     for expected in (3, 1, 0, 0):
@@ -184,8 +191,8 @@ def test_silent_users_are_forgotten_some_at_a_time(
     one.close()
 
 
-def test_when_a_user_was_heard_of_survives_a_refresh_and_a_restart(tmp_path: Path) -> None:
-    one = opened(tmp_path)
+def test_when_a_user_was_heard_of_survives_a_refresh_and_a_restart(folder: Path) -> None:
+    one = opened(folder)
     one.stand([Entry("route", "bob", {"n": 1})], 2000)
     one.stand([Entry("route", "alice", {"n": 1})], 1000)
     for _ in range(10):
@@ -195,17 +202,17 @@ def test_when_a_user_was_heard_of_survives_a_refresh_and_a_restart(tmp_path: Pat
     one.write()
     assert one.needed_from > 1500
     one.close()
-    again = opened(tmp_path)
+    again = opened(folder)
     again.forget(1500, 9000)
     again.write()
     again.close()
-    assert stands(tmp_path, again.end) == {("route", "bob"): {"n": 1}}
+    assert stands(folder, again.end) == {("route", "bob"): {"n": 1}}
 
 
 def test_what_could_not_be_written_is_written_later_at_the_same_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = opened(tmp_path)
+    one = opened(folder)
     one.stand([Entry("event", "e", {"n": 1})], 5)
 
     def full(*_: object) -> int:
@@ -218,40 +225,38 @@ def test_what_could_not_be_written_is_written_later_at_the_same_place(
                 one.write()
     one.stand([Entry("event", "f", {"n": 2})], 5)
     one.write()
-    (first, second) = records.read_standing(tmp_path, 0, one.end)
+    (first, second) = records.read_standing(folder, 0, one.end)
     assert one.register.is_at("event", "e", first.position)
     assert one.register.is_at("event", "f", second.position)
     one.close()
 
 
-def test_only_the_last_record_tells_of_rows_that_may_still_be_in_the_inlet(tmp_path: Path) -> None:
-    one = opened(tmp_path)
+def test_only_the_last_record_tells_of_rows_that_may_still_be_in_the_inlet(folder: Path) -> None:
+    one = opened(folder)
     one.stand([Entry("event", "e", {"n": 1}), Entry("event", "f", {"n": 1})], 5, [7, 8])
     one.write()
     one.close()
-    again = opened(tmp_path)
+    again = opened(folder)
     assert list(again.inlet_ids) == [7, 8]
     again.add(FILLER)
     again.write()
     again.close()
-    last = opened(tmp_path)
+    last = opened(folder)
     assert list(last.inlet_ids) == []
     last.close()
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_users_take_little_memory_and_are_known_soon(tmp_path: Path) -> None:
-    one = opened(tmp_path, 16_000_000)
-    for number in range(100_000):
-        user = f"user{number:06d}"
-        one.stand([Entry(subject, user, {"n": number}) for subject in CONTEXT], number)
-        if number % 1000 == 0:
-            one.write()
-    one.write()
+def test_a_hundred_thousand_entries_take_little_memory(folder: Path) -> None:
+    one = opened(folder, 16_000_000)
+    for first in range(0, 25_000, 1000):
+        users = [f"user{number:06d}" for number in range(first, first + 1000)]
+        one.stand([Entry(s, user, {"n": first}) for user in users for s in CONTEXT], first)
+        one.write()
     one.close()
-    again = opened(tmp_path, 16_000_000)
-    assert len(again.register) == 400_000
+    again = opened(folder, 16_000_000)
+    assert len(again.register) == 100_000
     held = sys.getsizeof(again.register._entries)
     held += sum(sys.getsizeof(k) + sys.getsizeof(v) for k, v in again.register._entries.items())
-    assert held / 400_000 < 250
+    assert held / 100_000 < 250
     again.close()

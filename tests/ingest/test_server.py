@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import os
 import socket
 import time
@@ -11,13 +13,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backend import machine
-from backend.ingest import log, records, remote, server
+from backend.ingest import log, records, remote, seals, server
+from backend.ingest.journal import Journal
+from backend.ingest.keyring import Key, Keyring, beside
 from backend.ingest.server import LogServer, ServeError
+from backend.ingest.standing import Entry
 
 TOKEN = "a secret of some length"
 
@@ -200,3 +206,65 @@ def test_an_address_that_is_taken_is_reported_with_the_settings_to_change(tmp_pa
         pytest.raises(ServeError, match=r"in use.*ingest\.serve_port"),
     ):
         LogServer(tmp_path, "127.0.0.1", int(serving.server_address[1]), TOKEN)
+
+
+def told_by_alice(folder: Path) -> tuple[int, Key]:
+    """A log in which something personal stands; its end, and the key to it."""
+    one = Journal(folder, 16_000_000)
+    one.stand([Entry("position", "alice", {"lat": 56.0}), Entry("event", "e", {"n": 1})], 5)
+    one.write()
+    one.close()
+    key = Keyring(beside(folder)).key_of("alice")
+    assert key is not None
+    return one.end, key
+
+
+def test_what_is_sealed_is_read_over_the_network_until_its_user_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(remote.TOKEN, TOKEN)
+    folder = tmp_path / "log"
+    end, _key = told_by_alice(folder)
+    with LogServer(folder, "127.0.0.1", 0, TOKEN) as serving:
+        there = f"http://127.0.0.1:{serving.server_address[1]}/log"
+        found = list(records.read(there, 0, end))
+        assert (
+            found
+            == list(records.read(folder, 0, end))
+            == list(records.read_standing(there, 0, end))
+        )
+        assert [e.key for e in found if isinstance(e, records.Standing)] == ["alice", "e"]
+        Keyring(beside(folder)).forget("alice")
+        seals._at.cache_clear()  # as if half a second had passed
+        assert [e.key for e in records.read_standing(there, 0, end)] == ["e"]
+        assert records.forgettings(there) == 1
+
+
+def test_keys_are_given_to_nobody_without_the_secret_and_for_no_other_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "log"
+    _end, key = told_by_alice(folder)
+    with LogServer(folder, "127.0.0.1", 0, TOKEN) as serving:
+        there = f"http://127.0.0.1:{serving.server_address[1]}/keys"
+
+        def asked(data: bytes, token: str = TOKEN, address: str = there, size: int = 0) -> int:
+            host, path = address.removeprefix("http://").split("/")
+            with closing(http.client.HTTPConnection(host, timeout=5)) as connection:
+                connection.putrequest("POST", f"/{path}")
+                connection.putheader("Authorization", f"Bearer {token}")
+                connection.putheader("Content-Length", str(size or len(data)))
+                connection.endheaders(data)
+                answer = connection.getresponse()
+                told = answer.read()
+            assert (encoded in told) == (answer.status == 200)
+            return answer.status
+
+        encoded = base64.b64encode(key.secret)
+        question = orjson.dumps({"ids": [key.id]})
+        assert asked(question) == 200
+        assert asked(question, token=TOKEN[:-1]) == 401
+        assert asked(question, address=there.replace("keys", "log")) == 404
+        assert asked(question, size=9_000_000) == 413
+        for wrong in (b"", b"[]", b'{"ids": 3}', b'{"ids": [1]}', b'{"ids": "ab"}', b"{"):
+            assert asked(wrong) == 400

@@ -11,19 +11,28 @@ from pathlib import Path
 import orjson
 import paho.mqtt.client as paho
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import OperationalError
 
 from backend import machine, mqtt
 from backend.broker import EmbeddedBroker
-from backend.ingest import inlet, log, records, remote
+from backend.ingest import inlet, log, records, remote, service
 from backend.ingest.acceptance import Verdict
 from backend.ingest.intake import Entry, IntakeStore
 from backend.ingest.payloads import Place, Point
 from backend.ingest.service import IngestService
+from backend.people import consents
+from backend.people.ids import new_id
 from backend.settings import Broker, Ingest, Settings
 from backend.store.database import create_engine_for, migrate
-from backend.store.models import CursorRow, DeadLetterRow, InletRow, PlaceRow
+from backend.store.models import (
+    AccountRow,
+    ConsentRow,
+    CursorRow,
+    DeadLetterRow,
+    InletRow,
+    PlaceRow,
+)
 
 ROAD = Place(
     id="1", kind="road", name="Ringgaden", geometry=Point(coordinates=(10.1, 56.2)),
@@ -374,5 +383,52 @@ def test_what_stands_outlives_the_log_s_retention_and_silent_users_do_not(
         street.put(("activity", "alice", {"activity": "OnFoot"}))
         wait_until(lambda: len(street.standing_now()) == 2)
         assert street.standing_now()["instance", "alice.jam"] == instance(1)
+    finally:
+        street.close()
+
+
+def test_of_a_person_only_what_they_consent_to_reaches_the_log_and_nothing_tells_who_it_is(
+    street: Street,
+) -> None:
+    user, folder = new_id(), street.settings.data_dir
+    account = {"id": user, "name": "Alice", "name_key": "alice", "roles": [], "created_ms": 0}
+    with street.engine.begin() as connection:
+        connection.execute(insert(AccountRow), account)
+        consents.write(connection, user, "activity", given=True)
+    know_road(street)
+    told = b'{"activity": "DrivingCar", "position": {"lat": 56.7654321, "lon": 10}}'
+    for _ in range(2):
+        street.publish(f"context/{user}", told)
+    wait_until(lambda: street.dead() == ["no-consent"] and len(street.standing()) == 1)
+    assert street.standing() == [("activity", user, {"activity": "DrivingCar"})]
+    with street.engine.begin() as connection:
+        connection.execute(delete(AccountRow))
+        connection.execute(delete(ConsentRow))
+        inlet.write(connection, [("activity", user, None)])
+    street.publish(f"context/{user}", told)
+    wait_until(lambda: street.dead() == ["no-consent", "unknown-user"] and not street.waiting())
+    assert street.standing()[-1] == ("activity", user, None)
+    street.stop()
+    with street.engine.connect() as connection:
+        letters = connection.execute(select(DeadLetterRow.__table__)).mappings().all()
+    assert {letter["topic"] for letter in letters} == {"citywise/context/(a person)"}
+    assert {letter["size"] for letter in letters} == {len(told)}
+    left = b"".join(p.read_bytes() for p in (folder / "log").iterdir())
+    left += b"".join(repr(dict(letter)).encode() for letter in letters)
+    assert not any(part in left for part in (user.encode(), b"DrivingCar", b"7654321"))
+
+
+def test_what_a_person_wants_kept_for_minutes_is_gone_after_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_OWN_HOURS_SECONDS", 0.2)
+    street = Street(tmp_path)
+    try:
+        with street.engine.begin() as connection:
+            consents.write(connection, "alice", "route", given=True, hours=1 / 3600)
+        street.put(("activity", "alice", {"activity": "OnFoot"}))
+        street.put(("route", "alice", {"coordinates": [[10.0, 56.0], [10.1, 56.0]]}))
+        wait_until(lambda: len(street.standing_now()) == 2)
+        wait_until(lambda: set(street.standing_now()) == {("activity", "alice")})
     finally:
         street.close()

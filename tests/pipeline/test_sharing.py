@@ -80,6 +80,16 @@ def test_a_read_that_fails_half_way_leaves_nothing_behind() -> None:
     assert positions(slices.read("a", 0, 50)) == [0, 10, 20, 30, 40]
 
 
+def test_when_a_user_was_forgotten_all_is_read_again() -> None:
+    log, forgotten = Log(), [0]
+    slices = Slices(read=log.read, forgettings=lambda _location: forgotten[0])
+    slices.read("a", 0, 50)
+    forgotten[0] = 1
+    for _ in range(2):
+        assert positions(slices.read("a", 20, 50)) == [20, 30, 40]
+    assert log.reads == [(0, 50), (20, 50)]
+
+
 def test_slices_read_a_real_log(tmp_path: Path) -> None:
     stretches = Stretches(tmp_path)
     stretches.write([(100, [traffic("1", 50, 20, 20)]), (200, [])])

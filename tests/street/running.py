@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from backend.settings import Ingest, Settings
+from backend.settings import Ingest, People, Settings
 from backend.store.database import create_engine_for
 from backend.store.models import EventRow, OutboxRow
 from backend.supervisor import System
@@ -25,7 +25,8 @@ def system(folder: Path, play: dict[str, Any] | None) -> Iterator[System]:
     Without something to play it goes by the wall clock, as a city with real sensors does.
     """
     ingest = Ingest(clock="topic") if play else Ingest(clock="wall", grace_s=0.25)
-    running = System(Settings(data_dir=folder, ingest=ingest), play, say=print)
+    settings = Settings(data_dir=folder, ingest=ingest, people=People(demo_user=True))
+    running = System(settings, play, say=print)
     try:
         running.start()
         running.wait_ready()

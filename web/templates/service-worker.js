@@ -1,10 +1,12 @@
-// Keeps the shell and the last data, so that a page opened offline shows what was known.
+// Keeps the shell and the city's last data, so that a page opened offline shows what was known;
+// nothing that is a person's is kept. Answers notifications.
 const VERSION = {{ version|tojson }};
 const SHELL = `citywise-shell-${VERSION}`;
 const DATA = 'citywise-data';
 const FILES = {{ (shell + vendor)|tojson }};
 const PAGES = {{ pages|tojson }};
 const KEPT_API = /^\/api\/v1\/(places|readings|events|clock)$/;
+const SNOOZE_MINUTES = 15;
 
 self.addEventListener('install', (event) => {
   event.waitUntil(caches.open(SHELL).then((cache) => cache.addAll([...FILES, '/offline'])));
@@ -25,23 +27,24 @@ async function fromShell(request) {
 }
 
 // The copy says when it was kept: pages show the age of what they show.
-async function keep(cacheName, request, response) {
+async function keep(cacheName, key, response) {
   const headers = new Headers(response.headers);
   headers.set('X-Citywise-Kept', new Date().toISOString());
   const body = await response.blob();
   const cache = await caches.open(cacheName);
-  await cache.put(request, new Response(body, { status: response.status, headers }));
+  await cache.put(key, new Response(body, { status: response.status, headers }));
 }
 
-async function freshOrKept(event, cacheName, fallback) {
+// Kept under `key`: of a page its path alone, as what is asked for in it may be a person's.
+async function freshOrKept(event, cacheName, key, fallback) {
   try {
     const response = await fetch(event.request);
     if (response.ok && !response.redirected) {
-      event.waitUntil(keep(cacheName, event.request, response.clone()));
+      event.waitUntil(keep(cacheName, key, response.clone()));
     }
     return response;
   } catch (error) {
-    const kept = await caches.match(event.request, { cacheName, ignoreVary: true });
+    const kept = await caches.match(key, { cacheName, ignoreVary: true });
     const instead = kept ?? (fallback && (await caches.match(fallback)));
     if (instead) return instead;
     throw error;
@@ -54,8 +57,38 @@ self.addEventListener('fetch', (event) => {
   if (url.pathname.startsWith('/assets/')) {
     event.respondWith(fromShell(event.request));
   } else if (event.request.mode === 'navigate' && PAGES.includes(url.pathname)) {
-    event.respondWith(freshOrKept(event, DATA, '/offline'));
+    event.respondWith(freshOrKept(event, DATA, url.pathname, '/offline'));
   } else if (KEPT_API.test(url.pathname) && ['', '?open=true'].includes(url.search)) {
-    event.respondWith(freshOrKept(event, DATA));
+    event.respondWith(freshOrKept(event, DATA, event.request));
   }
 });
+
+self.addEventListener('notificationclick', (event) => {
+  event.waitUntil(answer(event.notification, event.action));
+});
+
+/** Do what the person chose of a notification; without a choice, or where it fails, show it. */
+async function answer(notification, action) {
+  notification.close();
+  const id = notification.tag;
+  const done = action && (await tell(id, action).catch(() => false));
+  if (!done) await show(id);
+}
+
+async function tell(id, action) {
+  const { csrf } = await (await fetch('/api/v1/me')).json();
+  const headers = { 'Content-Type': 'application/json', ...(csrf ? { 'X-CSRF-Token': csrf } : {}) };
+  const body = action === 'snooze' ? JSON.stringify({ minutes: SNOOZE_MINUTES }) : undefined;
+  const response = await fetch(`/api/v1/notices/${encodeURIComponent(id)}/${action}`, { method: 'POST', headers, body });
+  return response.ok;
+}
+
+async function show(id) {
+  const [page] = await self.clients.matchAll({ type: 'window' });
+  if (!page) {
+    await self.clients.openWindow(`/list?notice=${encodeURIComponent(id)}`);
+    return;
+  }
+  await page.focus().catch(() => null);
+  page.postMessage({ type: 'show-notice', id });
+}

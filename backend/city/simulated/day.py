@@ -15,10 +15,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from backend.city.simulated import town
+from backend.times import ZONE
 
 SLOT = timedelta(minutes=5)
 SLOTS = 288
-LOCAL = ZoneInfo("Europe/Copenhagen")
+LOCAL = ZoneInfo(ZONE)
 
 Series = np.ndarray[Any, np.dtype[np.float64]]
 """Values by slot, or by slot and sensor."""

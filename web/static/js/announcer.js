@@ -14,7 +14,7 @@ customElements.define('city-announcer', class extends HTMLElement {
   connectedCallback() {
     city.addEventListener('event.opened', (e) => this.#waiting.opened.push(e.detail));
     city.addEventListener('event.cleared', (e) => this.#waiting.cleared.push(e.detail));
-    notices.addEventListener('opened', (e) => this.#notices.push(e.detail));
+    notices.addEventListener('told', ({ detail }) => detail.alert && this.#notices.push(detail));
     setInterval(() => this.#say(), EVERY_MS);
   }
 

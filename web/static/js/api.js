@@ -1,23 +1,49 @@
 // Asking the API, and what it says when something is wrong.
-const API = '/api/v1';
+import { t } from './strings.js';
+import { duration } from './times.js';
 
-/** What the API refused: `errors` lists what is wrong with each field (`path`, `message`). */
+const API = '/api/v1';
+const SAFE = ['GET', 'HEAD'];
+
+/** Who asks: `csrf` belongs to the login; `mend` tries to put right why one was refused. */
+export const asker = { csrf: null, mend: async () => false };
+
+/**
+ * What the API refused: `kind` names the problem, `errors` lists what is wrong with each field
+ * (`path`, `message`).
+ */
 export class Refused extends Error {
-  constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? String(status));
-    this.status = status;
+  constructor(response, problem) {
+    super(said(response, problem));
+    this.status = response.status;
+    this.kind = problem.type?.split(':').at(-1) ?? '';
     this.errors = problem.errors ?? [];
   }
 }
 
-/** The JSON answer; throws `Refused`, or what `fetch` throws where nothing can be reached. */
-export async function ask(path, { method = 'GET', body } = {}) {
+function said({ status, headers }, { detail, title }) {
+  const wait = Number(headers.get('Retry-After'));
+  if (status === 429 && wait) return t('api.wait', { time: duration(wait) });
+  return detail ?? title ?? String(status);
+}
+
+/** Words for what went wrong: what the API said, or that it cannot be reached. */
+export const wrong = (error) => (error instanceof Refused ? error.message : t('form.unreachable'));
+
+/**
+ * The JSON answer; throws `Refused`, or what `fetch` throws where nothing can be reached.
+ * A login that has ended is mended where it can be, and the question asked once more.
+ */
+export async function ask(path, { method = 'GET', body, again = true } = {}) {
   const headers = { Accept: 'application/json' };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (asker.csrf && !SAFE.includes(method)) headers['X-CSRF-Token'] = asker.csrf;
   const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body) });
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refused(response.status, answer);
-  return answer;
+  if (response.ok) return answer;
+  const refused = new Refused(response, answer);
+  if (again && await asker.mend(refused, method)) return ask(path, { method, body, again: false });
+  throw refused;
 }
 
 /** A query string of those values that are there. */

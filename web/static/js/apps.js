@@ -1,54 +1,15 @@
 // Apps: what people can be told, and what they have asked to be told.
-import { ask, query } from './api.js';
-import { city } from './city.js';
-import { h, icon, setText } from './elements.js';
+import { ask, query, wrong } from './api.js';
+import { h, setText } from './elements.js';
 import { context } from './context.js';
-import { noticeCard, whyAddress } from './notice-card.js';
+import { noticeCards, whyAddress } from './notice-card.js';
 import { notices } from './notices.js';
 import { language, t } from './strings.js';
 import './template-form.js';
-import { NAME, user } from './user.js';
+import { toast } from './toast.js';
+import { user } from './user.js';
 
 const languages = query({ lang: language });
-
-customElements.define('app-user', class extends HTMLElement {
-  connectedCallback() {
-    this.input = h('input', { type: 'text', pattern: NAME, maxlength: 64, required: true, autocomplete: 'username', 'aria-describedby': 'user-help' });
-    this.error = h('p', { class: 'field-error', role: 'alert' });
-    this.asking = h('form', { novalidate: true, onsubmit: (event) => this.#keep(event) },
-      h('label', { class: 'field' }, h('span', {}, t('user.name')), this.input),
-      h('button', { type: 'submit', class: 'button primary' }, t('user.keep')),
-      h('p', { class: 'quiet', id: 'user-help' }, t('user.help')), this.error);
-    this.name = h('strong');
-    this.known = h('p', {}, t('user.is'), ' ', this.name, ' ',
-      h('button', { type: 'button', class: 'link', onclick: () => this.#change() }, t('user.change')),
-      h('span', { class: 'quiet open-to-all' }, t('user.open')));
-    this.append(this.asking, this.known);
-    user.addEventListener('change', () => this.#show());
-    this.#show();
-  }
-
-  #show() {
-    this.asking.hidden = user.id !== null;
-    this.known.hidden = user.id === null;
-    setText(this.name, user.id ?? '');
-  }
-
-  #keep(event) {
-    event.preventDefault();
-    const name = this.input.value.trim();
-    const fits = new RegExp(`^${NAME}$`).test(name);
-    setText(this.error, fits ? '' : t('user.wrong'));
-    if (fits) user.id = name;
-    else this.input.focus();
-  }
-
-  #change() {
-    this.input.value = user.id;
-    user.id = null;
-    this.input.focus();
-  }
-});
 
 customElements.define('app-shelf', class extends HTMLElement {
   async connectedCallback() {
@@ -93,17 +54,12 @@ customElements.define('app-shelf', class extends HTMLElement {
 });
 
 customElements.define('my-instances', class extends HTMLElement {
-  #removed = null;
-
   connectedCallback() {
     this.list = h('ul', { class: 'cards' });
     this.empty = h('p', { class: 'empty' });
-    this.undo = h('button', { type: 'button', class: 'link', onclick: () => this.#bringBack() }, t('instance.undo'));
-    this.said = h('span', {});
-    this.toast = h('p', { class: 'verdict toast', role: 'status', hidden: true }, this.said, ' ', this.undo);
-    this.append(this.toast, this.list, this.empty);
+    this.append(this.list, this.empty);
     document.querySelector('template-form').addEventListener('saved', ({ detail }) => {
-      this.#say(t('instance.saved', { title: this.#title(detail) }));
+      toast(t('instance.saved', { title: this.#title(detail) }));
       this.#load();
     });
     user.addEventListener('change', () => this.#load());
@@ -171,14 +127,10 @@ customElements.define('my-instances', class extends HTMLElement {
 
   #showNotices() {
     for (const item of this.list.children) {
-      const cards = notices.of(item.instance.id).map((notice) => {
-        const card = noticeCard(notice, { heading: 'h4' });
-        card.update(notice, city.now());
-        return h('li', {}, card.element);
-      });
-      item.open.replaceChildren(...cards);
-      item.open.hidden = cards.length === 0;
-      item.nothing.hidden = cards.length > 0 || !notices.loaded;
+      const told = notices.of(item.instance.id);
+      noticeCards(item.open, told, 'h4');
+      item.open.hidden = told.length === 0;
+      item.nothing.hidden = told.length > 0 || !notices.loaded;
       setText(item.missing, context.missing(item.instance.asks));
     }
   }
@@ -189,28 +141,21 @@ customElements.define('my-instances', class extends HTMLElement {
 
   async #remove({ id }) {
     try {
-      this.#removed = await ask(`/instances/${id}`, { method: 'DELETE' });
-      this.#say(t('instance.removed', { title: this.#title(this.#removed) }), true);
-      this.undo.focus();
-    } catch ({ message }) {
-      this.#say(message);
+      const removed = await ask(`/instances/${id}`, { method: 'DELETE' });
+      toast(t('instance.removed', { title: this.#title(removed) }), { focus: true, undo: () => this.#bringBack(removed) });
+    } catch (error) {
+      toast(wrong(error));
     }
     await this.#load();
   }
 
-  async #bringBack() {
+  async #bringBack(removed) {
     try {
-      await ask(`/instances/${this.#removed.id}`, { method: 'PUT', body: this.#removed });
-      this.#say(t('instance.back', { title: this.#title(this.#removed) }));
-    } catch ({ message }) {
-      this.#say(message);
+      await ask(`/instances/${removed.id}`, { method: 'PUT', body: removed });
+      toast(t('instance.back', { title: this.#title(removed) }));
+    } catch (error) {
+      toast(wrong(error));
     }
     await this.#load();
-  }
-
-  #say(text, undoable = false) {
-    this.toast.hidden = false;
-    this.undo.hidden = !undoable;
-    setText(this.said, text);
   }
 });

@@ -1,5 +1,6 @@
 // The city as it is known here: one source of data for the map and the lists.
 import { EventStream } from './stream.js';
+import { user } from './user.js';
 
 const API = '/api/v1';
 const SHOW_EVERY_MS = 200;
@@ -28,7 +29,8 @@ class City extends EventTarget {
   #asked = new Set();
   #askTimer = null;
 
-  start() {
+  async start() {
+    await user.load(); // The stream is theirs.
     this.stream = new EventStream(
       (name, data, id) => this.#receive(name, data, id),
       (state) => this.#connection(state),
@@ -115,6 +117,7 @@ class City extends EventTarget {
   #receive(name, data, id) {
     this.heardAt = Date.now();
     if (name === 'hello' || name === 'reset') {
+      if (name === 'reset') this.events.forEach((event) => (event.announced = 0));
       this.load(); // Readings carry no id: those sent meanwhile were missed.
       this.dispatchEvent(new Event('connected'));
     } else if (name === 'clock') {
@@ -159,18 +162,20 @@ class City extends EventTarget {
     this.#askTimer = setTimeout(() => this.load(), RETRY_MS);
   }
 
-  // Snapshots and announcements may overtake each other; the later state of an event wins.
+  // Snapshots and announcements may overtake each other; the later state of an event wins,
+  // as one that was ended by hand may be open again.
   #addEvent(event, announced = 0) {
     const known = this.events.get(event.id);
+    const before = known?.announced ?? 0;
     const next = {
       ...event,
-      announced,
+      announced: Math.max(announced, before),
       startMs: Date.parse(event.start),
       confirmedMs: Date.parse(event.confirmed),
       endMs: event.end ? Date.parse(event.end) : null,
     };
-    const later = known && (known.endMs !== null || known.confirmedMs > next.confirmedMs);
-    if (later && next.endMs === null) return null;
+    if (announced < before && (announced || next.endMs === null)) return null;
+    if (announced === before && known?.confirmedMs > next.confirmedMs && next.endMs === null) return null;
     this.events.delete(event.id);
     this.events.set(event.id, next);
     this.#indexJam(next);
@@ -199,7 +204,7 @@ class City extends EventTarget {
         this.#indexJam({ ...event, endMs: 0 });
       }
     }
-    events.forEach((event) => this.#addEvent(event));
+    events.forEach((event) => this.#addEvent(event, position));
   }
 
   #connection(state) {

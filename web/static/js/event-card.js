@@ -6,6 +6,7 @@ import { knows, t } from './strings.js';
 import { ago, at, duration } from './times.js';
 
 const STALE_S = 15 * 60;
+const BY_HAND = 'operator';
 const ICONS = { TrafficJam: 'jam', ParkingFull: 'parking' };
 
 export const eventIcon = (event) => ICONS[event.type] ?? 'event';
@@ -30,6 +31,7 @@ function measured(atoms) {
 export function causeInWords(event) {
   const { confirmed = [], opened = [] } = event.causes ?? {};
   const found = measured(confirmed.length ? confirmed : opened);
+  if (event.request === BY_HAND) return t('event.cause.hand');
   const rule = knows(`event.cause.${event.type}`)
     ? t(`event.cause.${event.type}`)
     : t('event.cause.other', { request: event.request ?? '?' });

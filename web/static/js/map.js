@@ -1,6 +1,10 @@
 // The live map: folium made the map itself, we add what changes.
+import { query } from './api.js';
 import { city } from './city.js';
-import { setText } from './elements.js';
+import { h, setText } from './elements.js';
+import { garageCard } from './garage-list.js';
+import { middle } from './parameter-shapes.js';
+import { roadCard } from './road-list.js';
 import { t } from './strings.js';
 
 const NEAR_ZOOM = 14.5;
@@ -42,6 +46,7 @@ customElements.define('city-map', class extends HTMLElement {
       event.preventDefault();
       this.#showEvent(event.detail);
     });
+    if (new URLSearchParams(location.search).has('pick')) this.#pick();
     city.follow(() => this.#show());
   }
 
@@ -73,9 +78,13 @@ customElements.define('city-map', class extends HTMLElement {
   // Places may have become known after the server made the page.
   #fit() {
     this.fitted = true;
-    const wanted = new URLSearchParams(location.search).get('event');
-    if (wanted) {
-      this.#showEvent(wanted);
+    const wanted = new URLSearchParams(location.search);
+    if (wanted.has('event')) {
+      this.#showEvent(wanted.get('event'));
+      return;
+    }
+    if (city.places.has(wanted.get('place'))) {
+      this.#showPlace(city.places.get(wanted.get('place')));
       return;
     }
     this.map.fitBounds(core([...city.places.values()]), { padding: [8, 8], animate: false });
@@ -97,6 +106,21 @@ customElements.define('city-map', class extends HTMLElement {
     if (typeof event.place.lat !== 'number') return;
     this.map.setView([event.place.lat, event.place.lon], Math.max(this.map.getZoom(), NEAR_ZOOM), { animate: false });
     this.events.show(event);
+  }
+
+  /** Open the card of a road or garage, at its middle. */
+  #showPlace(place) {
+    const [lon, lat] = middle(place.geometry);
+    const card = (place.kind === 'road' ? roadCard : garageCard)(place, 'h2');
+    this.map.setView([lat, lon], NEAR_ZOOM, { animate: false });
+    this.#open(card, [lat, lon]);
+  }
+
+  /** For operators: a point that is clicked is where an event is opened by hand. */
+  #pick() {
+    this.append(h('p', { class: 'map-pick card', role: 'status' }, t('byhand.pick')));
+    this.map.on('click', ({ latlng: { lat, lng } }) =>
+      location.assign(`/system${query({ lat: lat.toFixed(6), lon: lng.toFixed(6) })}#byhand`));
   }
 
   #open(card, latLng, marker, offset = [0, -6]) {

@@ -1,8 +1,9 @@
 // One notice as people read it.
 import { query } from './api.js';
 import { city } from './city.js';
-import { h, icon, setText } from './elements.js';
+import { h, icon, keyed, setText } from './elements.js';
 import { levelMeter } from './levels.js';
+import { noticeActions } from './notice-actions.js';
 import { showOnMap } from './show-event.js';
 import { t } from './strings.js';
 import { at } from './times.js';
@@ -19,20 +20,34 @@ export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const level = levelMeter('notice.criticality');
   const text = h('p', { class: 'card-place' });
   const since = h('p', { class: 'quiet' });
+  const seen = h('span', { class: 'chip', 'data-ok': 'true' }, t('notice.seen'));
   const show = h('button', { type: 'button', class: 'link', onclick: () => showOnMap(element, notice.about.id) }, t('event.show'));
   const why = h('a', { href: whyAddress({ ...notice, about: notice.about.id }) }, t('notice.why'),
     h('span', { class: 'visually-hidden' }, ` ${notice.title}: ${notice.about.name ?? notice.about.id}`));
-  const element = h('article', { class: 'notice-card', 'data-notice': notice.id },
+  const actions = isTrial ? null : noticeActions(notice);
+  const element = h('article', { class: 'notice-card', 'data-notice': notice.id, tabindex: isTrial ? null : '-1' },
     h('header', {}, h(heading, {}, h('span', { class: 'badge' }, icon('bell')), title), level.meter),
-    text, h('footer', {}, since, show, isTrial ? null : why));
+    text, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
 
   function update(current, now) {
     setText(title, current.title);
     setText(text, current.text);
     setText(since, t('notice.since', { time: at(Date.parse(current.opened), now) }));
     level.show(current.criticality);
+    seen.hidden = !current.acknowledged;
+    element.toggleAttribute('data-acknowledged', Boolean(current.acknowledged));
     show.hidden = !city.events.has(current.about.id);
+    actions?.update(current);
   }
 
   return { element, update };
+}
+
+/** Make the items of a list cards of `shown` notices, reusing those that are there. */
+export function noticeCards(list, shown, heading) {
+  const now = city.now();
+  keyed(list, shown, (notice) => notice.id, (notice) => {
+    const card = noticeCard(notice, { heading });
+    return Object.assign(h('li', {}, card.element), { card });
+  }, (item, notice) => item.card.update(notice, now));
 }

@@ -1,10 +1,12 @@
-// The open notices to the person: one source for cards, lists and the announcer.
+// The open notices to the person: one source for cards, lists, the announcer and notifications.
 import { ask, query } from './api.js';
 import { city } from './city.js';
 import { language } from './strings.js';
 import { user } from './user.js';
+import { wishes } from './wishes.js';
 
 const RETRY_MS = 3000;
+const WITHOUT_ALERT = ['quiet-hours', 'cool-down']; // These hold back news, not what was told before.
 
 class Notices extends EventTarget {
   loaded = false;
@@ -17,6 +19,8 @@ class Notices extends EventTarget {
     city.addEventListener('notice', (event) => this.#take(event.detail));
     city.addEventListener('connected', () => this.#load());
     user.addEventListener('change', () => this.#forget());
+    wishes.addEventListener('saved', () => this.#load());
+    wishes.addEventListener('change', () => this.dispatchEvent(new Event('change')));
   }
 
   /** Call `show` now and whenever something changed. */
@@ -25,14 +29,34 @@ class Notices extends EventTarget {
     show();
   }
 
-  /** Open notices, the most critical first, then the newest. */
+  /** Open notices that are not held back, the most critical first, then the newest. */
   list() {
-    return [...this.#open.values()].sort((a, b) =>
-      b.criticality - a.criticality || Date.parse(b.opened) - Date.parse(a.opened));
+    return this.#all().filter((notice) => heldBecause(notice) === null);
+  }
+
+  /** Open notices that are held back. */
+  held() {
+    return this.#all().filter((notice) => heldBecause(notice) !== null);
   }
 
   of(instance) {
-    return this.list().filter((notice) => notice.instance === instance);
+    return this.#all().filter((notice) => notice.instance === instance);
+  }
+
+  find(id) {
+    return this.#open.get(id) ?? null;
+  }
+
+  /** Acknowledge, snooze or take that back: `act` is `acknowledge` or `snooze`. */
+  async act(notice, act, method, body) {
+    const changed = await ask(`/notices/${encodeURIComponent(notice.id)}/${act}${query({ lang: language })}`, { method, body });
+    this.#keep({ ...notice, ...changed, announced: notice.announced });
+    this.dispatchEvent(new Event('change'));
+  }
+
+  #all() {
+    return [...this.#open.values()].sort((a, b) =>
+      b.criticality - a.criticality || Date.parse(b.opened) - Date.parse(a.opened));
   }
 
   #forget() {
@@ -67,7 +91,7 @@ class Notices extends EventTarget {
     const notice = { ...told, ...told.translations[language] };
     this.#meanwhile?.push(notice);
     this.#keep(notice);
-    this.dispatchEvent(new CustomEvent(notice.change, { detail: notice }));
+    this.dispatchEvent(new CustomEvent('told', { detail: notice }));
     this.dispatchEvent(new Event('change'));
   }
 
@@ -75,6 +99,16 @@ class Notices extends EventTarget {
     if (notice.closed) this.#open.delete(notice.id);
     else this.#open.set(notice.id, notice);
   }
+}
+
+/** Why a notice is held back, or null; what was muted or unmuted just now counts at once. */
+export function heldBecause(notice) {
+  const { held_because: because, criticality, alerted } = notice;
+  if (wishes.isMuted(notice)) return 'muted';
+  if (wishes.now && criticality < wishes.now.threshold) return 'below-threshold';
+  if (wishes.now && ['muted', 'below-threshold'].includes(because)) return null;
+  if (because === 'acknowledged' || (alerted && WITHOUT_ALERT.includes(because))) return null;
+  return because ?? null;
 }
 
 export const notices = new Notices();

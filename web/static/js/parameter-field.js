@@ -1,10 +1,10 @@
 // One parameter in a form: its label, help, widget or widgets, and what is wrong with it.
 import { h, icon } from './elements.js';
+import { labelledField } from './labelled-field.js';
 import { widgetFor } from './parameter-fields.js';
 import { t } from './strings.js';
 
 const FEW = 12;
-let serial = 0;
 
 /** Several of a few values, each to be ticked. */
 function ticked({ choices, labels, max_items: most, required }) {
@@ -65,32 +65,18 @@ function repeated(parameter) {
 
 /** The field of a parameter; it reports faults beside the widget and to screen readers. */
 export function parameterField(parameter) {
-  const id = `parameter-${(serial += 1)}`;
   const required = !parameter.optional;
   const described = { ...parameter, required };
   const several = parameter.choices?.length <= FEW ? ticked : repeated;
   const widget = parameter.repeated ? several(described) : widgetFor(described);
-  const error = h('p', { class: 'field-error', id: `${id}-error`, hidden: true });
-  const help = parameter.help ? h('p', { class: 'quiet', id: `${id}-help` }, parameter.help) : null;
-  const title = required ? parameter.title : t('form.optional', { title: parameter.title });
-  const element = parameter.repeated
-    ? h('fieldset', { class: 'parameter', 'data-name': parameter.name }, h('legend', {}, title), help, widget.element, error)
-    : h('div', { class: 'parameter', 'data-name': parameter.name }, h('label', { for: id }, title), help, widget.element, error);
-  const describedBy = [help?.id, error.id].filter(Boolean).join(' ');
-  const focused = parameter.repeated ? element : widget.input;
-  if (!parameter.repeated) widget.input.id = id;
-  focused.setAttribute('aria-describedby', describedBy);
-
-  function say(message) {
-    error.textContent = message ?? '';
-    error.hidden = !message;
-    if (parameter.repeated) return;
-    if (message) widget.input.setAttribute('aria-invalid', 'true');
-    else widget.input.removeAttribute('aria-invalid');
-  }
-
-  element.addEventListener('input', () => say(null));
-  element.addEventListener('change', () => say(null));
+  const { element, say } = labelledField({
+    name: parameter.name,
+    title: required ? parameter.title : t('form.optional', { title: parameter.title }),
+    help: parameter.help,
+    input: widget.input,
+    element: widget.element,
+    group: parameter.repeated,
+  });
   return {
     name: parameter.name,
     type: parameter.type,

@@ -61,7 +61,7 @@ function circleInputs() {
 }
 
 /** A point on a geometry: of a line, the vertex in its middle. */
-const middle = (geometry) =>
+export const middle = (geometry) =>
   geometry && (geometry.type === 'Point' ? geometry.coordinates : geometry.coordinates[geometry.coordinates.length >> 1]);
 
 export function areaWidget({ required, title }) {

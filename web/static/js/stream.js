@@ -48,12 +48,13 @@ export class EventStream {
     this.onMessage(name, JSON.parse(message.data), Number(message.lastEventId));
   }
 
-  // A browser reconnects by itself after a broken connection, but gives up on a refusal.
+  // A browser reconnects by itself after a broken connection, but gives up on a refusal: the
+  // login may be over.
   #failed() {
     this.onState('reconnecting');
     if (this.#source.readyState !== EventSource.CLOSED) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.open(), this.#wait);
+    this.#timer = setTimeout(() => user.load().then(() => this.open()), this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
   }
 }

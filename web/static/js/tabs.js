@@ -10,12 +10,13 @@ customElements.define('city-tabs', class extends HTMLElement {
       section.setAttribute('aria-labelledby', `tab-${index}`);
       section.tabIndex = 0;
       return h('button', {
-        type: 'button', role: 'tab', id: `tab-${index}`, 'aria-controls': section.id,
+        type: 'button', role: 'tab', id: `tab-${index}`, 'data-name': section.dataset.name, 'aria-controls': section.id,
         onclick: () => this.select(index),
       }, section.dataset.title);
     });
     this.prepend(h('div', { class: 'tabs', role: 'tablist', onkeydown: (e) => this.#key(e) }, ...this.tabs));
-    this.select(0);
+    const wanted = this.sections.findIndex((section) => section.dataset.name && `#${section.dataset.name}` === location.hash);
+    this.select(Math.max(wanted, 0));
   }
 
   select(chosen) {
@@ -24,6 +25,9 @@ customElements.define('city-tabs', class extends HTMLElement {
       tab.tabIndex = index === chosen ? 0 : -1;
       this.sections[index].hidden = index !== chosen;
     });
+    const tab = this.tabs[chosen];
+    tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.offsetWidth;
+    this.dispatchEvent(new Event('selected'));
   }
 
   #key(event) {

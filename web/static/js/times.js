@@ -4,6 +4,7 @@ import { locale, t } from './strings.js';
 const timeZone = document.documentElement.dataset.zone;
 const format = (options) => new Intl.DateTimeFormat(locale, { timeZone, ...options });
 const minute = format({ hour: '2-digit', minute: '2-digit' });
+const hourMinute = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
 const second = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const date = format({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
 const dayMinute = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
@@ -20,6 +21,29 @@ export const zoneName = (ms) =>
 /** The time alone for today, with the day otherwise. */
 export const at = (ms, now) =>
   (date.format(ms) === date.format(now) ? minute : dayMinute).format(ms);
+
+const written = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+
+/** A time as an input of type `datetime-local` has it, in the city's zone. */
+export const localInput = (ms) => written.format(ms).replace(' ', 'T');
+
+/** The time that such an input means. */
+export function fromLocalInput(text) {
+  const asIfUtc = Date.parse(`${text}Z`);
+  const offset = (ms) => Date.parse(`${localInput(ms)}Z`) - Math.floor(ms / 60_000) * 60_000;
+  const near = asIfUtc - offset(asIfUtc);
+  return asIfUtc - offset(near);
+}
+
+const HOUR_MS = 3_600_000;
+
+/** When it is `hour` o'clock for the first time on a day after that of `now`. */
+export function nextDayAt(hour, now) {
+  const clock = `${String(hour).padStart(2, '0')}:00`;
+  let ms = Math.ceil(now / HOUR_MS) * HOUR_MS;
+  while (date.format(ms) === date.format(now) || hourMinute.format(ms) !== clock) ms += HOUR_MS;
+  return ms;
+}
 
 function split(seconds) {
   const minutes = Math.floor(seconds / 60);

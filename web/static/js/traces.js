@@ -30,9 +30,11 @@ customElements.define('trace-list', class extends HTMLElement {
       h('label', { class: 'field' }, h('span', {}, t('trace.which')), this.which)),
     this.list, this.empty, this.more);
     this.#offer();
-    this.#load();
+    user.follow(() => {
+      if (user.has('developer')) this.#load();
+    });
     // Not while somebody reads: the list moves down as it grows.
-    setInterval(() => !this.querySelector('details[open]') && this.list.childElementCount <= PAGE && this.#load(), EVERY_MS);
+    setInterval(() => user.has('developer') && !this.querySelector('details[open]') && this.list.childElementCount <= PAGE && this.#load(), EVERY_MS);
   }
 
   async #offer() {
@@ -126,7 +128,7 @@ customElements.define('why-not', class extends HTMLElement {
       h('p', { class: 'quiet' }, t('why.help')),
       h('button', { type: 'submit', class: 'button primary' }, t('why.ask'))), this.error, this.answer);
     city.follow(() => this.#offerThings());
-    this.#offerInstances();
+    user.follow(() => this.#offerInstances());
     if (given.has('instance')) this.about(Object.fromEntries(given));
   }
 

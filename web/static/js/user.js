@@ -1,20 +1,130 @@
-// Who the person is: a name asked once and kept on this device, until there are accounts.
-const KEY = 'citywise-user';
+// Who the person is: an account that is logged in, the demo's user, or nobody.
+import { ask, asker } from './api.js';
 
+const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed' };
+const TEST_PERSON = 'citywise-test-person';
+const RETRY_MS = 3000;
+
+/** What a test person's name looks like. */
 export const NAME = '[A-Za-z0-9][A-Za-z0-9_.:\\-]{0,63}';
 
+const others = new BroadcastChannel('citywise-login');
+
 class User extends EventTarget {
-  /** The name, or null. */
-  get id() {
-    const kept = localStorage.getItem(KEY);
-    return kept && new RegExp(`^${NAME}$`).test(kept) ? kept : null;
+  #me = NOBODY;
+  #asking = null;
+  loaded = false;
+
+  constructor() {
+    super();
+    others.addEventListener('message', () => this.load());
+    addEventListener('pageshow', (event) => event.persisted && this.load());
   }
 
-  set id(name) {
-    if (name) localStorage.setItem(KEY, name);
-    else localStorage.removeItem(KEY);
+  /** For whom the page asks and acts: oneself, or a developer's test person; null: nobody. */
+  get id() {
+    return this.testPerson ?? this.#me.user;
+  }
+
+  /** The id of the account, whoever is acted for. */
+  get own() {
+    return this.#me.user;
+  }
+
+  get name() {
+    return this.#me.name;
+  }
+
+  get isDemo() {
+    return this.#me.means === 'demo';
+  }
+
+  /** `open`, `invited` or `closed`. */
+  get signUp() {
+    return this.#me.sign_up;
+  }
+
+  has(role) {
+    return this.#me.roles.includes(role);
+  }
+
+  /** A made-up person that a developer acts for, or null. */
+  get testPerson() {
+    return this.has('developer') ? sessionStorage.getItem(TEST_PERSON) : null;
+  }
+
+  set testPerson(name) {
+    if (name) sessionStorage.setItem(TEST_PERSON, name);
+    else sessionStorage.removeItem(TEST_PERSON);
     this.dispatchEvent(new Event('change'));
   }
+
+  /** Call `show` now and whenever the person is another. */
+  follow(show) {
+    this.addEventListener('change', show);
+    show();
+  }
+
+  /** Ask who it is; several questions at once are one. */
+  load() {
+    return (this.#asking ??= this.#load().finally(() => (this.#asking = null)));
+  }
+
+  async #load() {
+    try {
+      this.#take(await ask('/me', { again: false }));
+    } catch (error) {
+      if (error.status) this.#take(NOBODY);
+      else setTimeout(() => this.load(), RETRY_MS);
+    }
+  }
+
+  #take(me) {
+    const before = JSON.stringify({ ...this.#me, csrf: null });
+    this.#me = { ...NOBODY, ...me };
+    asker.csrf = this.#me.csrf;
+    const isNew = !this.loaded || JSON.stringify({ ...this.#me, csrf: null }) !== before;
+    this.loaded = true;
+    if (isNew) this.dispatchEvent(new Event('change'));
+  }
+
+  async logIn(credentials) {
+    await ask('/login', { method: 'POST', body: credentials, again: false });
+    await this.#changed();
+  }
+
+  /** Make an account, and be logged in with it. */
+  async signUpAs(credentials) {
+    await ask('/accounts', { method: 'POST', body: credentials, again: false });
+    await this.load();
+    const { name, password } = credentials;
+    if (this.own === null || this.isDemo) await this.logIn({ name, password });
+    else await this.#changed();
+  }
+
+  async logOut() {
+    await ask('/login', { method: 'DELETE' });
+    await this.leave();
+  }
+
+  /** Keep nothing of the person on this device. */
+  async leave() {
+    sessionStorage.removeItem(TEST_PERSON);
+    await forgetOnDevice();
+    await this.#changed();
+  }
+
+  async #changed() {
+    await this.load();
+    others.postMessage('changed');
+  }
+}
+
+/** Clear what the browser kept: pages and answers, and notifications that still stand. */
+async function forgetOnDevice() {
+  if ('caches' in window) await caches.delete('citywise-data');
+  const registration = await navigator.serviceWorker?.getRegistration();
+  for (const notification of (await registration?.getNotifications()) ?? []) notification.close();
 }
 
 export const user = new User();

@@ -87,6 +87,25 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_logins_account"), ["account"], unique=False)
 
     op.create_table(
+        "operator_events",
+        sa.Column("id", sa.String(length=160), nullable=False),
+        sa.Column("type", sa.String(length=64), nullable=False),
+        sa.Column("level", sa.Integer(), nullable=False),
+        sa.Column("place_id", sa.String(length=64), nullable=False),
+        sa.Column("place", sa.JSON(), nullable=False),
+        sa.Column("start_ms", sa.BigInteger(), nullable=False),
+        sa.Column("until_ms", sa.BigInteger(), nullable=True),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("end_ms", sa.BigInteger(), nullable=True),
+        sa.Column("updated_ms", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    with op.batch_alter_table("operator_events", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_operator_events_start_ms"), ["start_ms"], unique=False)
+        batch_op.create_index(batch_op.f("ix_operator_events_state"), ["state"], unique=False)
+        batch_op.create_index(batch_op.f("ix_operator_events_until_ms"), ["until_ms"], unique=False)
+
+    op.create_table(
         "receivers",
         sa.Column("device", sa.String(length=64), nullable=False),
         sa.Column("user", sa.String(length=64), nullable=False),
@@ -119,6 +138,12 @@ def upgrade() -> None:
         sa.Column("updated_ms", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
     )
+    with op.batch_alter_table("dead_letters", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("replayed_ms", sa.BigInteger(), nullable=True))
+
+    with op.batch_alter_table("events", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("place", sa.JSON(none_as_null=True), nullable=True))
+
     with op.batch_alter_table("notices", schema=None) as batch_op:
         batch_op.add_column(sa.Column("alerted_ms", sa.BigInteger(), nullable=True))
         batch_op.add_column(sa.Column("alerted_criticality", sa.Integer(), nullable=True))
@@ -150,6 +175,12 @@ def downgrade() -> None:
         batch_op.drop_column("alerted_criticality")
         batch_op.drop_column("alerted_ms")
 
+    with op.batch_alter_table("events", schema=None) as batch_op:
+        batch_op.drop_column("place")
+
+    with op.batch_alter_table("dead_letters", schema=None) as batch_op:
+        batch_op.drop_column("replayed_ms")
+
     op.drop_table("wishes")
     with op.batch_alter_table("tokens", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_tokens_account"))
@@ -159,6 +190,12 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_receivers_user"))
 
     op.drop_table("receivers")
+    with op.batch_alter_table("operator_events", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_operator_events_until_ms"))
+        batch_op.drop_index(batch_op.f("ix_operator_events_state"))
+        batch_op.drop_index(batch_op.f("ix_operator_events_start_ms"))
+
+    op.drop_table("operator_events")
     with op.batch_alter_table("logins", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_logins_account"))
 

@@ -1,0 +1,246 @@
+"""Accounts over HTTP: signing up, logging in and out; and, for admins, who there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection, delete
+
+from backend.api import access, hashing, identity, instance_bodies, limits, parameters, presence
+from backend.api.answers import as_json
+from backend.api.aside import aside
+from backend.api.faults_of_people import as_problems
+from backend.api.problems import ProblemError, bad_parameter, not_found
+from backend.api.state import state
+from backend.people import accounts, audit, invitations, logins, names
+from backend.people.accounts import Account
+from backend.people.secret import digest
+from backend.store.models import InvitationRow
+from backend.times import iso, iso_or_none, wall_ms
+
+blueprint = Blueprint("accounts", __name__)
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Credentials(_Body):
+    """Who logs in."""
+
+    name: str = Field(max_length=200)
+    password: str = Field(max_length=1000)
+
+
+class SignUp(Credentials):
+    """Who wants an account; `invitation` is the secret of one."""
+
+    invitation: str | None = Field(default=None, max_length=200)
+
+
+class ChangedAccount(_Body):
+    """What an admin changes of an account; what is absent stays."""
+
+    roles: list[str] | None = Field(default=None, max_length=10)
+    disabled: bool | None = None
+
+
+class NewInvitation(_Body):
+    """What whoever is invited may be, and for how many hours they may come."""
+
+    roles: list[str] = Field(default=["user"], max_length=10)
+    hours: float = Field(default=invitations.HOURS, gt=0, le=24 * 90)
+
+
+# --- Coming and going -----------------------------------------------------------------------------
+
+
+@blueprint.post("/accounts")
+@access.city
+def sign_up() -> Response:
+    """A new account, logged in at once."""
+    parameters.only()
+    body = instance_bodies.read(SignUp)
+    limits.spend("sign-up", limits.address())
+    with hashing.turn(), as_problems(), state().engine.begin() as connection:
+        roles = _roles_of_new(connection, body.invitation)
+        account = aside(lambda: accounts.create(connection, body.name, body.password, roles))
+        return _welcome(connection, account, 201)
+
+
+@blueprint.post("/login")
+@access.city
+def log_in() -> Response:
+    """Log a browser in; a login that it had is over."""
+    parameters.only()
+    body = instance_bodies.read(Credentials)
+    limits.spend("log-in", limits.address())
+    limits.spend("log-in", f"name {names.key(body.name)}")
+    with hashing.turn(), state().engine.begin() as connection:
+        account = aside(lambda: accounts.log_in(connection, body.name, body.password))
+        if account is None:
+            raise ProblemError(
+                401,
+                "wrong-login",
+                "Wrong name or password",
+                "name or password is wrong, or the account is shut; try again",
+            )
+        return _welcome(connection, account, 200)
+
+
+@blueprint.delete("/login")
+@access.own_rights
+def log_out() -> Response:
+    """End this browser's login."""
+    parameters.only()
+    login = identity.person().login
+    if login is None:
+        raise ProblemError(
+            409, "no-login", "No login", "the demo's user is there without one, and cannot leave"
+        )
+    with state().engine.begin() as connection:
+        logins.close(connection, login.account, login.id)
+    presence.end_streams(login=login.id)
+    answer = Response(status=204)
+    identity.forget(answer)
+    return answer
+
+
+def _welcome(connection: Connection, account: Account, status: int) -> Response:
+    """Log a browser in under a secret it has never had (no session fixation)."""
+    if (before := request.cookies.get(identity.cookie_name())) is not None:
+        found = logins.find_login(connection, before)
+        if found is not None:
+            logins.close(connection, found[1].id, found[0].id)
+    hours = state().settings.people.login_hours
+    login, secret = logins.open_login(
+        connection, account.id, hours, request.headers.get("User-Agent", "")
+    )
+    principal = identity.logged_in(account, login)
+    answer = as_json(presence.shown(principal), status)
+    identity.remember(answer, secret, hours)
+    return answer
+
+
+def _roles_of_new(connection: Connection, invitation: str | None) -> list[str]:
+    """What whoever signs up may be; a problem where they may not."""
+    how = state().settings.people.sign_up
+    if how == "closed":
+        raise ProblemError(
+            403,
+            "sign-up-closed",
+            "Sign-up closed",
+            "nobody can sign up here; ask who runs this for an account (`citywise user add`)",
+        )
+    if invitation is not None:
+        return invitations.take(connection, invitation)
+    if how == "invited":
+        raise ProblemError(
+            403, "invitation-needed", "Invitation needed", "ask an admin here for an invitation"
+        )
+    return ["user"]
+
+
+# --- For admins -----------------------------------------------------------------------------------
+
+
+@blueprint.get("/accounts")
+@access.role("admin")
+def list_accounts() -> Response:
+    """All accounts, oldest first."""
+    parameters.only("limit", "cursor")
+    limit = parameters.integer("limit", 100, 1, 1000) or 100
+    cursor = parameters.identifier("cursor")
+    with state().engine.connect() as connection:
+        there = accounts.listed(connection)
+    ids = [account.id for account in there]
+    if cursor is not None and cursor not in ids:
+        raise bad_parameter("cursor", f"{cursor!r} is not a cursor given as `next` before")
+    begin = 0 if cursor is None else ids.index(cursor) + 1
+    page = there[begin : begin + limit]
+    following = page[-1].id if begin + limit < len(there) else None
+    return as_json({"accounts": list(map(_shown, page)), "next": following})
+
+
+@blueprint.patch("/accounts/<account_id>")
+@access.role("admin", device=False)
+def change_account(account_id: str) -> Response:
+    """Change somebody's roles, shut them out, or let them in again."""
+    parameters.only()
+    body = instance_bodies.read(ChangedAccount)
+    with as_problems(), state().engine.begin() as connection:
+        before = _known(connection, account_id)
+        _apply(connection, account_id, body.roles, body.disabled)
+        after = _known(connection, account_id)
+        if _rights(before) != _rights(after):
+            actor = identity.own_id()
+            audit.record(
+                connection, actor, "account.changed", account_id, _rights(before), _rights(after)
+            )
+    if after.disabled_ms is not None:
+        presence.end_streams(user=account_id)
+    presence.tell_broker()
+    return as_json(_shown(after))
+
+
+@blueprint.post("/invitations")
+@access.role("admin", device=False)
+def invite() -> Response:
+    """A new invitation; its secret is shown this once."""
+    parameters.only()
+    body = instance_bodies.read(NewInvitation)
+    with as_problems(), state().engine.begin() as connection:
+        secret = invitations.issue(connection, body.roles, body.hours)
+        actor, after = identity.own_id(), {"roles": body.roles, "hours": body.hours}
+        audit.record(connection, actor, "invitation.issued", digest(secret), None, after)
+    expires = iso(wall_ms() + round(body.hours * 3_600_000))
+    root = state().settings.web.public_url or request.host_url.rstrip("/")
+    url = f"{root}/sign-up?invitation={secret}"
+    made = {"invitation": secret, "url": url, "roles": body.roles, "expires": expires}
+    return as_json(made, 201)
+
+
+@audit.undoable("account.changed")
+def _as_before(connection: Connection, action: audit.Action) -> None:
+    if accounts.find(connection, action.target) is None:
+        raise audit.NotUndoableError("id", "the account is gone")
+    _apply(connection, action.target, action.before["roles"], action.before["disabled"])
+
+
+@audit.undoable("invitation.issued")
+def _withdraw(connection: Connection, action: audit.Action) -> None:
+    gone = delete(InvitationRow).where(InvitationRow.id == action.target)
+    if not connection.execute(gone).rowcount:
+        raise audit.NotUndoableError("id", "the invitation has been used or is over")
+
+
+def _apply(
+    connection: Connection, account: str, roles: list[str] | None, disabled: bool | None
+) -> None:
+    if roles is not None:
+        accounts.change_roles(connection, account, roles)
+    if disabled is not None:
+        accounts.disable(connection, account, disabled=disabled)
+
+
+def _known(connection: Connection, account_id: str) -> Account:
+    found = accounts.find(connection, account_id)
+    if found is None:
+        raise not_found(f"account {account_id!r}")
+    return found
+
+
+def _rights(account: Account) -> dict[str, Any]:
+    return {"roles": sorted(account.roles), "disabled": account.disabled_ms is not None}
+
+
+def _shown(account: Account) -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "name": account.name,
+        "roles": sorted(account.roles),
+        "created": iso(account.created_ms),
+        "disabled": iso_or_none(account.disabled_ms),
+    }

@@ -1,0 +1,69 @@
+"""Who reads an event stream, by what right, and whether they still have it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from backend.people.principal import Principal
+from backend.store.chunks import chunks
+from backend.store.models import AccountRow, LoginRow, TokenRow
+from backend.times import wall_ms
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who reads a stream: `user` is whose notices it gets (None: none), the others say by
+    what right; when it ends, so does the stream."""
+
+    user: str | None = None
+    account: str | None = None
+    login: str | None = None
+    device: str | None = None
+    """Ids of the account that asked, and of its login or of its device's token."""
+    address: str | None = None
+    """Where it reads, if it has no account."""
+
+    @classmethod
+    def of(cls, principal: Principal, user: str | None, address: str) -> Reader:
+        """Who asks, from an address, for the notices to `user`."""
+        login = None if principal.login is None else principal.login.id
+        nobodys = address if principal.user is None else None
+        return cls(user, principal.user, login, principal.device, nobodys)
+
+    @property
+    def opener(self) -> tuple[str | None, str | None]:
+        """Whose streams are counted together: an account's, or an address's."""
+        return self.account, self.address
+
+
+def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reader]:
+    """Those of some readers whose account is gone or disabled, or whose login or token is."""
+    now = wall_ms()
+    expires = or_(TokenRow.expires_ms.is_(None), TokenRow.expires_ms > now)
+    accounts = _there(
+        connection, AccountRow.id, AccountRow.disabled_ms.is_(None), [r.account for r in readers]
+    )
+    logins = _there(connection, LoginRow.id, LoginRow.expires_ms > now, [r.login for r in readers])
+    devices = _there(connection, TokenRow.id, expires, [r.device for r in readers])
+    return {
+        reader
+        for reader in readers
+        if not (reader.account in accounts and reader.login in logins and reader.device in devices)
+    }
+
+
+def _there(
+    connection: Connection,
+    column: InstrumentedAttribute[str],
+    valid: ColumnElement[bool],
+    ids: Iterable[str | None],
+) -> set[str | None]:
+    """Those of some ids that are there and valid; None, where nothing is needed, always is."""
+    found: set[str | None] = {None}
+    for some in chunks(one for one in ids if one is not None):
+        found.update(connection.scalars(select(column).where(column.in_(some), valid)))
+    return found

@@ -1,0 +1,211 @@
+"""Who asks: a device with a token, a browser that is logged in, the demo's user, or nobody."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, g, request
+
+from backend.api import forgery, parameters
+from backend.api.problems import ProblemError, not_found
+from backend.api.state import state
+from backend.people import accounts, consents, logins, names, tokens
+from backend.people.accounts import ROLES, Account
+from backend.people.ids import DEMO
+from backend.people.logins import Login
+from backend.people.principal import NOBODY, Principal
+
+EVERYTHING = frozenset({"all"})
+DEMO_USER = Principal(DEMO, "Demo", frozenset(ROLES), "demo", EVERYTHING)
+
+
+def principal() -> Principal:
+    """Who asks, found out once for each request.
+
+    Raises a 401 `bad-token` for a token that does not (or no longer) exist: a device must
+    hear of it. A login that is over is nobody's, and its cookie is removed.
+    """
+    if "principal" not in g:
+        g.principal = _found()
+    found = g.principal
+    assert isinstance(found, Principal)
+    return found
+
+
+def person() -> Principal:
+    """Who asks, if they are somebody (`user` is not None); else raises a 401 `log-in`."""
+    found = principal()
+    if found.user is None:
+        raise log_in()
+    return found
+
+
+def own_id() -> str:
+    """The id of who asks; raises a 401 `log-in` for nobody."""
+    user = person().user
+    assert user is not None
+    return user
+
+
+def require(role: str, *others: str) -> Principal:
+    """Who asks, if they have the role or one of several; else raises a 401 or 403
+    `not-allowed` that names it."""
+    found = person()
+    if not found.roles & {role, *others}:
+        wanted = " or ".join((role, *others))
+        raise _not_allowed(f"this needs the role {wanted}, which an admin can give you")
+    return found
+
+
+def whose(text: str | None, name: str = "user") -> str:
+    """The user asked about: `text` is an id or the asker's own account name; None: the asker.
+
+    Raises a 401 for nobody (but for a session's id, which is its own secret), and a 404 for
+    all that the asker may not act for, whether it exists or not. `name` is the parameter's.
+    """
+    asker = principal()
+    if text is None or _is_own_name(asker, text):
+        return own_id()
+    if asker.may_act_for(text):
+        return parameters.checked_identifier(name, text)
+    if asker.user is None:
+        raise log_in()
+    raise not_found(f"{name} {text!r}")
+
+
+def may_see(owner: str) -> bool:
+    """Whether what is `owner`'s may be shown to who asks."""
+    return principal().may_act_for(owner)
+
+
+def refuse_other(owner: str | None, what: str) -> None:
+    """Raise what is raised where there is no `what` (as in "notice 'x'"): a 404, or for
+    nobody a 401; unless it is its `owner` who asks. `owner` None: there is none."""
+    if owner is not None and may_see(owner):
+        return
+    if principal().user is None:
+        raise log_in()
+    raise not_found(what)
+
+
+def refuse_token(right: str | None) -> None:
+    """Raise a 403 for a device whose token lacks a right; None: no token has it."""
+    found = principal()
+    if found.means != "token" or (right is not None and found.may(right)):
+        return
+    if right is None:
+        raise _not_allowed("this is for who is logged in, not for a device's token")
+    raise _not_allowed(f"the token lacks the right {right!r}; make one that has it")
+
+
+def log_in() -> ProblemError:
+    """A 401 for who has to say who they are."""
+    detail = "log in, or send a device's token as `Authorization: Bearer …`"
+    problem = ProblemError(401, "log-in", "Log in", detail)
+    problem.headers["WWW-Authenticate"] = 'Bearer realm="citywise"'
+    return problem
+
+
+# --- Finding out --------------------------------------------------------------------------------
+
+
+def _found() -> Principal:
+    if (bearer := forgery.bearer()) is not None:
+        return _device(bearer)
+    if (secret := request.cookies.get(cookie_name())) is not None:
+        found = _browser(secret)
+        if found is not None:
+            return found
+        g.login_over = True
+    demo = state().settings.people.demo_user and forgery.is_at_home()
+    return DEMO_USER if demo else NOBODY
+
+
+def _device(bearer: str) -> Principal:
+    engine = state().engine
+    with engine.connect() as connection:
+        found = tokens.find_token(connection, bearer)
+    if found is None:
+        detail = "there is no such token, or not any more; make another under your account"
+        problem = ProblemError(401, "bad-token", "Bad token", detail)
+        problem.headers["WWW-Authenticate"] = 'Bearer realm="citywise", error="invalid_token"'
+        raise problem
+    token, account = found
+    if tokens.is_due(token):
+        with engine.begin() as connection:
+            tokens.use(connection, token)
+    return Principal(
+        account.id, account.name, account.roles, "token", token.rights, device=token.id
+    )
+
+
+def _browser(secret: str) -> Principal | None:
+    engine = state().engine
+    with engine.connect() as connection:
+        found = logins.find_login(connection, secret)
+    if found is None:
+        return None
+    login, account = found
+    if logins.is_due(login):
+        with engine.begin() as connection:
+            logins.see(connection, login)
+    return logged_in(account, login)
+
+
+def logged_in(account: Account, login: Login) -> Principal:
+    """Who a browser's login says it is."""
+    return Principal(account.id, account.name, account.roles, "login", EVERYTHING, login)
+
+
+def _is_own_name(asker: Principal, text: str) -> bool:
+    """Whether a text is what the asker's account is called; an id is what it says."""
+    return asker.name is not None and names.key(text) == names.key(asker.name)
+
+
+def _not_allowed(detail: str) -> ProblemError:
+    return ProblemError(403, "not-allowed", "Not allowed", detail)
+
+
+# --- The cookie ---------------------------------------------------------------------------------
+
+
+def cookie_name() -> str:
+    """What the login's cookie is called; over HTTPS, browsers let only this host set it."""
+    return "__Host-citywise-login" if is_secure() else "citywise-login"
+
+
+def is_secure() -> bool:
+    """Whether the browser that asks does so over HTTPS."""
+    return request.is_secure or state().settings.web.is_secure
+
+
+def remember(answer: Response, secret: str, hours: float) -> None:
+    """Give a browser the cookie of its login."""
+    answer.set_cookie(
+        cookie_name(),
+        secret,
+        max_age=round(hours * 3600),
+        path="/",
+        secure=is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def forget(answer: Response) -> None:
+    """Take a browser's cookie away."""
+    answer.delete_cookie(cookie_name(), path="/", secure=is_secure(), httponly=True, samesite="Lax")
+
+
+def install(app: Flask) -> None:
+    """Take away the cookies of logins that are over; give the demo its account."""
+    with app.app_context():
+        if state().settings.people.demo_user:
+            with state().engine.begin() as connection:
+                if accounts.find(connection, DEMO) is None:
+                    accounts.ensure_demo(connection)
+                    consents.give_all(connection, DEMO)
+
+    @app.after_request
+    def _tidy(answer: Response) -> Response:
+        if g.get("login_over") and cookie_name() not in answer.headers.get("Set-Cookie", ""):
+            forget(answer)
+        return answer

@@ -1,0 +1,119 @@
+"""How often one may ask: in a moving window, by person or by address."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from flask import Flask, current_app, request
+from limits import (
+    RateLimitItem,
+    RateLimitItemPerHour,
+    RateLimitItemPerMinute,
+    RateLimitItemPerSecond,
+)
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from backend.api import forgery, identity
+from backend.api.problems import ProblemError
+from backend.api.state import state
+
+View = TypeVar("View", bound=Callable[..., Any])
+Kind = Literal["log-in", "sign-up", "context", "expensive", "writes"]
+
+LIMITS: dict[Kind, RateLimitItem] = {
+    "log-in": RateLimitItemPerMinute(10),
+    "sign-up": RateLimitItemPerHour(5),
+    "context": RateLimitItemPerSecond(60, 3),
+    "expensive": RateLimitItemPerMinute(30),
+    "writes": RateLimitItemPerMinute(120),
+}
+"""How often in which time; what is no other kind and changes anything is of `writes`."""
+_COUNTED = "citywise_limit"
+_EXTENSION = "citywise-limits"
+_HOME_BITS = 64
+"""Of an IPv6 address: the rest a home chooses as it likes."""
+
+
+def said(kind: Kind) -> str:
+    """A limit in words, such as `10 in 60 s`."""
+    limit = LIMITS[kind]
+    return f"{limit.amount} in {limit.get_expiry()} s"
+
+
+def counted(kind: Kind) -> Callable[[View], View]:
+    """Declare that calls of a view count as of a kind, instead of `writes` or nothing."""
+
+    def mark(view: View) -> View:
+        setattr(view, _COUNTED, kind)
+        return view
+
+    return mark
+
+
+def install(app: Flask) -> None:
+    """Count the calls of the views of `app`; call it after `access.install`."""
+    app.extensions[_EXTENSION] = MovingWindowRateLimiter(MemoryStorage())
+
+    @app.before_request
+    def _count() -> None:
+        if request.endpoint is None:
+            return
+        kind = getattr(app.view_functions[request.endpoint], _COUNTED, None)
+        if kind is None and request.method not in forgery.SAFE:
+            kind = "writes"
+        if kind is not None and not _is_at_home():
+            spend(kind, _who())
+
+
+def spend(kind: Kind, who: str) -> None:
+    """Count one more call; raises a 429 that says when to come again, where they are too many."""
+    if not state().settings.people.rate_limits:
+        return
+    limiter, limit = _limiter(), LIMITS[kind]
+    if not limiter.hit(limit, kind, who):
+        raise _too_many(kind, limiter.get_window_stats(limit, kind, who).reset_time)
+
+
+def address() -> str:
+    """Where a call comes from: an IPv4 address, or a home's network of IPv6."""
+    text = request.remote_addr or ""
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return text
+    if found.version == 4:
+        return text
+    return str(ipaddress.ip_network((found, _HOME_BITS), strict=False))
+
+
+def _is_at_home() -> bool:
+    """Whether it is the demo's user, who would wait for nobody but themselves."""
+    return "Authorization" not in request.headers and identity.principal().means == "demo"
+
+
+def _who() -> str:
+    user = identity.principal().user
+    return f"user {user}" if user is not None else f"address {address()}"
+
+
+def _limiter() -> MovingWindowRateLimiter:
+    found = current_app.extensions[_EXTENSION]
+    assert isinstance(found, MovingWindowRateLimiter)
+    return found
+
+
+def _too_many(kind: Kind, again_at: float) -> ProblemError:
+    wait = max(1, math.ceil(again_at - time.time()))
+    problem = ProblemError(
+        429,
+        "too-many-requests",
+        "Too many requests",
+        f"at most {said(kind)} of this kind ({kind}); try again in {wait} s",
+    )
+    problem.headers["Retry-After"] = str(wait)
+    return problem

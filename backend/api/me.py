@@ -1,0 +1,288 @@
+"""What is one's own: the account, its consents, logins and tokens; taking it along and being
+forgotten."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from flask import Blueprint, Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from backend.api import access, hashing, identity, instance_bodies, limits, parameters, presence
+from backend.api.answers import as_json
+from backend.api.aside import aside
+from backend.api.context import UNREADABLE
+from backend.api.faults_of_people import as_problems
+from backend.api.problems import invalid, log_unreadable, not_found
+from backend.api.state import state
+from backend.people import accounts, consents, logins, tokens
+from backend.people.consents import Consent
+from backend.people.logins import Login
+from backend.people.tokens import Token
+from backend.privacy import consenting, export, forgetting
+from backend.times import iso, iso_or_none, parse_ms, wall_ms
+
+blueprint = Blueprint("me", __name__)
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ChangedMe(_Body):
+    """A new name, a new password, or both; a new password needs the old one."""
+
+    name: str | None = Field(default=None, max_length=200)
+    password: str | None = Field(default=None, max_length=1000)
+    old: str | None = Field(default=None, max_length=1000)
+
+
+class ForgetMe(_Body):
+    """That one means it: the password, or for the demo's user, who has none, the words."""
+
+    password: str | None = Field(default=None, max_length=1000)
+    confirm: Literal["forget me"] | None = None
+
+
+class ChangedConsent(_Body):
+    """Whether a kind of context may be used, and for how many hours it is kept without word."""
+
+    given: StrictBool
+    hours: float | None = Field(default=None, allow_inf_nan=False)
+
+
+class NewToken(_Body):
+    """A token for a device: what it is called, what it may, and until when."""
+
+    label: str = Field(max_length=200)
+    rights: list[str] = Field(max_length=10)
+    expires: str | None = Field(default=None, max_length=40)
+
+
+# --- The account ----------------------------------------------------------------------------------
+
+
+@blueprint.get("/me")
+@access.city
+def show_me() -> Response:
+    """Who asks; `user` is null for nobody."""
+    parameters.only()
+    return as_json(presence.shown(identity.principal()))
+
+
+@blueprint.patch("/me")
+@access.own_rights
+def change_me() -> Response:
+    """Change the name or the password; a new password ends all other logins."""
+    parameters.only()
+    body = instance_bodies.read(ChangedMe)
+    asker, user = identity.person(), identity.own_id()
+    if body.password is not None:
+        _prove(body.old, "old")
+    with hashing.turn(), as_problems(), state().engine.begin() as connection:
+        if body.name is not None:
+            accounts.rename(connection, user, body.name)
+        if body.password is not None:
+            wanted = body.password
+            aside(lambda: accounts.change_password(connection, user, wanted))
+            logins.close_all(connection, user, but=asker.login.id if asker.login else None)
+        account = accounts.known(connection, user)
+    shown = presence.shown(asker)
+    return as_json({**shown, "name": account.name})
+
+
+@blueprint.delete("/me")
+@access.own_rights
+def forget_me() -> Response:
+    """Forget the account and all that is its own."""
+    parameters.only()
+    body = instance_bodies.read(ForgetMe)
+    user = identity.own_id()
+    if identity.person().means == "demo":
+        if body.confirm is None:
+            raise invalid([{"path": "confirm", "message": 'send "forget me"'}])
+    else:
+        _prove(body.password, "password")
+    city = state()
+    forgetting.forget(city.engine, city.settings, user)
+    presence.end_streams(user=user)
+    answer = as_json({"user": user, "forgotten": True}, status=202)
+    identity.forget(answer)
+    return answer
+
+
+@blueprint.get("/me/export")
+@access.own_rights
+@limits.counted("expensive")
+def export_me() -> Response:
+    """All that is known of who asks, as a file to take along."""
+    parameters.only()
+    city, user = state(), identity.own_id()
+    try:
+        with city.engine.connect() as connection:
+            found = aside(lambda: export.everything(connection, city.settings, user))
+    except UNREADABLE as error:
+        raise log_unreadable(error) from None
+    answer = as_json(found)
+    answer.headers["Content-Disposition"] = 'attachment; filename="citywise.json"'
+    return answer
+
+
+def _prove(password: str | None, field: str) -> None:
+    """A problem unless a password is that of who asks; guesses are counted."""
+    user = identity.own_id()
+    limits.spend("log-in", f"user {user}")
+    with hashing.turn(), state().engine.connect() as connection:
+        if password and aside(lambda: accounts.has_password(connection, user, password)):
+            return
+    raise invalid([{"path": field, "message": "this is not your password"}])
+
+
+# --- Consents -------------------------------------------------------------------------------------
+
+
+@blueprint.get("/me/consents")
+@access.own_rights
+def list_consents() -> Response:
+    """Which kinds of context may be used; `hours` is how long others are kept."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        found = [_consent(each) for each in consents.of(connection, identity.own_id())]
+    return as_json({"consents": found, "hours": state().settings.ingest.context_hours})
+
+
+@blueprint.put("/me/consents/<subject>")
+@access.own_rights
+def put_consent(subject: str) -> Response:
+    """Give or withdraw consent; what was told is removed with it."""
+    parameters.only()
+    if subject not in consents.SUBJECTS:
+        raise not_found(f"kind of context {subject!r}")
+    body, user = instance_bodies.read(ChangedConsent), identity.own_id()
+    with as_problems(), state().engine.begin() as connection:
+        consenting.change(connection, user, subject, given=body.given, hours=body.hours)
+        there = {each.subject: each for each in consents.of(connection, user)}
+    return as_json(_consent(there[subject]))
+
+
+# --- Logins and tokens ----------------------------------------------------------------------------
+
+
+@blueprint.get("/me/logins")
+@access.own_rights
+def list_logins() -> Response:
+    """The browsers that are logged in, the last used first."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        found = logins.of(connection, identity.own_id())
+    return as_json({"logins": list(map(_login, found))})
+
+
+@blueprint.delete("/me/logins/<login_id>")
+@access.own_rights
+def close_login(login_id: str) -> Response:
+    """Log a browser out."""
+    parameters.only()
+    with state().engine.begin() as connection:
+        if not logins.close(connection, identity.own_id(), login_id):
+            raise not_found(f"login {login_id!r}")
+    presence.end_streams(login=login_id)
+    return Response(status=204)
+
+
+@blueprint.get("/me/tokens")
+@access.own_rights
+def list_tokens() -> Response:
+    """The devices that have a token."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        found = tokens.of(connection, identity.own_id())
+    return as_json({"tokens": list(map(_token, found))})
+
+
+@blueprint.post("/me/tokens")
+@access.own_rights
+def create_token() -> Response:
+    """A new token; its secret is shown this once."""
+    parameters.only()
+    body, asker, user = instance_bodies.read(NewToken), identity.person(), identity.own_id()
+    if "sensors" in body.rights and not asker.has("admin"):
+        raise invalid([{"path": "rights", "message": "only an admin gives the right `sensors`"}])
+    expires = _expiry(body.expires)
+    with as_problems(), state().engine.begin() as connection:
+        token, secret = tokens.issue(connection, user, body.label, body.rights, expires)
+    presence.tell_broker()
+    bearer = f"{token.id}.{secret}"
+    return as_json({**_token(token), "secret": secret, "bearer": bearer, **_topics(token)}, 201)
+
+
+@blueprint.delete("/me/tokens/<token_id>")
+@access.own_rights
+def revoke_token(token_id: str) -> Response:
+    """Take a token back; its device is shut out at once."""
+    parameters.only()
+    with state().engine.begin() as connection:
+        if not tokens.revoke(connection, identity.own_id(), token_id):
+            raise not_found(f"token {token_id!r}")
+    presence.end_streams(device=token_id)
+    presence.tell_broker()
+    return Response(status=204)
+
+
+def _expiry(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        found = parse_ms(text)
+    except ValueError:
+        message = "expected a time in ISO 8601 with a zone, such as 2030-08-05T07:30:00Z"
+        raise invalid([{"path": "expires", "message": message}]) from None
+    if found <= wall_ms():
+        raise invalid([{"path": "expires", "message": "lies in the past"}])
+    return found
+
+
+def _topics(token: Token) -> dict[str, Any]:
+    """Where the device reads and writes at the broker, as far as it may."""
+    prefix, found = state().settings.broker.prefix, {}
+    if token.rights & {"notices", "all"}:
+        found["topic"] = f"{prefix}/notices/{token.account}/{token.id}"
+    if token.rights & {"context", "all"}:
+        found["context_topic"] = f"{prefix}/context/{token.account}"
+    return found
+
+
+# --- As they are shown ----------------------------------------------------------------------------
+
+
+def _consent(consent: Consent) -> dict[str, Any]:
+    since = iso_or_none(consent.since_ms)
+    return {
+        "subject": consent.subject,
+        "given": consent.given,
+        "since": since,
+        "hours": consent.hours,
+    }
+
+
+def _login(login: Login) -> dict[str, Any]:
+    mine = identity.person().login
+    return {
+        "id": login.id,
+        "agent": login.agent,
+        "created": iso(login.created_ms),
+        "seen": iso(login.seen_ms),
+        "expires": iso(login.expires_ms),
+        "current": mine is not None and login.id == mine.id,
+    }
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "label": token.label,
+        "rights": [right for right in tokens.RIGHTS if right in token.rights],
+        "created": iso(token.created_ms),
+        "used": iso_or_none(token.used_ms),
+        "expires": iso_or_none(token.expires_ms),
+    }

@@ -1,0 +1,241 @@
+"""The operator's page: sensors, requests, dead letters sent again, events opened by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any
+
+from flask import Blueprint, Response, current_app
+from prometheus_client.core import GaugeMetricFamily
+from pydantic import Field
+
+from backend.api import access, identity, instance_bodies, instance_ids, parameters
+from backend.api.answers import as_json
+from backend.api.aside import aside
+from backend.api.problems import ProblemError, invalid, not_found
+from backend.api.readiness import HEARTBEAT_LIMIT_S
+from backend.api.state import state
+from backend.ingest import log
+from backend.ingest.frames import LogError
+from backend.ingest.payloads import KINDS, Payload
+from backend.operations import byhand, events, letters, metrics, processes, requests
+from backend.operations.drafts import Changes, Draft, types
+from backend.operations.errors import (
+    BadTimesError,
+    EventExistsError,
+    EventOverError,
+    NotReplayableError,
+    UnknownEventError,
+    UnknownLetterError,
+    UnknownPlaceError,
+)
+from backend.operations.history import History
+from backend.operations.roster import STATES, Look, Roster
+from backend.operations.sending import NotSentError
+from backend.store import clocks
+from backend.times import iso, wall_ms
+
+blueprint = Blueprint("operator", __name__)
+
+MOST_SENSORS = 5000
+MOST_EVENTS = 1000
+_LARGEST_ID = 2**63 - 1
+_CONFLICTS = {
+    EventExistsError: ("event-exists", "Event exists"),
+    EventOverError: ("event-over", "Event over"),
+    NotReplayableError: ("not-replayable", "Not replayable"),
+}
+_MISSING = (UnknownEventError, UnknownLetterError, UnknownPlaceError)
+
+
+class LettersOf(Payload):
+    """Which dead letters to send again: those of a reason, at most so many."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=64)]
+    limit: Annotated[int, Field(ge=1, le=letters.MOST)] = 100
+
+
+class Watch:
+    """What the views of one application remember of its sensors and requests."""
+
+    def __init__(self) -> None:
+        city = state()
+        self.lags = requests.Lags()
+        self._roster = Roster(city.engine, History(city.settings.log_dir), aside)
+
+    def look(self) -> Look:
+        """The sensors now; a problem where the log cannot be read."""
+        with _readable_log():
+            return self._roster.look()
+
+
+def watch() -> Watch:
+    """That of the current application."""
+    kept = current_app.extensions
+    if "citywise-watch" not in kept:
+        kept["citywise-watch"] = Watch()
+    found = kept["citywise-watch"]
+    assert isinstance(found, Watch)
+    return found
+
+
+def gauges() -> Iterator[GaugeMetricFamily]:
+    """For `/metrics`; without the sensors where the log cannot be read."""
+    with suppress(ProblemError):
+        yield from metrics.of_sensors(watch().look())
+    with state().engine.connect() as connection:
+        yield from metrics.of_requests(connection)
+        yield from metrics.of_events(connection)
+
+
+@blueprint.get("/operator/sensors")
+@access.role("admin")
+def list_sensors() -> Response:
+    """Every sensor, the worst first."""
+    parameters.only("state", "kind", "limit")
+    states = parameters.choices("state", STATES) or list(STATES)
+    kinds = parameters.choices("kind", KINDS) or list(KINDS)
+    limit = parameters.integer("limit", 1000, 1, MOST_SENSORS) or 1000
+    look = watch().look()
+    found = [s for s in look.sensors if s.verdict.state in states and s.kind in kinds]
+    return as_json(
+        {
+            "now": iso(look.now_ms),
+            "counts": look.counts(),
+            "sensors": [sensor.to_json(look.now_ms) for sensor in found[:limit]],
+            "truncated": len(found) > limit,
+        }
+    )
+
+
+@blueprint.get("/operator/requests")
+@access.role("admin")
+def list_requests() -> Response:
+    """Every request and template, and every process, and how they fare."""
+    parameters.only()
+    city = state()
+    limits = city.settings.pipeline.limits
+    with _readable_log():
+        end = log.durable_end(city.settings.log_dir)
+    with city.engine.connect() as connection:
+        found = requests.report(connection, limits, watch().lags, end)
+        body = {
+            "now": iso(clocks.read(connection).now_ms),
+            "limits": limits.model_dump(),
+            "processes": processes.report(connection, HEARTBEAT_LIMIT_S),
+            "dead_letters": processes.dead_letters(connection),
+        }
+    return as_json({**body, "requests": list(_without_people(found))})
+
+
+@blueprint.get("/operator/events")
+@access.role("admin")
+def list_events() -> Response:
+    """Events opened by hand, the newest first, and what types there are."""
+    parameters.only("state", "limit")
+    states = parameters.choices("state", byhand.STATES) or list(byhand.LIVE)
+    limit = parameters.integer("limit", 200, 1, MOST_EVENTS) or 200
+    with state().engine.connect() as connection:
+        now = iso(clocks.read(connection).now_ms)
+        found = [event.to_json() for event in byhand.listed(connection, states, limit)]
+    return as_json({"now": now, "events": found, "types": list(types().values())})
+
+
+@blueprint.post("/operator/events")
+@access.role("admin")
+def open_event() -> Response:
+    """Open an event, or plan one."""
+    parameters.only()
+    draft = instance_bodies.read(Draft)
+    with _as_problems(), state().engine.begin() as connection:
+        done = events.open_event(connection, draft, identity.own_id())
+    return _told(done, status=201)
+
+
+@blueprint.patch("/operator/events/<event_id>")
+@access.role("admin")
+def change_event(event_id: str) -> Response:
+    """Change an event that is planned or open."""
+    parameters.only()
+    changes = instance_bodies.read(Changes)
+    with _as_problems(), state().engine.begin() as connection:
+        done = events.change_event(connection, event_id, changes, identity.own_id())
+    return _told(done)
+
+
+@blueprint.post("/operator/events/<event_id>/end")
+@access.role("admin")
+def end_event(event_id: str) -> Response:
+    """End an event; one that is still planned will not begin."""
+    parameters.only()
+    with _as_problems(), state().engine.begin() as connection:
+        done = events.end_event(connection, event_id, identity.own_id())
+    return _told(done)
+
+
+@blueprint.post("/dead-letters/<int:letter_id>/replay")
+@access.role("admin")
+def replay_letter(letter_id: int) -> Response:
+    """Publish a dead letter again."""
+    parameters.only()
+    if letter_id > _LARGEST_ID:
+        raise not_found(f"dead letter {letter_id}")
+    city = state()
+    with _as_problems():
+        sent = letters.replay(city.engine, letter_id, city.settings.broker, identity.own_id())
+    return as_json({"id": sent.id, "topic": sent.topic, "replayed_at": iso(wall_ms())})
+
+
+@blueprint.post("/dead-letters/replay")
+@access.role("admin")
+def replay_letters() -> Response:
+    """Publish the dead letters of a reason again, the oldest first."""
+    parameters.only()
+    asked = instance_bodies.read(LettersOf)
+    city = state()
+    with _as_problems():
+        found = letters.replay_all(
+            city.engine, asked.reason, asked.limit, city.settings.broker, identity.own_id()
+        )
+    return as_json({"replayed": len(found.letters), "skipped": found.skipped, "left": found.left})
+
+
+def _told(done: events.Done, status: int = 200) -> Response:
+    return as_json({**done.event.to_json(), "audit": done.audit}, status=status)
+
+
+def _without_people(found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Failures may name template instances, and so whose they are."""
+    asker = identity.person()
+    for request in found:
+        failure = request["last_failure"]
+        if failure:
+            error = instance_ids.without_others(failure["error"], asker)
+            request = {**request, "last_failure": {**failure, "error": error}}
+        yield request
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    """Turn what operators do wrong in the block into problems."""
+    try:
+        yield
+    except BadTimesError as error:
+        raise invalid([{"path": error.field, "message": str(error)}]) from None
+    except _MISSING as error:
+        raise ProblemError(404, "not-found", "Not Found", str(error)) from None
+    except tuple(_CONFLICTS) as error:
+        raise ProblemError(409, *_CONFLICTS[type(error)], str(error)) from None
+    except NotSentError as error:
+        raise ProblemError(503, "broker-unreachable", "Broker unreachable", str(error)) from None
+
+
+@contextmanager
+def _readable_log() -> Iterator[None]:
+    try:
+        yield
+    except (LogError, OSError) as error:
+        raise ProblemError(
+            503, "log-unreadable", "Log unreadable", f"{error}; try again later"
+        ) from None

@@ -1,0 +1,66 @@
+// How much one client of the embedded broker may send.
+
+/** A bucket of messages: `burst` at once, then one `each` so many milliseconds. */
+export class Bucket {
+  constructor ({ burst, each }) {
+    this.each = each
+    this.credit = burst * each
+    this.free = Date.now() - this.credit
+  }
+
+  /** Take one out; how many milliseconds it has to wait. */
+  take () {
+    const now = Date.now()
+    this.free = Math.max(this.free, now - this.credit) + this.each
+    return Math.max(0, this.free - now)
+  }
+}
+
+/** End a connection that sends a packet of more than `largest()` bytes, before it is held. */
+export function bound (connection, largest) {
+  const read = connection.read.bind(connection)
+  const frames = new Frames()
+  connection.read = (size) => {
+    const chunk = read(size)
+    if (!chunk || frames.longest(chunk) <= largest()) return chunk
+    connection.destroy()
+    return null
+  }
+}
+
+/** Follows the lengths of packets in a stream of bytes (MQTT 3.1.1, 2.2.3). */
+class Frames {
+  constructor () {
+    this.left = 0 // bytes of the packet's body still to come
+    this.length = null // of the packet whose length is being read
+    this.shift = 0
+  }
+
+  /** The longest body that is announced in a chunk. */
+  longest (chunk) {
+    let longest = 0
+    let at = 0
+    while (at < chunk.length) {
+      if (this.left > 0) {
+        const step = Math.min(this.left, chunk.length - at)
+        this.left -= step
+        at += step
+      } else if (this.length === null) {
+        this.length = 0
+        this.shift = 0
+        at += 1
+      } else {
+        const byte = chunk[at]
+        at += 1
+        this.length += (byte & 127) * 2 ** this.shift
+        this.shift += 7
+        if (byte < 128) {
+          longest = Math.max(longest, this.length)
+          this.left = this.length
+          this.length = null
+        }
+      }
+    }
+    return longest
+  }
+}

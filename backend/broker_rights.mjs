@@ -1,0 +1,93 @@
+// Who may do what at the embedded broker. Patterns are as in MQTT: `+` is one level, `#` the rest.
+// docs/mqtt.md has the same as a table; nothing is allowed that is not listed.
+import { pbkdf2 } from 'node:crypto'
+import { promisify } from 'node:util'
+
+const CITY = ['places/#', 'observations/#', 'events/#']
+const RETAINED = ['places', 'events', 'clock', 'status']
+const RATES = { person: { burst: 200, each: 50 }, sensor: { burst: 5000, each: 1 } } // milliseconds
+const DEVICE_BYTES = 512 * 1024 // a route of 10,000 points takes half of it
+
+const PROCESSES = {
+  ingest: { read: [...CITY, 'context/#', 'clock'], write: [] },
+  source: { read: ['status/ingest', 'control/source'], write: [...CITY, 'clock'] },
+  web: { read: [], write: [...CITY, 'control/source'] },
+  notifier: { read: ['notices/+/+/seen'], write: ['notices/+/+'] }
+}
+
+export const ROLES = Object.keys(PROCESSES)
+
+export const NOBODY = { read: [], write: [] }
+
+/** Whether everything that a topic or filter names is named by a pattern, too. */
+export function covers (pattern, filter) {
+  const [wide, narrow] = [pattern.split('/'), filter.split('/')]
+  for (const [place, level] of wide.entries()) {
+    if (level === '#') return true
+    if (place >= narrow.length || narrow[place] === '#') return false
+    if (level !== '+' && level !== narrow[place]) return false
+  }
+  return wide.length === narrow.length
+}
+
+/** Rights of whoever knows the settings' password: all but the broker's own topics. */
+export const operator = () => ({ read: ['#'], write: ['#'], retains: () => true })
+
+/** Rights of a process of ours. */
+export function ofProcess (role, prefix) {
+  const { read, write } = PROCESSES[role] ?? NOBODY
+  const isOwn = (id) => id === role || id.startsWith(`${role}-`)
+  return { ...rights(prefix, read, write, { isOwn }), statusOf: (topic) => isStatus(topic, prefix, isOwn) }
+}
+
+/** Rights of a device; `entry` is its token's in the rights file. */
+export function ofDevice (token, entry, prefix, largest) {
+  const may = (right) => entry.rights.includes(right) || (right !== 'sensors' && entry.rights.includes('all'))
+  const notices = `notices/${entry.user}/${token}`
+  const read = may('notices') ? [notices] : []
+  const write = [`status/${token}`]
+  if (may('notices')) write.push(`${notices}/seen`)
+  if (may('context')) write.push(`context/${entry.user}`)
+  if (may('sensors')) write.push(...CITY)
+  return rights(prefix, read, write, {
+    isOwn: (id) => id.length <= 64 && (id === token || /^[-_.:]/.test(id.slice(token.length))) && id.startsWith(token),
+    largest: may('sensors') ? largest : DEVICE_BYTES,
+    rate: may('sensors') ? RATES.sensor : RATES.person
+  })
+}
+
+function isStatus (topic, prefix, isOwn) {
+  const start = `${prefix}/status/`
+  const id = topic.slice(start.length)
+  return topic.startsWith(start) && !id.includes('/') && isOwn(id)
+}
+
+function rights (prefix, read, write, more) {
+  const under = (patterns) => patterns.map((pattern) => `${prefix}/${pattern}`)
+  const retained = under(RETAINED)
+  const retains = (topic) => retained.some((kind) => topic === kind || topic.startsWith(`${kind}/`))
+  return { read: under(read), write: under(write), retains, ...more }
+}
+
+/** Whether a topic or filter may be read. */
+export const mayRead = (rights, filter) =>
+  filter[0] !== '$' && rights.read.some((pattern) => covers(pattern, filter))
+
+/** Why a message may not be sent, or null. */
+export function refusal (rights, { topic, retain }) {
+  const may = rights.statusOf?.(topic) || rights.write.some((pattern) => covers(pattern, topic))
+  if (topic[0] === '$' || !may) {
+    return `not allowed to publish at ${topic}`
+  }
+  return retain && !rights.retains(topic) ? `nothing is retained at ${topic}` : null
+}
+
+const derive = promisify(pbkdf2)
+
+/** The key of a password with the salt of a hash in mosquitto's form, `$7$rounds$salt$key`. */
+export async function derived (hash, password) {
+  const [, , rounds, salt, key] = hash.split('$')
+  const expected = Buffer.from(key, 'base64')
+  const found = await derive(password, Buffer.from(salt, 'base64'), Number(rounds), expected.length, 'sha512')
+  return [found, expected]
+}

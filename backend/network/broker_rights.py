@@ -1,0 +1,104 @@
+"""Who may do what at the broker, told to it in a file: one entry for each device.
+
+The web process writes the file anew when tokens, accounts or roles change; the embedded broker
+reads it again within a second and disconnects whom it no longer names. For mosquitto the same
+is written as a password file and an access control list (docs/deployment.md).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from backend.errors import CitywiseError
+from backend.network.secret_files import replace
+from backend.people.tokens import Token, broker_hash, valid
+from backend.settings import Settings
+
+
+class RightsError(CitywiseError):
+    """The settings do not say who our own processes are; the message says what to set."""
+
+
+_CITY = ("places/#", "observations/#", "events/#")
+
+
+def path(settings: Settings) -> Path:
+    """The embedded broker's file: secret, and written by `write` alone."""
+    return settings.data_dir.resolve() / "broker-rights.json"
+
+
+def write(engine: Engine, settings: Settings) -> None:
+    """Tell the embedded broker the devices' rights as the database has them now.
+
+    Call it after the commit of whatever changes tokens, or disables or removes an account. With
+    an external broker it does nothing.
+    """
+    if not settings.broker.embedded:
+        return
+    file = path(settings)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # Who reads last must write last: a token that was taken back must not come back.
+    with file.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with engine.connect() as connection:
+            tokens = valid(connection)
+        entries = {token.id: _entry(token, password) for token, password in tokens}
+        replace(file, json.dumps(entries).encode())
+
+
+def write_for_mosquitto(engine: Engine, settings: Settings, folder: Path) -> list[Path]:
+    """Write mosquitto's `passwords` and `acl` into a folder and return their paths.
+
+    `broker.username`, who is our own processes, gets all rights under the prefix; lines for
+    users of your own come from `passwords.own` and `acl.own` in the same folder. Raises
+    `RightsError` where that user has no password.
+    """
+    broker = settings.broker
+    if broker.username is None or broker.password is None:
+        raise RightsError(
+            "broker.username and broker.password say who our own processes are at the broker; "
+            "set both (the password as CITYWISE_SET__BROKER__PASSWORD)"
+        )
+    with engine.connect() as connection:
+        tokens = valid(connection)
+    passwords = [f"{broker.username}:{broker_hash(broker.password)}"]
+    passwords += [f"{token.id}:{password}" for token, password in tokens]
+    rules = [f"user {broker.username}", f"topic readwrite {broker.prefix}/#"]
+    for token, _ in tokens:
+        rules += [f"user {token.id}", *_acl(broker.prefix, token)]
+    return [_write(folder / "passwords", passwords), _write(folder / "acl", rules)]
+
+
+def _entry(token: Token, password: str) -> dict[str, object]:
+    return {
+        "user": token.account,
+        "rights": sorted(token.rights),
+        "hash": password,
+        "expires_ms": token.expires_ms,
+    }
+
+
+def _acl(prefix: str, token: Token) -> Iterable[str]:
+    """What the embedded broker allows a device (`ofDevice`), in mosquitto's words."""
+    rights, notices = token.rights, f"notices/{token.account}/{token.id}"
+    yield f"topic write {prefix}/status/{token.id}"
+    if rights & {"notices", "all"}:
+        yield f"topic read {prefix}/{notices}"
+        yield f"topic write {prefix}/{notices}/seen"
+    if rights & {"context", "all"}:
+        yield f"topic write {prefix}/context/{token.account}"
+    if "sensors" in rights:
+        yield from (f"topic write {prefix}/{topic}" for topic in _CITY)
+
+
+def _write(file: Path, lines: list[str]) -> Path:
+    """Write lines after those of the file beside it that is the operator's own."""
+    own = file.with_name(f"{file.name}.own")
+    before = own.read_text(encoding="utf-8").splitlines() if own.exists() else []
+    replace(file, "".join(f"{line}\n" for line in [*before, *lines]).encode())
+    return file

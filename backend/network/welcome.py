@@ -1,0 +1,179 @@
+"""The way in for a device that does not know our certificate yet: plain HTTP, and nothing else.
+
+It serves the authority's certificate and a page that says how to trust it; every other path
+leads to the same one over HTTPS.
+"""
+
+from __future__ import annotations
+
+import html
+import threading
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socket import AF_INET6, socket
+from socketserver import TCPServer
+from string import Template
+from typing import ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from backend.errors import CitywiseError
+from backend.network.authority import Authority
+
+CERTIFICATE = "/citywise-ca.crt"
+_TEXTS = Path(__file__).with_name("trust")
+_LANGUAGES = ("en", "da")
+_TIMEOUT_S = 10.0
+_MOST = 64
+_SECURITY = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+class WelcomeError(CitywiseError):
+    """There is no port at which to serve it; the message says which were tried."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is answered to a path."""
+
+    status: HTTPStatus
+    body: bytes = b""
+    kind: str = "text/plain; charset=utf-8"
+    location: str | None = None
+
+
+def answer(path: str, languages: str, url: str, host: str, authority: Authority | None) -> Answer:
+    """The answer to `GET path`.
+
+    `languages` is the header Accept-Language, `url` where the pages are over HTTPS. Without an
+    authority of ours there is nothing to trust, and every path leads there.
+    """
+    asked = urlsplit(path)
+    if authority is not None and asked.path == CERTIFICATE:
+        # Android and iOS install what has this type.
+        return Answer(HTTPStatus.OK, authority.der, "application/x-x509-ca-cert")
+    if authority is not None and asked.path == "/trust.css":
+        return Answer(HTTPStatus.OK, (_TEXTS / "trust.css").read_bytes(), "text/css")
+    if authority is not None and asked.path in ("", "/"):
+        wanted = parse_qs(asked.query).get("lang", [""])[0]
+        return _page(_language(wanted, languages), url, host, authority)
+    rest = "/" + asked.path.lstrip("/") + (f"?{asked.query}" if asked.query else "")
+    return Answer(HTTPStatus.PERMANENT_REDIRECT, location=url + rest)
+
+
+def _page(language: str, url: str, host: str, authority: Authority) -> Answer:
+    text = Template((_TEXTS / f"{language}.html").read_text(encoding="utf-8")).substitute(
+        url=html.escape(url), host=html.escape(host), fingerprint=authority.fingerprint
+    )
+    return Answer(HTTPStatus.OK, text.encode(), "text/html; charset=utf-8")
+
+
+def _language(wanted: str, accepted: str) -> str:
+    """The first of our languages that is wanted or accepted, in the order it is written."""
+    names = [wanted, *(part.split(";")[0].strip().split("-")[0] for part in accepted.split(","))]
+    return next((name.lower() for name in names if name.lower() in _LANGUAGES), _LANGUAGES[0])
+
+
+class Welcome(ThreadingHTTPServer):
+    """Serves the way in at a port while it is used as a context."""
+
+    daemon_threads = True
+
+    def __init__(self, listen: str, port: int, url: str, authority: Authority | None) -> None:
+        if ":" in listen:
+            self.address_family = AF_INET6
+        super().__init__((listen, port), _Handler)
+        self.url, self.authority = url, authority
+        self.host = urlsplit(url).hostname or ""
+        self._free = threading.BoundedSemaphore(_MOST)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
+
+    def server_bind(self) -> None:
+        """Take the port, without asking who we are in the names of the network."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+
+    @property
+    def shown(self) -> str:
+        """Its address, as people write it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = self.server_address[1]
+        return f"http://{host}/" if port == 80 else f"http://{host}:{port}/"
+
+    def __enter__(self) -> Welcome:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+
+    def process_request(
+        self, request: socket | tuple[bytes, socket], client_address: object
+    ) -> None:
+        """One thread a connection, up to a number."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(
+        self, request: socket | tuple[bytes, socket], client_address: object
+    ) -> None:
+        """Answer, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, *_: object) -> None:
+        """Who goes away amid an answer is no news."""
+
+
+def welcome(listen: str, secure_port: int, url: str, authority: Authority | None) -> Welcome:
+    """The way in to `url`, at port 80 or beside the secure one; raises `WelcomeError`."""
+    for port in (80, secure_port + 1):
+        try:
+            return Welcome(listen, port, url, authority)
+        except (OSError, OverflowError):
+            continue
+    raise WelcomeError(
+        f"neither port 80 nor {secure_port + 1} of {listen} is free for the page that says how "
+        "to trust our certificate; choose another port with --port"
+    )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Welcome
+    timeout: ClassVar[float] = _TIMEOUT_S
+    server_version, sys_version = "Citywise", ""
+
+    def do_GET(self) -> None:
+        languages = self.headers.get("Accept-Language", "")
+        server = self.server
+        found = answer(self.path, languages, server.url, server.host, server.authority)
+        self.send_response(found.status)
+        for name, value in _SECURITY.items():
+            self.send_header(name, value)
+        if found.location is not None:
+            self.send_header("Location", found.location)
+        self.send_header("Content-Type", found.kind)
+        self.send_header("Content-Length", str(len(found.body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(found.body)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Nothing: who looks is nobody's business."""

@@ -1,0 +1,64 @@
+"""Telling in the outbox what happened to notices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, false, insert, update
+
+from backend.notices.listeners import Notice
+from backend.notices.objects import attention_object, notice_object
+from backend.notices.wording import wordings
+from backend.store.exclusion import exclude
+from backend.store.models import OutboxRow
+from backend.times import wall_ms
+
+NOTICE = "notice"
+"""Kind of the announcements, and of the pipeline's rows."""
+
+
+def begin(connection: Connection) -> None:
+    """Be the only one who announces, until the end of this transaction; before it reads what
+    it changes.
+
+    Who follows the outbox by its ids would miss what is committed after something younger
+    has been; PostgreSQL gives the ids before the commit. SQLite has one writer, but only from
+    its first writing statement on: hence one that writes nothing.
+    """
+    exclude(connection, "outbox", "")
+    connection.execute(update(OutboxRow).where(false()).values(user=None))
+
+
+class News(NamedTuple):
+    """What happened to a notice, the notice after it, and whether it alerts its user.
+
+    `change`: `opened`, `updated`, `closed`, `reminded`, `acknowledged` or `snoozed`.
+    `t_ms`: when, in stream time (Unix ms).
+    """
+
+    change: str
+    notice: Notice
+    alert: bool
+    t_ms: int
+
+
+def announce(connection: Connection, news: Sequence[News]) -> None:
+    """Announce news to the users of the notices, in the transaction of the change."""
+    if not news:
+        return
+    spoken = wordings(connection, (one.notice for one in news))
+    created = wall_ms()
+    rows = [
+        {
+            "t_ms": one.t_ms,
+            "kind": NOTICE,
+            "body": notice_object(one.notice, spoken(one.notice), change=one.change)
+            | attention_object(one.notice)
+            | {"alert": one.alert},
+            "created_ms": created,
+            "user": one.notice["user"],
+        }
+        for one in news
+    ]
+    connection.execute(insert(OutboxRow), rows)

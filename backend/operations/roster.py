@@ -1,0 +1,136 @@
+"""Every sensor of the city and what is to be said of it."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Engine, select
+
+from backend.ingest.payloads import KINDS, Kind
+from backend.operations.history import History
+from backend.operations.sensors import Peers, Series, State, Verdict, judge
+from backend.store import clocks
+from backend.store.models import PlaceRow, ReadingRow
+from backend.times import iso
+
+FRESH_S = 5.0
+"""How long a look at all sensors is good for."""
+STATES: tuple[State, ...] = ("silent", "implausible", "ok")
+"""The worst first."""
+_PLACE = ("id", "name", "kind", "lat", "lon")
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor: its place, its last readings, and what is said of it."""
+
+    kind: Kind
+    place: dict[str, Any]
+    series: Series
+    verdict: Verdict
+
+    def to_json(self, now_ms: int) -> dict[str, Any]:
+        """As the API shows it at `now_ms` (stream time, Unix ms)."""
+        last, period = self.series.last, self.series.period_ms
+        return {
+            "kind": self.kind,
+            "place": self.place,
+            "state": self.verdict.state,
+            "reasons": [
+                {"check": f.check, "text": f.text, "numbers": dict(f.numbers)}
+                for f in self.verdict.findings
+            ],
+            "last": last
+            and {
+                "observed_at": iso(last.observed_ms),
+                "age_s": max(0.0, (now_ms - last.observed_ms) / 1000),
+                "values": dict(last.values),
+            },
+            "period_s": None if period is None else period / 1000,
+        }
+
+
+@dataclass(frozen=True)
+class Look:
+    """All sensors at one moment of stream time (Unix ms), the worst first."""
+
+    now_ms: int
+    sensors: tuple[Sensor, ...]
+
+    def counts(self) -> dict[Kind, dict[State, int]]:
+        """How many sensors of each kind are in each state."""
+        counts: dict[Kind, dict[State, int]] = {kind: dict.fromkeys(STATES, 0) for kind in KINDS}
+        for sensor in self.sensors:
+            counts[sensor.kind][sensor.verdict.state] += 1
+        return counts
+
+
+class Roster:
+    """Looks at all sensors, at most every few seconds.
+
+    `aside` does what takes long where it holds up nobody else (`backend.api.aside`).
+    """
+
+    def __init__(
+        self, engine: Engine, history: History, aside: Callable[[Callable[[], None]], None]
+    ) -> None:
+        self._engine = engine
+        self._history = history
+        self._aside = aside
+        self._lock = Lock()
+        self._look: Look | None = None
+        self._at = 0.0
+
+    def look(self) -> Look:
+        """The sensors as of a few seconds ago at most.
+
+        Takes a second or two where the log has not been read before. Raises `LogError`, `OSError`
+        and SQLAlchemy's errors.
+        """
+        with self._lock:
+            if self._look is None or time.monotonic() - self._at > FRESH_S:
+                self._look, self._at = self._now(), time.monotonic()
+            return self._look
+
+    def _now(self) -> Look:
+        self._aside(self._history.follow)
+        with self._engine.connect() as connection:
+            now_ms = clocks.read(connection).now_ms
+            places = connection.execute(select(PlaceRow.__table__)).mappings().all()
+            readings = connection.execute(select(ReadingRow.__table__)).all()
+        latest = {(row.kind, row.place_id): (row.observed_ms, row.body) for row in readings}
+        known: list[tuple[Kind, Any, Series]] = []
+        for place in places:
+            for kind in _kinds(place["body"].get("sensors", ())):
+                series = self._history.series(kind, place["id"])
+                if series.last is None and (found := latest.get((kind, place["id"]))):
+                    series.take(*found)
+                known.append((kind, place, series))
+        sensors = self._judged(known, now_ms)
+        return Look(now_ms, tuple(sorted(sensors, key=lambda s: _order(s, now_ms))))
+
+    def _judged(self, known: list[tuple[Kind, Any, Series]], now_ms: int) -> Iterator[Sensor]:
+        by_kind: dict[Kind, list[Series]] = defaultdict(list)
+        for kind, _place, series in known:
+            by_kind[kind].append(series)
+        peers = {kind: Peers(series) for kind, series in by_kind.items()}
+        since = now_ms if self._history.since_ms is None else self._history.since_ms
+        for kind, place, series in known:
+            free_flow = place["body"].get("free_flow_kmh")
+            verdict = judge(series, peers[kind], now_ms, since, free_flow)
+            yield Sensor(kind, {key: place[key] for key in _PLACE}, series, verdict)
+
+
+def _kinds(names: Any) -> Iterator[Kind]:
+    return (kind for kind in KINDS if kind in names)
+
+
+def _order(sensor: Sensor, now_ms: int) -> tuple[int, float, str, str]:
+    last = sensor.series.last
+    age = float("inf") if last is None else now_ms - last.observed_ms
+    return STATES.index(sensor.verdict.state), -age, sensor.kind, sensor.place["id"]

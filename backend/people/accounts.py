@@ -1,0 +1,224 @@
+"""Accounts: who there is, by which name, and in which roles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from backend.people import consents, names, passwords
+from backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
+from backend.people.ids import DEMO, is_account, new_id
+from backend.store.chunks import chunks
+from backend.store.models import AccountRow, ForgettingRow
+from backend.times import wall_ms
+
+Role = Literal["user", "host", "developer", "admin"]
+ROLES: tuple[Role, ...] = ("user", "host", "developer", "admin")
+
+
+@dataclass(frozen=True)
+class Account:
+    """A person's account; times are Unix milliseconds of the wall."""
+
+    id: str
+    name: str
+    roles: frozenset[str]
+    created_ms: int
+    disabled_ms: int | None
+    has_password: bool
+
+
+def create(
+    connection: Connection, name: str, password: str, roles: Iterable[str] = ("user",)
+) -> Account:
+    """A new account.
+
+    Raises `PeopleError` for a name, password or role that cannot be, `NameTakenError` for a
+    name that somebody has.
+    """
+    shown = names.checked(name)
+    secret = passwords.hashed(passwords.checked(password, shown))
+    return _insert(connection, new_id(), shown, secret, checked_roles(roles))
+
+
+def ensure_demo(connection: Connection) -> Account:
+    """The demo's account, in all roles and consenting to everything; nobody can log in to it."""
+    found = find(connection, DEMO)
+    if found is None:
+        found = _insert(connection, DEMO, "Demo", None, list(ROLES))
+        consents.give_all(connection, DEMO)
+    return found
+
+
+def _insert(
+    connection: Connection, account: str, name: str, password: str | None, roles: list[str]
+) -> Account:
+    row = {
+        "id": account,
+        "name": name,
+        "name_key": names.key(name),
+        "password": password,
+        "roles": roles,
+        "created_ms": wall_ms(),
+        "disabled_ms": None,
+    }
+    if _by_name(connection, name) is not None:
+        raise _taken(name)
+    try:
+        connection.execute(insert(AccountRow), row)
+    except IntegrityError:  # of two that signed up at once
+        raise _taken(name) from None
+    return _account(row)
+
+
+def find(connection: Connection, account: str) -> Account | None:
+    """The account with an id, or None."""
+    query = select(AccountRow.__table__).where(AccountRow.id == account)
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else _account(row)
+
+
+def find_by_name(connection: Connection, name: str) -> Account | None:
+    """The account of a name, however it is written, or None."""
+    row = _by_name(connection, name)
+    return None if row is None else _account(row)
+
+
+def known(connection: Connection, name_or_id: str) -> Account:
+    """The account with a name or an id; raises `UnknownAccountError`."""
+    found = find(connection, name_or_id) or find_by_name(connection, name_or_id)
+    if found is None:
+        raise UnknownAccountError("name", f"there is no account `{name_or_id}`")
+    return found
+
+
+def listed(connection: Connection) -> list[Account]:
+    """All accounts, oldest first."""
+    query = select(AccountRow.__table__).order_by(AccountRow.created_ms, AccountRow.id)
+    return [_account(row) for row in connection.execute(query).mappings()]
+
+
+def gone(connection: Connection, users: Collection[str]) -> set[str]:
+    """Those of some users whose ids are of accounts that there are not (any more)."""
+    asked = {user for user in users if is_account(user)}
+    there: set[str] = set()
+    for some in chunks(asked):
+        there.update(connection.scalars(select(AccountRow.id).where(AccountRow.id.in_(some))))
+    return asked - there
+
+
+def log_in(connection: Connection, name: str, password: str) -> Account | None:
+    """The account, if name and password are right and it is not disabled.
+
+    It takes as long where there is no such name, so that nobody learns which names there are.
+    """
+    row = _by_name(connection, name[: names.LONGEST * 4])
+    kept = None if row is None else row["password"]
+    if not passwords.matches(kept, password[: passwords.LONGEST * 4]):
+        return None
+    assert row is not None
+    if row["disabled_ms"] is not None:
+        return None
+    if passwords.is_outdated(row["password"]):
+        _set(connection, row["id"], password=passwords.hashed(password))
+    return _account(row)
+
+
+def has_password(connection: Connection, account: str, password: str) -> bool:
+    """Whether a password is that of an account."""
+    query = select(AccountRow.password).where(AccountRow.id == account)
+    return passwords.matches(connection.scalar(query), password)
+
+
+def rename(connection: Connection, account: str, name: str) -> None:
+    """Give an account another name; raises as `create` does."""
+    shown = names.checked(name)
+    other = _by_name(connection, shown)
+    if other is not None and other["id"] != account:
+        raise _taken(shown)
+    try:
+        _set(connection, account, name=shown, name_key=names.key(shown))
+    except IntegrityError:
+        raise _taken(shown) from None
+
+
+def change_password(connection: Connection, account: str, password: str) -> None:
+    """Give an account another password; its logins stay (see `logins.close_all`)."""
+    name = known(connection, account).name
+    _set(connection, account, password=passwords.hashed(passwords.checked(password, name)))
+
+
+def change_roles(connection: Connection, account: str, roles: Iterable[str]) -> None:
+    """Give an account other roles.
+
+    Raises `PeopleError` where nobody would be left who can give roles.
+    """
+    wanted = checked_roles(roles)
+    if "admin" not in wanted:
+        _refuse_last_admin(connection, account)
+    _set(connection, account, roles=wanted)
+
+
+def disable(connection: Connection, account: str, *, disabled: bool) -> None:
+    """Shut an account out, or let it in again; nothing of it is removed."""
+    if disabled:
+        _refuse_last_admin(connection, account)
+    _set(connection, account, disabled_ms=wall_ms() if disabled else None)
+
+
+def has_admin(connection: Connection) -> bool:
+    """Whether somebody who can log in is an admin."""
+    return any(_is_admin(found) for found in listed(connection))
+
+
+def is_forgotten(connection: Connection, user: str) -> bool:
+    """Whether an account is being forgotten."""
+    query = select(func.count()).where(ForgettingRow.user == user)
+    return bool(connection.scalar(query))
+
+
+def _is_admin(found: Account) -> bool:
+    return "admin" in found.roles and found.disabled_ms is None and found.has_password
+
+
+def _refuse_last_admin(connection: Connection, account: str) -> None:
+    admins = {found.id for found in listed(connection) if _is_admin(found)}
+    if admins == {account}:
+        raise PeopleError("roles", "this is the last admin; make somebody else one first")
+
+
+def checked_roles(roles: Iterable[str]) -> list[str]:
+    wanted = set(roles)
+    if unknown := sorted(wanted - set(ROLES)):
+        raise PeopleError("roles", f"`{unknown[0]}` is not one of {', '.join(ROLES)}")
+    return [role for role in ROLES if role in wanted | {"user"}]
+
+
+def _set(connection: Connection, account: str, **values: object) -> None:
+    changed = update(AccountRow).where(AccountRow.id == account).values(**values)
+    if not connection.execute(changed).rowcount:
+        raise UnknownAccountError("account", f"there is no account `{account}`")
+
+
+def _by_name(connection: Connection, name: str) -> Any:
+    query = select(AccountRow.__table__).where(AccountRow.name_key == names.key(name))
+    return connection.execute(query).mappings().one_or_none()
+
+
+def _taken(name: str) -> NameTakenError:
+    return NameTakenError("name", f"`{name}` is taken; choose another name")
+
+
+def _account(row: Any) -> Account:
+    return Account(
+        row["id"],
+        row["name"],
+        frozenset(row["roles"]),
+        row["created_ms"],
+        row["disabled_ms"],
+        row["password"] is not None,
+    )

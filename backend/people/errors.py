@@ -1,0 +1,24 @@
+"""What people can do wrong with accounts."""
+
+from __future__ import annotations
+
+from backend.errors import CitywiseError
+
+
+class PeopleError(CitywiseError):
+    """Something about an account is not as it must be; the message says what to do.
+
+    `field` names what was given wrongly.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NameTakenError(PeopleError):
+    """Somebody is called so already."""
+
+
+class UnknownAccountError(PeopleError):
+    """There is no such account."""

@@ -1,0 +1,38 @@
+"""What users are known by in the log, in notices and at the broker.
+
+An account's id is opaque, so that nothing but the table `accounts` says who it is. Other ids
+are those of CityPulse's sessions, which are secrets, and names of test persons, whom
+developers make up.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+
+DEMO = "demo"
+"""The demo's account: whoever is not logged in, on a machine of one's own."""
+ACCOUNT = re.compile(r"u-[a-z2-7]{20}")
+_SESSION = re.compile(r"citypulse-[0-9a-f]{32}")
+_BYTES = 15
+
+
+def new_id() -> str:
+    """An id for a new account: 96 random bits and more."""
+    return "u-" + base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower()[:20]
+
+
+def is_account(user: str) -> bool:
+    """Whether an id is one of an account, existing or not."""
+    return user == DEMO or ACCOUNT.fullmatch(user) is not None
+
+
+def is_session(user: str) -> bool:
+    """Whether an id is one of a CityPulse session."""
+    return _SESSION.fullmatch(user) is not None
+
+
+def is_test_person(user: str) -> bool:
+    """Whether an id is neither an account's nor a session's: nobody real."""
+    return not (is_account(user) or is_session(user))

@@ -1,0 +1,44 @@
+"""What accounts may be called, and when two names are one.
+
+The profile follows RFC 8265 (UsernameCaseMapped): NFKC, case folded, no blanks inside.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from backend.people.errors import PeopleError
+
+LONGEST = 40
+_NAME = re.compile(r"[^\W_](?:[\w.\-' ]*[^\W_])?")
+
+
+def checked(name: str) -> str:
+    """A name as it is kept: normal form, blanks trimmed.
+
+    Raises `PeopleError` for what cannot be a name.
+    """
+    text = " ".join(unicodedata.normalize("NFKC", name).split())
+    if not 2 <= len(text) <= LONGEST or not _NAME.fullmatch(text):
+        raise PeopleError(
+            "name",
+            f"expected 2 to {LONGEST} letters, digits and . - _ ' or blanks, beginning and "
+            "ending with a letter or digit",
+        )
+    if len(_scripts(text)) > 1:
+        raise PeopleError(
+            "name", "letters of several alphabets look alike; write the name in one of them"
+        )
+    return text
+
+
+def key(name: str) -> str:
+    """What two names share that are the same to a person: case and blanks do not count."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return unicodedata.normalize("NFKC", "".join(folded.split()))
+
+
+def _scripts(text: str) -> set[str]:
+    """The alphabets of a text's letters, as the first word of their Unicode names."""
+    return {unicodedata.name(sign, "?").split()[0] for sign in text if sign.isalpha()}

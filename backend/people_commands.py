@@ -1,0 +1,236 @@
+"""The commands about people and their devices: `citywise user`.
+
+Whoever can run them owns the machine; what they change is audited under the name `command`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import click
+from sqlalchemy import Connection, Engine
+
+from backend.network import broker_rights as rights
+from backend.people import accounts, audit, invitations, logins, tokens
+from backend.people.accounts import ROLES, Account
+from backend.people.secret import digest
+from backend.settings import Settings
+from backend.store.database import create_engine_for, migrate
+from backend.system_option import of_a_system
+from backend.times import from_ms
+
+ACTOR = "command"
+_ROLE = click.Choice(ROLES)
+
+
+def with_password(command: Callable[..., None]) -> Callable[..., None]:
+    """Ask for a password twice, or read it from standard input; never an argument."""
+
+    @click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
+    @wraps(command)
+    def asking(*, password_stdin: bool, **given: Any) -> None:
+        if password_stdin:
+            password = sys.stdin.readline().rstrip("\r\n")
+        else:
+            password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        command(password=password, **given)
+
+    return asking
+
+
+@click.group()
+def user() -> None:
+    """Make, list, change and remove accounts (docs/deployment.md)."""
+
+
+@user.command()
+@click.argument("name")
+@click.option("--role", "roles", type=_ROLE, multiple=True, help="Beside `user`; repeatable.")
+@with_password
+@of_a_system
+def add(settings: Settings, name: str, roles: tuple[str, ...], password: str) -> None:
+    """Make an account called NAME."""
+    with _changing(settings) as connection:
+        made = accounts.create(connection, name, password, roles)
+        audit.record(connection, ACTOR, "account.created", made.id, None, _rights(made))
+    click.echo(f"{made.name} ({made.id}): {_roles(made)}")
+
+
+@user.command("list")
+@of_a_system
+def list_accounts(settings: Settings) -> None:
+    """List the accounts: id, name, roles, since when, and whether they are disabled."""
+    with database(settings) as engine, engine.connect() as connection:
+        for each in accounts.listed(connection):
+            shut = "" if each.disabled_ms is None else "\tdisabled"
+            since = f"{from_ms(each.created_ms):%Y-%m-%d}"
+            click.echo(f"{each.id}\t{each.name}\t{_roles(each)}\t{since}{shut}")
+
+
+@user.command("roles")
+@click.argument("name")
+@click.argument("roles", nargs=-1, type=_ROLE)
+@of_a_system
+def change_roles(settings: Settings, name: str, roles: tuple[str, ...]) -> None:
+    """Give the account NAME the ROLES host, developer, admin, and no others beside user."""
+    with _changing(settings) as connection:
+        before = accounts.known(connection, name)
+        accounts.change_roles(connection, before.id, roles)
+        after = _record_change(connection, before)
+    click.echo(f"{after.name} ({after.id}): {_roles(after)}")
+
+
+@user.command()
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Let them in again.")
+@of_a_system
+def disable(settings: Settings, name: str, undo: bool) -> None:
+    """Shut the account NAME out, with its devices; nothing of it is removed."""
+    with _changing(settings) as connection:
+        before = accounts.known(connection, name)
+        accounts.disable(connection, before.id, disabled=not undo)
+        after = _record_change(connection, before)
+    click.echo(f"{after.name} ({after.id}) is {'let in again' if undo else 'disabled'}")
+
+
+@user.command("password")
+@click.argument("name")
+@with_password
+@of_a_system
+def change_password(settings: Settings, name: str, password: str) -> None:
+    """Give the account NAME another password, and end its logins."""
+    with _changing(settings) as connection:
+        found = accounts.known(connection, name)
+        accounts.change_password(connection, found.id, password)
+        logins.close_all(connection, found.id)
+        audit.record(connection, ACTOR, "account.password-set", found.id)
+    click.echo(f"{found.name} ({found.id}) has another password, and is logged in nowhere")
+
+
+@user.command()
+@click.option("--role", "roles", type=_ROLE, multiple=True, help="Beside `user`; repeatable.")
+@click.option(
+    "--hours",
+    type=click.FloatRange(0, 24 * 365, min_open=True),
+    default=invitations.HOURS,
+    show_default=True,
+    help="How long it is good for.",
+)
+@of_a_system
+def invite(settings: Settings, roles: tuple[str, ...], hours: float) -> None:
+    """Print a link with which one person can sign up, once."""
+    with _changing(settings) as connection:
+        click.echo(_invitation(connection, settings, roles, hours))
+
+
+@user.command()
+@click.argument("name")
+@click.argument("label")
+@click.option(
+    "--right",
+    "wanted",
+    type=click.Choice(tokens.RIGHTS),
+    multiple=True,
+    required=True,
+    help="What it may; `sensors` is to send places, readings and events; repeatable.",
+)
+@of_a_system
+def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...]) -> None:
+    """Print a token of the account NAME for a device or a sensor, called LABEL.
+
+    At the broker, what is before the point is the user name, and what is after it the password.
+    """
+    with _changing(settings) as connection:
+        found = accounts.known(connection, name)
+        made, secret = tokens.issue(connection, found.id, label, wanted)
+        after = {"label": made.label, "rights": sorted(made.rights)}
+        audit.record(connection, ACTOR, "token.issued", made.id, None, after)
+    click.echo(f"{made.id}.{secret}")
+
+
+@user.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@of_a_system
+def forget(settings: Settings, name: str, yes: bool) -> None:
+    """Forget the account NAME and everything that is theirs; it cannot be undone."""
+    from backend.privacy.forgetting import forget as forget_all
+
+    with database(settings) as engine:
+        with engine.connect() as connection:
+            found = accounts.known(connection, name)
+        if not yes:
+            click.confirm(f"Forget {found.name} ({found.id}) and all that is theirs?", abort=True)
+        with engine.begin() as connection:
+            audit.record(connection, ACTOR, "account.forgotten", found.id)
+        forget_all(engine, settings, found.id)
+    click.echo(f"{found.name} is forgotten; what the log held follows while the system runs")
+
+
+def invited(settings: Settings, url: str) -> list[str]:
+    """What to say at a start where nobody is an admin yet: how to become it, once."""
+    if settings.people.demo_user:
+        return []
+    with database(settings) as engine, engine.begin() as connection:
+        if accounts.has_admin(connection):
+            return []
+        if settings.people.sign_up == "closed":
+            return ["Nobody is an admin yet: citywise user add NAME --role admin"]
+        link = _invitation(connection, settings, ROLES, invitations.HOURS, url)
+    return [f"Nobody is an admin yet. Who signs up here, once, will be: {link}"]
+
+
+def _invitation(
+    connection: Connection,
+    settings: Settings,
+    roles: tuple[str, ...],
+    hours: float,
+    url: str | None = None,
+) -> str:
+    """The link of a new invitation; it is audited."""
+    web = settings.web
+    secret = invitations.issue(connection, roles, hours)
+    after = {"roles": list(roles), "hours": hours}
+    audit.record(connection, ACTOR, "invitation.issued", digest(secret), None, after)
+    root = web.public_url or url or f"http://{web.host}:{web.port or 'PORT'}"
+    return f"{root}/sign-up?invitation={secret}"
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[Engine]:
+    """The system's database, which is made if there is none yet."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    engine = create_engine_for(settings.database_url)
+    try:
+        migrate(engine)
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _changing(settings: Settings) -> Iterator[Connection]:
+    """A transaction, after which the broker knows of it."""
+    with database(settings) as engine:
+        with engine.begin() as connection:
+            yield connection
+        rights.write(engine, settings)
+
+
+def _record_change(connection: Connection, before: Account) -> Account:
+    after = accounts.known(connection, before.id)
+    change = _rights(before), _rights(after)
+    audit.record(connection, ACTOR, "account.changed", before.id, *change)
+    return after
+
+
+def _rights(account: Account) -> dict[str, Any]:
+    return {"roles": sorted(account.roles), "disabled": account.disabled_ms is not None}
+
+
+def _roles(account: Account) -> str:
+    return ", ".join(role for role in ROLES if role in account.roles)

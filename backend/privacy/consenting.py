@@ -1,0 +1,23 @@
+"""Giving and withdrawing consent; what was told under a consent goes with it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from backend.ingest import inlet
+from backend.people import consents
+from backend.store.exclusion import CONTEXT_OF, exclude
+
+
+def change(
+    connection: Connection, account: str, subject: str, *, given: bool, hours: float | None = None
+) -> None:
+    """Let a kind of context be used and kept for so many hours without word (None: as long as
+    the system does), or no longer: then what stands of it is removed.
+
+    Raises `PeopleError` for an unknown kind, or hours out of range.
+    """
+    exclude(connection, CONTEXT_OF, account)
+    consents.write(connection, account, subject, given=given, hours=hours)
+    if not given:
+        inlet.write(connection, [(subject, account, None)])

@@ -1,0 +1,99 @@
+"""Everything that is known of a person, to take along (GDPR, articles 15 and 20).
+
+`backend.privacy.forgetting` removes what is listed here, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from backend.ingest import log, records
+from backend.ingest.standing import CONTEXT
+from backend.people import accounts, consents, logins, tokens
+from backend.settings import Settings
+from backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
+from backend.times import iso, iso_or_none, wall_ms
+
+FORMAT = 1
+_SECRET = {"csrf", "has_password"}
+
+
+def everything(connection: Connection, settings: Settings, user: str) -> dict[str, Any]:
+    """What is known of a user, by where it is kept; times in ISO 8601.
+
+    `context` is what stands now, `log` what came of context and instances as far back as the
+    log goes. Raises `LogError` or `OSError` where the log cannot be read.
+    """
+    history = list(_history(settings, user))
+    return {
+        "format": FORMAT,
+        "exported": iso(wall_ms()),
+        "account": _account(connection, user),
+        "logins": [_shown(vars(found)) for found in logins.of(connection, user)],
+        "tokens": [_shown(vars(found)) for found in tokens.of(connection, user)],
+        "consents": [_shown(vars(found)) for found in consents.of(connection, user)],
+        "wishes": _one(connection, select(WishesRow.__table__).where(WishesRow.user == user)),
+        "instances": _all(
+            connection,
+            select(InstanceRow.__table__).where(InstanceRow.user == user).order_by(InstanceRow.id),
+        ),
+        "notices": _all(
+            connection,
+            select(NoticeRow.__table__)
+            .where(NoticeRow.user == user)
+            .order_by(NoticeRow.opened_ms, NoticeRow.id),
+        ),
+        "actions": _all(
+            connection,
+            select(AuditRow.__table__).where(AuditRow.actor == user).order_by(AuditRow.id),
+        ),
+        "context": _standing(history),
+        "log": history,
+    }
+
+
+def _account(connection: Connection, user: str) -> dict[str, Any] | None:
+    found = accounts.find(connection, user)
+    return None if found is None else _shown(vars(found))
+
+
+def _history(settings: Settings, user: str) -> Iterator[dict[str, Any]]:
+    """What the log holds of a user, oldest first."""
+    folder = settings.log_dir
+    bases = log.segments(folder)
+    begin = bases[0] if bases else 0
+    for received, subject, key, body in records.read_personal(
+        folder, begin, log.durable_end(folder), user
+    ):
+        yield {"received": iso(received), "subject": subject, "id": key, "told": body}
+
+
+def _standing(history: list[dict[str, Any]]) -> dict[str, Any]:
+    """What of a user's context stands after all that came."""
+    newest = {entry["subject"]: entry["told"] for entry in history}
+    return {subject: newest[subject] for subject in CONTEXT if newest.get(subject) is not None}
+
+
+def _one(connection: Connection, query: Any) -> dict[str, Any] | None:
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else _shown(row)
+
+
+def _all(connection: Connection, query: Any) -> list[dict[str, Any]]:
+    return [_shown(row) for row in connection.execute(query).mappings()]
+
+
+def _shown(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row with its times (`…_ms`) in ISO 8601, and without what lets somebody in."""
+    shown: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in _SECRET:
+            continue
+        if name.endswith("_ms"):
+            shown[name.removesuffix("_ms")] = iso_or_none(value)
+        else:
+            shown[name] = sorted(value) if isinstance(value, frozenset) else value
+    return shown

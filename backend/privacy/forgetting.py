@@ -1,0 +1,238 @@
+"""Forgetting a person: the account and all that is theirs, in every room that holds some of it.
+
+What the log holds cannot be taken out of it, but it is sealed with a key of the person's own,
+names included, and the key is destroyed: as soon as the workers, which may hold what they once
+read, have read that it is removed. A batch that was being evaluated meanwhile may still write
+about the person; so a note stays until all has passed that could, and what came in is removed
+again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, String, cast, delete, func, or_, select, text, update
+from sqlalchemy.exc import OperationalError
+
+from backend.ingest import inlet, log
+from backend.ingest.keyring import Keyring
+from backend.ingest.standing import CONTEXT
+from backend.network import broker_rights
+from backend.operations.sending import Message, NotSentError, send
+from backend.people import tokens
+from backend.people.ids import DEMO
+from backend.settings import Settings
+from backend.store.exclusion import CONTEXT_OF, exclude
+from backend.store.models import (
+    AccountRow,
+    AuditRow,
+    Base,
+    ConsentRow,
+    CursorRow,
+    DeadLetterRow,
+    ForgettingRow,
+    InletRow,
+    InstanceRow,
+    LoginRow,
+    NoticeRow,
+    OutboxRow,
+    ReceiverRow,
+    TokenRow,
+    TraceRow,
+    WishesRow,
+)
+from backend.store.upsert import upsert
+from backend.times import wall_ms
+
+LOG = logging.getLogger("citywise.privacy")
+_PATIENCE_MS = 600_000
+"""After so long the key is destroyed though the pipeline has not come so far."""
+SOMEBODY = "forgotten"
+"""Who it was in the audit log, of which the rest has to stay."""
+_OWNED: Sequence[tuple[type[Base], Any]] = (
+    (AccountRow, AccountRow.id),
+    (LoginRow, LoginRow.account),
+    (TokenRow, TokenRow.account),
+    (ReceiverRow, ReceiverRow.user),
+    (ConsentRow, ConsentRow.account),
+    (WishesRow, WishesRow.user),
+    (InstanceRow, InstanceRow.user),
+    (NoticeRow, NoticeRow.user),
+    (OutboxRow, OutboxRow.user),
+)
+"""Tables with a column that says whose a row is."""
+
+
+def forget(engine: Engine, settings: Settings, user: str) -> None:
+    """Forget an account: at once in the database and at the broker; in the log, and what is
+    still under way, by `sweep` some seconds later.
+
+    The account `demo` is nobody's and stays, empty.
+    """
+    _clear_topics(engine, settings, user)
+    with engine.begin() as connection:
+        exclude(connection, CONTEXT_OF, user)
+        upsert(connection, ForgettingRow, [_note(user)])
+        demo = select(AccountRow.__table__).where(AccountRow.id == DEMO, AccountRow.id == user)
+        kept = [dict(row) for row in connection.execute(demo).mappings()]
+        _withdraw(connection, user)
+        _purge(connection, user)
+        upsert(connection, AccountRow, kept)
+    broker_rights.write(engine, settings)
+
+
+def _clear_topics(engine: Engine, settings: Settings, user: str) -> None:
+    """Take away what devices may have had retained; the embedded broker retains nothing of
+    people, and an external one cannot refuse it."""
+    broker = settings.broker
+    if broker.embedded:
+        return
+    with engine.connect() as connection:
+        devices = [f"status/{token.id}" for token in tokens.of(connection, user)]
+    topics = [f"{broker.prefix}/{topic}" for topic in (f"context/{user}", *devices)]
+    try:
+        send(broker, [Message(topic, b"", retain=True) for topic in topics])
+    except NotSentError as error:
+        LOG.warning("what devices had retained at the broker stays there: %s", error)
+
+
+def sweep(engine: Engine, settings: Settings) -> int:
+    """Remove what came in of people who are being forgotten; returns how many still are.
+
+    A person is forgotten for good when everything that was written about them has been
+    answered: then the note goes too.
+    """
+    with engine.connect() as connection:
+        notes = [
+            dict(row) for row in connection.execute(select(ForgettingRow.__table__)).mappings()
+        ]
+    if not notes:
+        return 0
+    left = [note for note in notes if not _is_done(engine, settings, note)]
+    if len(left) < len(notes):
+        _clean(engine)
+    return len(left)
+
+
+def _note(user: str) -> dict[str, Any]:
+    return {"user": user, "since_ms": wall_ms(), "position": None}
+
+
+def _is_done(engine: Engine, settings: Settings, note: dict[str, Any]) -> bool:
+    """Purge again, and see how far it is: removals in the log, all cursors past them, the key
+    destroyed, no answer left."""
+    user = note["user"]
+    with engine.begin() as connection:
+        if note["position"] is None and not _waits(connection, user):
+            note["position"] = log.durable_end(settings.log_dir)
+            noted = update(ForgettingRow).where(ForgettingRow.user == user)
+            connection.execute(noted.values(position=note["position"]))
+        # First ask, then purge: what is committed in between is not missed.
+        answered = _is_answered(connection, note["position"])
+        _purge(connection, user)
+        if not answered and wall_ms() - note["since_ms"] < _PATIENCE_MS:
+            return False
+    Keyring(settings.keys_dir).forget(user)
+    with engine.begin() as connection:
+        if not answered or _is_in_cursors(connection, user):
+            return False
+        connection.execute(delete(ForgettingRow).where(ForgettingRow.user == user))
+    LOG.info("an account has been forgotten")
+    return True
+
+
+def _is_answered(connection: Connection, position: int | None) -> bool:
+    """Whether everything in the log up to a position has been answered."""
+    if position is None:
+        return False
+    behind = select(func.count()).where(CursorRow.position < position)
+    return not connection.scalar(behind)
+
+
+def _withdraw(connection: Connection, user: str) -> None:
+    """Tell the log that nothing of the person stands any more, whatever was to stand."""
+    query = select(InstanceRow.id).where(InstanceRow.user == user)
+    instances = list(connection.scalars(query))
+    waiting = or_(
+        (InletRow.key == user) & InletRow.subject.in_(CONTEXT),
+        (InletRow.subject == "instance") & InletRow.key.in_(instances),
+    )
+    connection.execute(delete(InletRow).where(waiting))
+    removals = [*((subject, user) for subject in CONTEXT), *(("instance", i) for i in instances)]
+    inlet.write(connection, [(subject, key, None) for subject, key in removals])
+
+
+def _waits(connection: Connection, user: str) -> bool:
+    """Whether the ingest has still to take something about the person."""
+    mine = or_(InletRow.key == user, InletRow.key.startswith(f"{user}.", autoescape=True))
+    return bool(connection.scalar(select(func.count()).where(mine)))
+
+
+def _purge(connection: Connection, user: str) -> None:
+    """Remove whatever the tables hold of a person."""
+    for row, owner in _OWNED:
+        connection.execute(delete(row).where(owner == user))
+    mentioned = or_(
+        *(
+            _holds(column, user)
+            for column in (DeadLetterRow.topic, DeadLetterRow.payload, DeadLetterRow.detail)
+        )
+    )
+    connection.execute(delete(DeadLetterRow).where(mentioned))
+    _purge_traces(connection, user)
+    _purge_audit(connection, user)
+
+
+def _purge_traces(connection: Connection, user: str) -> None:
+    """Traces tell of the evaluation of all; only what they say of this person goes."""
+    query = select(TraceRow.id, TraceRow.changed, TraceRow.error)
+    mentioned = or_(_holds(cast(TraceRow.changed, String), user), _holds(TraceRow.error, user))
+    for identity, changed, error in connection.execute(query.where(mentioned)).all():
+        values = {
+            "changed": changed and {name: _others(found, user) for name, found in changed.items()},
+            "error": None if error is None else error.replace(user, SOMEBODY),
+        }
+        connection.execute(update(TraceRow).where(TraceRow.id == identity).values(values))
+
+
+def _others(found: Sequence[Any], user: str) -> list[Any]:
+    """What does not mention the person, of instances (texts) or notices (objects)."""
+    return [each for each in found if user not in str(each)]
+
+
+def _purge_audit(connection: Connection, user: str) -> None:
+    row = AuditRow
+    acted = update(row).where(row.actor == user).values(actor=SOMEBODY)
+    connection.execute(acted)
+    about = or_(
+        _holds(row.target, user),
+        _holds(cast(row.before, String), user),
+        _holds(cast(row.after, String), user),
+    )
+    gone = {"target": SOMEBODY, "before": None, "after": None}
+    connection.execute(update(row).where(about).values(gone))
+
+
+def _is_in_cursors(connection: Connection, user: str) -> bool:
+    """Whether the pipeline still keeps an answer for an instance of the person."""
+    kept = _holds(cast(CursorRow.state, String), user)
+    return bool(connection.scalar(select(func.count()).where(kept)))
+
+
+def _holds(column: Any, part: str) -> Any:
+    return column.contains(part, autoescape=True)
+
+
+def _clean(engine: Engine) -> None:
+    """Leave nothing of what was deleted in the files of SQLite: pages keep copies of rows that
+    moved, and the write-ahead log keeps pages, until they are written anew."""
+    if engine.dialect.name != "sqlite":
+        return
+    try:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("VACUUM"))
+            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+    except OperationalError:
+        LOG.warning("the database is in use; what was deleted is written over another time")

@@ -1,0 +1,60 @@
+"""Which system a command is about: the options `--config` and `--state`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from backend import settings as configuration
+from backend.settings import Settings
+
+
+def of_a_system(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say which system is meant; the command gets its settings."""
+
+    @click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Configuration of the system [none: as `citywise run --host` without one].",
+    )
+    @click.option(
+        "--state",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Folder of a demo (`citywise demo --state`).",
+    )
+    @wraps(command)
+    def with_settings(config: Path | None, state: Path | None, **given: Any) -> None:
+        if config is not None and state is not None:
+            raise click.UsageError("give --config or --state: they mean two systems")
+        settings = configuration.load(config) if state is None else Settings(data_dir=state)
+        command(settings, **given)
+
+    return with_settings
+
+
+class LaterGroup(click.Group):
+    """A group of commands that is imported when it is used: others need not wait for it."""
+
+    def __init__(self, name: str, module: str, help: str) -> None:  # noqa: A002
+        super().__init__(name, help=help)
+        self._module = module
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of its commands."""
+        return self._group.list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of its commands, or None."""
+        return self._group.get_command(ctx, cmd_name)
+
+    @property
+    def _group(self) -> click.Group:
+        assert self.name is not None
+        group = getattr(import_module(self._module), self.name)
+        assert isinstance(group, click.Group)
+        return group

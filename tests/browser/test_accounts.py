@@ -1,0 +1,396 @@
+"""People have accounts: they sign up, choose what reaches them, and take themselves away."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from backend.notices import book, reminders
+from backend.times import parse_ms
+from tests.api.browsers import PASSWORD
+from tests.api.templates import Change, change
+from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Person, Site, Watched, settle
+from tests.browser.keys import focused, go_to, press
+from tests.browser.test_people import serious, settled
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SMALL = {"width": 360, "height": 780}
+JAM, FULL = "Jam ahead, Randersvej, Risskov: 3 → 4", "Jam ahead, Bruuns"
+
+
+def tell(site: Site, *changes: Change) -> None:
+    with site.town.engine.begin() as connection:
+        book.apply(connection, changes)
+
+
+def jam(user: str, kind: str = "opened", **more: Any) -> Change:
+    told = {"about": "old-jam", "user": user, "instance": f"{user}.jam_ahead"}
+    return change(kind, **(told | more))
+
+
+def garage(user: str) -> Change:
+    return jam(user, about="BRUUNS", about_type="place", criticality=2)
+
+
+def card(page: Page, about: str) -> Locator:
+    return page.locator("city-notices .notice-card").filter(has_text=about)
+
+
+def held(page: Page) -> Locator:
+    return page.locator("city-notices .held")
+
+
+def seen(page: Page, about: str) -> Locator:
+    """The mark of a notice that was acknowledged."""
+    return card(page, about).get_by_text("Acknowledged", exact=True)
+
+
+def own_id(page: Page) -> str:
+    found: str = page.evaluate("fetch('/api/v1/me').then((r) => r.json()).then((me) => me.user)")
+    return found
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, SMALL], ids=["desktop", "phone"])
+def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
+    open_page: Open, homes: Site, watched: Watched, viewport: dict[str, int], tmp_path: Path
+) -> None:
+    name = f"Key {viewport['width']}"
+    page = open_page("/sign-up", viewport, url=homes.server.url)
+    go_to(page, "Name")
+    page.keyboard.type(name)
+    go_to(page, "Password")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Your account")
+    user = own_id(page)
+    press(page, "List")
+    expect(page.locator("h1")).to_have_text("City now")
+    settled(page)
+    tell(homes, jam(user), garage(user))
+    expect(card(page, "Randersvej")).to_be_visible()
+
+    press(page, f"Snooze: {JAM}")
+    press(page, f"15 min: {JAM}")
+    expect(page.get_by_role("status")).to_contain_text(["Snoozed until 14:15: Jam ahead."])
+    expect(held(page)).to_contain_text("Held back: 1")
+    assert focused(page) == "Undo"
+    go_to(page, f"Mute this kind: {FULL}", "Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(held(page)).to_contain_text("Held back: 2")
+    expect(page.locator(".toast")).to_contain_text("Muted: Jam ahead.")
+    assert focused(page) == "Undo"
+    page.keyboard.press("Enter")
+    expect(held(page)).to_contain_text("Held back: 1")
+    assert focused(page).endswith(FULL), "the focus is back at the notice"
+    go_to(page, f"Acknowledge: {FULL}", "Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(seen(page, "Bruuns")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(seen(page, "Bruuns")).to_be_hidden()
+
+    go_to(page, f"Your account: {name}", "Shift+Tab")
+    page.keyboard.press("Enter")
+    press(page, "Account")
+    expect(page.locator("h1")).to_have_text("Your account")
+    go_to(page, "Download my data")
+    with page.expect_download() as begun:
+        page.keyboard.press("Enter")
+    begun.value.save_as(tmp_path / "mine.json")
+    mine = (tmp_path / "mine.json").read_text(encoding="utf-8")
+    assert name in mine
+    assert "old-jam" in mine
+    json.loads(mine)
+
+    press(page, "Forget me…")
+    expect(page.get_by_role("dialog")).to_contain_text("There is no undo.")
+    press(page, "Go on")
+    page.keyboard.type("not the password")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Password", exact=True)).to_have_attribute("aria-invalid", "true")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("You are forgotten")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(homes.server.url + "/")
+    assert own_id(page) is None
+    with homes.town.engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT user FROM notices").scalars().all()
+    assert user not in rows
+    watched.errors.clear()  # The browser notes the 422 of the wrong password itself.
+
+
+def test_what_is_snoozed_comes_back_and_what_is_muted_stays_held(
+    open_page: Open, homes: Site
+) -> None:
+    ann = settle(homes, "Ann")
+    page = settled(open_page("/list", url=homes.server.url, person=ann))
+    tell(homes, jam(ann.id), garage(ann.id))
+    card(page, "Randersvej").locator(".snooze summary").click()
+    card(page, "Randersvej").get_by_role("button", name="Until tomorrow").click()
+    expect(page.locator(".toast")).to_contain_text("Snoozed until 6 Aug, 07:00")
+    page.get_by_role("button", name="Undo").click()
+    card(page, "Randersvej").locator(".snooze summary").click()
+    card(page, "Randersvej").get_by_role("button", name="1 hour").click()
+    held(page).locator("summary").first.click()
+    expect(held(page)).to_contain_text("You have snoozed it. It comes at 15:00.")
+    with homes.town.engine.begin() as connection:
+        reminders.remind(connection, parse_ms("2014-08-05T13:00:01Z"))
+    expect(held(page)).to_be_hidden()
+    expect(page.locator("city-announcer")).to_contain_text("For you: Jam ahead")
+    card(page, "Bruuns").get_by_role("button", name="Mute this kind").click()
+    expect(held(page)).to_contain_text("You have muted this kind. It stays here.")
+    page.goto(homes.server.url + "/account")
+    page.get_by_role("button", name="Unmute: Jam ahead").click()
+    expect(page.locator("notice-wishes")).to_contain_text("None. A notice's card can mute")
+    page.goto(homes.server.url + "/list")
+    expect(card(page, "Bruuns")).to_be_visible()
+
+
+def test_how_one_is_told_is_kept_and_what_is_wrong_with_it_is_said(
+    open_page: Open, homes: Site
+) -> None:
+    bea = settle(homes, "Bea")
+    page = settled(open_page("/account", url=homes.server.url, person=bea))
+    slider = page.get_by_label("Alert me from")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "3: matters today")
+    page.get_by_role("button", name="Add quiet hours").click()
+    for day in ("Saturday", "Sunday"):
+        page.get_by_label(day).uncheck(force=True)
+    page.get_by_label("Tell me all the same").select_option("4")
+    page.get_by_label("Quiet until").fill("")
+    save = page.get_by_role("button", name="Save", exact=True)
+    save.click()
+    expect(page.locator("notice-wishes")).to_contain_text("Say from when until when.")
+    page.get_by_label("Quiet until").fill("06:30")
+    page.get_by_label("Between two notices").select_option("1800")
+    save.click()
+    expect(page.locator(".toast")).to_contain_text("Saved.")
+    page.get_by_label("By MQTT to my devices").uncheck()
+    expect(page.locator(".toast")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Quiet until")).to_have_value("06:30")
+    wishes = page.evaluate("fetch('/api/v1/me/wishes').then((r) => r.json())")
+    quiet = {"from": "22:00", "until": "06:30", "days": [1, 2, 3, 4, 5], "except_from": 4}
+    assert (wishes["threshold"], wishes["quiet"], wishes["cool_down_s"]) == (3, [quiet], 1800)
+    assert wishes["channels"] == {"browser": True, "mqtt": False}
+
+
+def test_one_logs_out_everywhere_and_nothing_of_one_stays_on_the_device(
+    open_page: Open, homes: Site, watched: Watched
+) -> None:
+    cy = settle(homes, "Cy")
+    url = homes.server.url
+    page = open_page("/list", url=url, person=cy, service_workers="allow")
+    page.evaluate("navigator.serviceWorker.ready")
+    page.goto(f"{url}/list?notice={cy.id}.x")
+    other = page.context.new_page()
+    other.goto(url + "/account")
+    expect(other.locator("my-consents")).to_be_visible()
+    tell(homes, jam(cy.id))
+    expect(card(page, "Randersvej")).to_be_visible()
+    kept = """async () => (await Promise.all((await caches.keys()).map(async (name) => {
+        const cache = await caches.open(name);
+        return Promise.all((await cache.keys()).map(async (request) =>
+            request.url + await (await cache.match(request)).text())) }))).flat().join()"""
+    assert cy.id not in page.evaluate(kept)
+    page.get_by_label("Your account: Cy").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_url(url + "/")
+    expect(page.get_by_label("Log in or sign up")).to_be_visible()
+    expect(other.locator("person-gate")).to_contain_text("Log in to choose")
+    expect(other.locator("my-consents")).to_be_hidden()
+    assert page.evaluate("Object.keys(sessionStorage).length") == 0
+    assert cy.id not in page.evaluate(kept)
+    page.goto(url + "/log-in?next=//evil.example/x")
+    page.get_by_label("Name").fill("cy")
+    page.get_by_label("Password", exact=True).fill("wrong wrong wrong")
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("name or password is wrong")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    expect(page).to_have_url(url + "/account")
+    expect(other.locator("my-consents")).to_be_visible()
+    watched.errors.clear()  # The browser notes the 401 itself.
+
+
+def test_a_login_that_ends_meanwhile_loses_nothing_that_was_typed(
+    open_page: Open, homes: Site, watched: Watched
+) -> None:
+    dea = settle(homes, "Dea")
+    page = settled(open_page("/account", url=homes.server.url, person=dea))
+    page.get_by_label("Name", exact=True).fill("Dea Two")
+    with homes.town.engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM logins")
+    page.get_by_role("button", name="Change the name").click()
+    dialog = page.get_by_role("dialog", name="Log in again")
+    expect(dialog.get_by_label("Name")).to_have_value("Dea")
+    dialog.get_by_label("Password", exact=True).fill(PASSWORD)
+    dialog.get_by_role("button", name="Log in").click()
+    expect(page.locator(".toast")).to_contain_text("You are called Dea Two now.")
+    watched.errors.clear()  # The browser notes the 401 itself.
+
+
+def test_too_many_attempts_are_told_when_to_come_again(
+    open_page: Open, homes: Site, watched: Watched
+) -> None:
+    page = open_page("/log-in", url=homes.server.url)
+    problem = {"type": "urn:citywise:problem:too-many", "title": "Too many", "status": 429}
+    page.route(
+        "**/api/v1/login",
+        lambda route: route.fulfill(status=429, json=problem, headers={"Retry-After": "90"}),
+    )
+    page.get_by_label("Name").fill("x")
+    page.get_by_label("Password", exact=True).fill("y")
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_have_text("That was too often. Try again in 1 min.")
+    watched.errors.clear()
+
+
+def test_context_is_told_only_with_consent_which_is_asked_for_in_place(
+    open_page: Open, homes: Site, axe: str
+) -> None:
+    eli = settle(homes, "Eli")
+    here = {"latitude": 56.16, "longitude": 10.2}
+    page = open_page(
+        "/apps",
+        PHONE,
+        url=homes.server.url,
+        person=eli,
+        permissions=["geolocation"],
+        geolocation=here,
+    )
+    page.get_by_role("button", name="Tell where I am").click()
+    expect(page.locator("my-context .offer")).to_contain_text("so that you are told what is near")
+    expect(page.get_by_role("button", name="Allow, and tell where I am")).to_be_focused()
+    assert serious(page, axe) == []
+    page.keyboard.press("Enter")
+    expect(page.locator("my-context")).to_contain_text("Told: 56.1600, 10.2000")
+    page.goto(homes.server.url + "/account")
+    position = page.locator("[data-consent='position']")
+    expect(position).to_contain_text("known now")
+    expect(position).to_contain_text("Used by: Jam watch.")
+    position.get_by_label("Deleted when").select_option("6")
+    expect(page.locator(".toast")).to_contain_text("Saved: Position.")
+    position.get_by_role("switch").uncheck()
+    expect(page.locator(".toast")).to_contain_text("What was known is deleted.")
+    expect(position).to_contain_text("not known now")
+
+
+def test_a_devices_secret_is_shown_once_with_where_it_is_told(
+    open_page: Open, homes: Site, axe: str
+) -> None:
+    fay = settle(homes, "Fay")
+    page = settled(open_page("/account", PHONE, url=homes.server.url, person=fay))
+    page.get_by_text("Add a device").click()
+    page.get_by_label("What it is called").fill("my phone")
+    page.get_by_role("button", name="Make a token").click()
+    made = page.get_by_role("region", name="The new token")
+    expect(made).to_be_focused()
+    expect(made).to_contain_text(re.compile(rf"citywise/notices/{fay.id}/d-\w+"))
+    secret = made.locator("code").first.inner_text()
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.reload()
+    expect(page.locator("account-devices")).to_contain_text("my phone")
+    assert secret not in page.content()
+    page.get_by_role("button", name="Remove: my phone").click()
+    expect(page.locator("[data-token]")).to_have_count(0)
+
+
+def test_nothing_of_one_person_reaches_another(open_page: Open, homes: Site) -> None:
+    gus, hal = settle(homes, "Gus"), settle(homes, "Hal")
+    theirs = [settled(open_page("/list", url=homes.server.url, person=who)) for who in (hal, None)]
+    mine = settled(open_page("/list", url=homes.server.url, person=gus))
+    tell(homes, jam(gus.id))
+    expect(card(mine, "Randersvej")).to_be_visible()
+    for page in theirs:
+        expect(page.locator("city-notices")).to_be_hidden()
+        page.reload()
+        settled(page)
+        expect(page.locator("city-notices")).to_be_hidden()
+        assert gus.id not in page.content()
+
+
+def _hidden(page: Page) -> None:
+    """The page is in a tab that nobody looks at."""
+    page.evaluate(
+        """() => { Object.defineProperty(document, 'hidden', {value: true, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange')) }"""
+    )
+
+
+NOTIFICATIONS = """
+    Object.defineProperty(Notification, 'permission', {get: () => 'granted'});
+    const read = (key) => JSON.parse(localStorage.getItem(key) ?? '[]');
+    const write = (key, value) => localStorage.setItem(key, JSON.stringify(value));
+    const shown = ServiceWorkerRegistration.prototype;
+    shown.showNotification = async (title, {tag, body, data}) => {
+        write('calls', [...read('calls'), tag]);
+        const others = read('shown').filter((one) => one.tag !== tag);
+        write('shown', [...others, {title, tag, body, data}]);
+    };
+    shown.getNotifications = async ({tag} = {}) => read('shown')
+        .filter((one) => !tag || one.tag === tag)
+        .map((one) => ({...one, close: () =>
+            write('shown', read('shown').filter((other) => other.tag !== one.tag))}));
+"""
+"""Stands in for the device's notifications, which a browser without a window has none of."""
+
+
+def _shown(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(
+        """async () => (await (await navigator.serviceWorker.ready).getNotifications())
+            .map(({title, body}) => `${title}: ${body}`)"""
+    )
+    return found
+
+
+def test_a_notification_comes_once_where_nobody_looks_and_is_answered(
+    open_page: Open, homes: Site
+) -> None:
+    ida: Person = settle(homes, "Ida")
+    page = open_page("/list", url=homes.server.url, person=ida, service_workers="allow")
+    page.context.add_init_script(NOTIFICATIONS)
+    page.reload()
+    other = page.context.new_page()
+    other.goto(homes.server.url + "/account")
+    for each in (page, other):
+        settled(each)
+    tell(homes, garage(ida.id))
+    expect(card(page, "Bruuns")).to_be_visible()
+    page.wait_for_timeout(300)
+    assert _shown(page) == [], "somebody looks at a page"
+    for each in (page, other):
+        _hidden(each)
+    tell(homes, jam(ida.id))
+    expect(card(page, "Randersvej")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert _shown(page) == ["Jam ahead: Randersvej, Risskov: 3 → 4 in 420 m"]
+    assert page.evaluate("localStorage.getItem('calls').split(',').length") == 1, "by each page"
+    page.context.service_workers[0].evaluate(
+        "(tag) => answer({tag, close() {}}, 'acknowledge')",
+        page.evaluate("JSON.parse(localStorage.getItem('shown'))[0].tag"),
+    )
+    expect(seen(page, "Randersvej")).to_be_visible()
+    page.wait_for_timeout(200)
+    assert _shown(page) == [], "what was acknowledged elsewhere takes its notification away"
+    about: dict[str, Any] = {"about": "jam-2", "about_type": "term"}
+    tell(homes, jam(ida.id, **about))
+    expect(card(page, "jam-2")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert len(_shown(page)) == 1
+    tell(homes, jam(ida.id, "closed", t_ms=parse_ms(NOON) + 60_000, **about))
+    expect(card(page, "jam-2")).to_have_count(0)
+    page.wait_for_timeout(200)
+    assert _shown(page) == [], "what is over takes its notification away"

@@ -1,0 +1,1 @@
+"""Notices: attention, what users answer, reminders, and delivery to devices."""

@@ -1,0 +1,167 @@
+"""No table keeps anything of who is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, Engine, Table, insert, select
+
+from backend.ingest.keyring import Keyring
+from backend.people import accounts, ids
+from backend.privacy import forgetting
+from backend.settings import Settings
+from backend.store.database import create_engine_for, migrate
+from backend.store.models import Base, CursorRow, ForgettingRow, NoticeRow
+
+OF_THE_CITY = {
+    "places",
+    "readings",
+    "events",
+    "operator_events",
+    "template_versions",
+    "heartbeats",
+    "invitations",
+    "cursors",
+}
+"""Tables that tell of no person; what cursors keep, the pipeline takes away."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path)
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Engine]:
+    engine = create_engine_for(settings.database_url)
+    migrate(engine)
+    yield engine
+    engine.dispose()
+
+
+def personal() -> list[Table]:
+    return [t for t in Base.metadata.sorted_tables if t.name not in OF_THE_CITY]
+
+
+def about(table: Table, user: str, n: int) -> dict[str, Any]:
+    """A row of which every text mentions a user."""
+    values: dict[str, Any] = {}
+    for column in table.columns:
+        if isinstance(column.type, JSON):
+            values[column.name] = {"instances": [f"{user}.x"], "notices": [{"id": user}]}
+        elif column.type.python_type is str:
+            whose = (
+                column.name in ("user", "account", "actor", "device") or table.name == "accounts"
+            )
+            values[column.name] = user if whose else f"{user}.{n}"
+        elif not (column.primary_key and column.autoincrement is True):
+            values[column.name] = n
+    values |= {name: "x" for name in ("action", "request") if name in values}
+    if table.name == "inlet":
+        values |= {"subject": "position", "key": user}
+    if table.name == "tokens":
+        values["account"] = user
+    return values
+
+
+def dump(engine: Engine) -> str:
+    with engine.connect() as connection:
+        rows = {t.name: connection.execute(select(t)).all() for t in Base.metadata.sorted_tables}
+    return str(rows)
+
+
+def test_no_table_mentions_who_was_forgotten_and_others_stay(
+    engine: Engine, settings: Settings
+) -> None:
+    gone, other = ids.new_id(), ids.new_id()
+    with engine.begin() as connection:
+        for user in (gone, other):
+            for table in personal():
+                if table.name != "forgettings":
+                    row = about(table, user, 1 if user == gone else 2)
+                    connection.execute(insert(table), row)
+    before = dump(engine).count(other)
+    forgetting.forget(engine, settings, gone)
+    forgetting.sweep(engine, settings)
+    told = dump(engine)
+    with engine.connect() as connection:
+        noted = [gone] if connection.scalars(select(ForgettingRow.user)).all() else []
+        removals = 5  # of the context and the instance, on their way into the log
+    assert told.count(gone) == len(noted) + removals
+    assert told.count(other) == before
+
+
+def test_nothing_is_left_in_the_files_of_the_database(engine: Engine, settings: Settings) -> None:
+    """Neither in pages that were freed, nor where rows were that moved, nor in the
+    write-ahead log."""
+    users, chance = [ids.new_id() for _ in range(12)], Random(7)
+    for batch in range(40):
+        with engine.begin() as connection:
+            for n in range(30):
+                user = chance.choice(users)
+                row = about(NoticeRow.__table__, user, n) | {"id": f"{user}.{batch}.{n}"}  # type: ignore[arg-type]
+                row["why"] = ["x" * chance.randint(0, 800)]
+                connection.execute(insert(NoticeRow), row)
+            grown = "substr(hex(randomblob(400)), 1, abs(random()) % 800)"
+            connection.exec_driver_sql(
+                f"UPDATE notices SET details = details || {grown} WHERE abs(random()) % 5 = 0"
+            )
+            connection.exec_driver_sql(
+                "UPDATE notices SET details = '{}' WHERE abs(random()) % 7 = 0"
+            )
+    gone = users[:-1]
+    for user in gone:
+        forgetting.forget(engine, settings, user)
+    with engine.begin() as connection:
+        for table in ("inlet", "forgettings"):
+            connection.exec_driver_sql(f"DELETE FROM {table}")
+    forgetting._clean(engine)
+    told = b"".join(file.read_bytes() for file in settings.data_dir.glob("citywise.db*"))
+    assert users[-1].encode() in told
+    assert not any(user.encode() in told for user in gone)
+
+
+def test_the_key_goes_when_all_cursors_have_passed(engine: Engine, settings: Settings) -> None:
+    from backend.ingest.log import LogWriter
+
+    log = LogWriter(settings.log_dir)
+    keys = Keyring(settings.keys_dir)
+    with engine.begin() as connection:
+        user = accounts.create(connection, "alice", "three words suffice").id
+        row = {"resume_from": 0, "answered_ms": 0, "state": {}, "updated_ms": 0}
+        connection.execute(insert(CursorRow), {"request": "r", "position": 0, **row})
+    keys.make([user])
+    log.append([b"x"])
+    log.sync()
+    forgetting.forget(engine, settings, user)
+    assert forgetting.sweep(engine, settings) == 1
+    assert keys.key_of(user) is not None
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM inlet")
+    assert forgetting.sweep(engine, settings) == 1
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE cursors SET position = {log.end}")
+    assert forgetting.sweep(engine, settings) == 0
+    assert Keyring(settings.keys_dir).key_of(user) is None
+    assert forgetting.sweep(engine, settings) == 0
+    log.close()
+
+
+def test_a_key_does_not_outlive_a_pipeline_that_stands_still(
+    engine: Engine, settings: Settings
+) -> None:
+    with engine.begin() as connection:
+        user = accounts.create(connection, "alice", "three words suffice").id
+        row = {"resume_from": 0, "answered_ms": 0, "state": {}, "updated_ms": 0}
+        connection.execute(insert(CursorRow), {"request": "r", "position": -1, **row})
+    Keyring(settings.keys_dir).make([user])
+    forgetting.forget(engine, settings, user)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM inlet")
+        connection.exec_driver_sql("UPDATE forgettings SET since_ms = since_ms - 700000")
+    assert forgetting.sweep(engine, settings) == 1
+    assert Keyring(settings.keys_dir).key_of(user) is None

@@ -1,0 +1,68 @@
+"""Every endpoint that takes an id, with one that is Anna's and one that nobody has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask, url_for
+
+from backend.api import access
+from tests.security.cast import Cast
+
+NOBODYS = "u-aaaaaaaaaaaaaaaaaaaa"
+_JAM = "jam_ahead~jam-1~20140805T120000Z"
+
+IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
+    "instance_id": lambda cast: (cast.instance, f"{NOBODYS}.jam_ahead"),
+    "user": lambda cast: (cast.anna.user, NOBODYS),
+    "notice_id": lambda cast: (cast.notice, f"{NOBODYS}.jam_ahead~{_JAM}"),
+    "login_id": lambda cast: (cast.login, "0" * 64),
+    "token_id": lambda cast: (cast.token, "d-" + "0" * 16),
+    "account_id": lambda cast: (cast.anna.user, NOBODYS),
+}
+"""By the name of the address's part: what is Anna's, and what is nobody's."""
+NOT_OF_PEOPLE = frozenset({"action_id", "event_id", "letter_id", "subject", "trace_id"})
+"""Parts that are no person's: of operators and developers, and kinds of context."""
+BODIES: dict[str, Any] = {
+    "api.instances.put_instance": {"values": {"radius": 500}, "title": "mine now"},
+    "api.context.put_context": {"position": {"lat": 1.0, "lon": 1.0}},
+    "api.context.patch_context": {"activity": "Walking"},
+    "api.attend.snooze": {"minutes": 60},
+    "api.accounts.change_account": {"disabled": True},
+}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A call, once about what is Anna's and once about what nobody has."""
+
+    endpoint: str
+    method: str
+    hers: str
+    nobodys: str
+    body: Any
+
+
+def attempts(cast: Cast) -> Iterator[Attempt]:
+    """Every method of every endpoint with somebody's id in its address."""
+    for endpoint, method, part in parts(cast.app):
+        if part in IDS:
+            hers, nobodys = (_address(cast.app, endpoint, part, each) for each in IDS[part](cast))
+            yield Attempt(endpoint, method, hers, nobodys, BODIES.get(endpoint))
+
+
+def parts(app: Flask) -> Iterator[tuple[str, str, str]]:
+    """Endpoint, method and the name of each part of an address that is not the city's."""
+    for rule in app.url_map.iter_rules():
+        if access.of(app, rule.endpoint).kind != "city":
+            for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+                for part in sorted(rule.arguments):
+                    yield rule.endpoint, method, part
+
+
+def _address(app: Flask, endpoint: str, part: str, value: str) -> str:
+    with app.test_request_context():
+        values: dict[str, Any] = {part: value}
+        return url_for(endpoint, **values).removeprefix("/api/v1")

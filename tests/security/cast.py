@@ -1,0 +1,197 @@
+"""Who tries what: two people with something to lose, one with each role, a device, nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import Engine, insert, select
+
+from backend.ingest import inlet
+from backend.notices import book
+from backend.people import accounts, audit, consents
+from backend.settings import Settings
+from backend.store.models import (
+    AccountRow,
+    Base,
+    ConsentRow,
+    InletRow,
+    InstanceRow,
+    InvitationRow,
+    LoginRow,
+    NoticeRow,
+    OutboxRow,
+    TokenRow,
+    TraceRow,
+    WishesRow,
+)
+from tests.api.browsers import PASSWORD, Browser
+from tests.api.log import Log
+from tests.api.templates import NOON_MS, change, install, jam_ahead
+from tests.api.town import NOON, Town
+
+SECRET = "where-anna-lives"
+"""Part of everything that is Anna's and could be told."""
+_WATCHED: tuple[type[Base], ...] = (
+    AccountRow,
+    ConsentRow,
+    InletRow,
+    InstanceRow,
+    InvitationRow,
+    NoticeRow,
+    OutboxRow,
+    WishesRow,
+)
+
+
+@dataclass
+class Cast:
+    """The application, who uses it, and the ids of what is Anna's."""
+
+    app: Flask
+    engine: Engine
+    anna: Browser
+    bert: Browser
+    developer: Browser
+    admin: Browser
+    device: Browser
+    nobody: Browser
+    token: str
+    login: str
+    session: str
+
+    @property
+    def others(self) -> dict[str, Browser]:
+        """All who are not Anna."""
+        return {
+            "bert": self.bert,
+            "developer": self.developer,
+            "admin": self.admin,
+            "device": self.device,
+            "nobody": self.nobody,
+        }
+
+    @property
+    def instance(self) -> str:
+        return f"{self.anna.user}.jam_ahead"
+
+    @property
+    def notice(self) -> str:
+        return f"{self.instance}~jam_ahead~jam-1~20140805T120000Z"
+
+    def everything(self) -> dict[str, list[Any]]:
+        """What tables hold that somebody could change; not when a login was last seen."""
+        with self.engine.connect() as connection:
+            found = {
+                row.__tablename__: list(map(tuple, connection.execute(select(row.__table__))))
+                for row in _WATCHED
+            }
+            for row, columns in (
+                (LoginRow, (LoginRow.id, LoginRow.account, LoginRow.expires_ms)),
+                (TokenRow, (TokenRow.id, TokenRow.account, TokenRow.rights)),
+            ):
+                found[row.__tablename__] = list(map(tuple, connection.execute(select(*columns))))
+        return found
+
+
+def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
+    """A city in which Anna has told everything, and the others nothing."""
+    _city(engine)
+    with engine.begin() as connection:
+        for name, role in (("Dora", "developer"), ("Ada", "admin")):
+            accounts.create(connection, name, PASSWORD, (role,))
+    anna, bert = Browser.of(app), Browser.of(app)
+    anna.sign_up("Anna")
+    bert.sign_up("Bert")
+    made = anna.post("/me/tokens", {"label": SECRET, "rights": ["all"]}).json
+    device = bert.post("/me/tokens", {"label": "script", "rights": ["all"]}).json["bearer"]
+    cast = Cast(
+        app,
+        engine,
+        anna,
+        bert,
+        Browser.of(app, "Dora"),
+        Browser.of(app, "Ada"),
+        Browser.device(app, device),
+        Browser.of(app),
+        made["id"],
+        anna.get("/me/logins").json["logins"][0]["id"],
+        "citypulse-" + "0123456789abcdef" * 2,
+    )
+    _tell(cast, settings)
+    return cast
+
+
+def _city(engine: Engine) -> None:
+    town = Town(engine)
+    town.running()
+    town.road("100", "Viborgvej")
+    town.event("jam-1", "100", "2014-08-05T11:30:00Z")
+    town.dead_letter(1, "not-json")
+    install(town, jam_ahead())
+
+
+def _tell(cast: Cast, settings: Settings) -> None:
+    """What is known of Anna, of a session, and of a test person."""
+    wish = {"app": "jam_watch", "template": "jam_ahead"}
+    made = cast.anna.post("/instances", {**wish, "title": SECRET, "values": {"radius": 150}})
+    assert made.json["id"] == cast.instance
+    assert cast.developer.post("/instances", {**wish, "user": "alice"}).status_code == 201
+    standing = {**wish, "version": 1, "values": {"radius": 300, "garage": None}}
+    row = {"title": None, "created_ms": 0, "updated_ms": 0}
+    with cast.engine.begin() as connection:
+        for subject in consents.SUBJECTS:
+            consents.write(connection, cast.anna.user, subject, given=True)
+        session = {"id": cast.session, "user": cast.session, **standing, **row}
+        connection.execute(insert(InstanceRow), session)
+        inlet.write(connection, [("activity", cast.anna.user, {"activity": "Cycling"})])
+        for instance, user in (
+            (cast.instance, cast.anna.user),
+            (cast.session, cast.session),
+            ("alice.jam_ahead", "alice"),
+        ):
+            details = {"metres": 420, "where": SECRET if user == cast.anna.user else ""}
+            opened = change("opened", instance=instance, user=user, details=details)
+            book.apply(connection, [opened])
+        audit.record(connection, "u-somebody", "test.done", "target")
+    _traces(cast)
+    cast.anna.put("/me/wishes", {"threshold": 2})
+    log = Log(settings.log_dir)
+    for user in (cast.anna.user, cast.session, "alice"):
+        name = user if user == cast.session else f"{user}.jam_ahead"
+        log.stands("instance", name, {**standing, "user": user})
+        log.stands("position", user, {"lat": 56.15, "lon": 10.2, "heading": None, "along_m": None})
+    log.clock(NOON)
+    log.close()
+
+
+def _traces(cast: Cast) -> None:
+    evaluated = [cast.instance, cast.session, "alice.jam_ahead"]
+    changed = {
+        "instances": evaluated,
+        "notices": [
+            {
+                "change": "opened",
+                "instance": name,
+                "notice": "jam_ahead",
+                "about": "jam-1",
+                "criticality": 3,
+            }
+            for name in evaluated
+        ],
+    }
+    Town(cast.engine).save(
+        TraceRow(
+            id=1,
+            request="jam_watch/jam_ahead@1",
+            t_ms=NOON_MS,
+            items=3,
+            atoms=1,
+            seconds=0.1,
+            keys=3,
+            error=f"instance '{cast.instance}' and instance '{cast.session}': too many atoms",
+            changed=changed,
+            created_ms=NOON_MS,
+        )
+    )

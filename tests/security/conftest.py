@@ -1,0 +1,35 @@
+"""One application for all tests of a module, and who uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from backend.api.app import create_app
+from backend.settings import Settings
+from backend.store.database import create_engine_for, migrate
+from tests.api.browsers import quick_passwords
+from tests.security.cast import Cast, play
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    with quick_passwords():
+        yield
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A city in which everybody has to log in."""
+    return Settings(data_dir=tmp_path_factory.mktemp("city"))
+
+
+@pytest.fixture(scope="module")
+def cast(quick: None, settings: Settings) -> Iterator[Cast]:
+    engine = create_engine_for(settings.database_url)
+    migrate(engine)
+    app = create_app(settings, engine)
+    yield play(app, settings, engine)
+    app.extensions["citywise"].hub.close()
+    engine.dispose()

@@ -1,0 +1,464 @@
+"""The embedded broker lets everybody do what is theirs, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+import pytest
+from paho.mqtt.enums import CallbackAPIVersion
+
+from backend.broker import EmbeddedBroker
+from backend.people.tokens import broker_hash
+from backend.settings import Broker
+
+REFUSED = 128
+ANNA, BEN = "u-" + "a" * 20, "u-" + "b" * 20
+PHONE, WATCH, OTHER, SENSOR, OVER = (f"d-{n:016x}" for n in range(5))
+SECRETS = {device: f"secret of {device}" for device in (PHONE, WATCH, OTHER, SENSOR, OVER)}
+RIGHTS: dict[str, dict[str, Any]] = {
+    PHONE: {"user": ANNA, "rights": ["all"]},
+    WATCH: {"user": ANNA, "rights": ["notices"]},
+    OTHER: {"user": BEN, "rights": ["context"]},
+    SENSOR: {"user": BEN, "rights": ["sensors"]},
+    OVER: {"user": BEN, "rights": ["all"], "expires_ms": 1},
+}
+SENT = 5.0
+"""Seconds within which a broker on this machine answers."""
+
+
+class City:
+    """An embedded broker with devices."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "broker-rights.json"
+        self.write(RIGHTS)
+        self.embedded = EmbeddedBroker(0, "city", "password", prefix="town", rights=self.file)
+        self.settings = Broker(
+            port=self.embedded.start(), username="city", password="password", prefix="town"
+        )
+
+    def write(self, rights: dict[str, dict[str, Any]]) -> None:
+        entries = {
+            device: {"hash": broker_hash(SECRETS[device]), "expires_ms": None, **entry}
+            for device, entry in rights.items()
+        }
+        self.file.write_text(json.dumps(entries), encoding="utf-8")
+
+
+class Client:
+    """Somebody at the broker; `answer` is what the broker said to the connection."""
+
+    def __init__(
+        self, city: City, user: str | None, secret: str | None, name: str | None = None, **more: Any
+    ) -> None:
+        self.heard: queue.Queue[tuple[str, bytes]] = queue.Queue()
+        self.gone, self._answered = threading.Event(), threading.Event()
+        self._granted: queue.Queue[int] = queue.Queue()
+        self.answer = ""
+        self._paho = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            name or user,
+            clean_session=more.get("clean", True),
+            reconnect_on_failure=False,
+        )
+        if user is not None:
+            self._paho.username_pw_set(user, secret)
+        if will := more.get("will"):
+            self._paho.will_set(will, b"{}", 1, more.get("retain", False))
+        self._paho.on_connect = self._connected
+        self._paho.on_disconnect = lambda *_: self.gone.set()
+        self._paho.on_message = lambda _c, _d, m: self.heard.put((m.topic, bytes(m.payload)))
+        self._paho.on_subscribe = lambda _c, _d, _m, codes, _p: self._granted.put(codes[0].value)
+        self._paho.connect("127.0.0.1", city.settings.port)
+        self._paho.loop_start()
+        assert self._answered.wait(SENT)
+
+    def _connected(self, *given: Any) -> None:
+        self.answer = str(given[3])
+        self._answered.set()
+
+    def reads(self, topic: str) -> bool:
+        """Whether a subscription is granted."""
+        self._paho.subscribe(topic, 1)
+        return self._granted.get(timeout=SENT) != REFUSED
+
+    def sends(self, topic: str, payload: bytes = b"{}", retain: bool = False) -> bool:
+        """Whether the broker takes a message; it ends the connection of who may not send it."""
+        sent = self._paho.publish(topic, payload, 1, retain)
+        deadline = time.monotonic() + SENT
+        with suppress(RuntimeError):  # the connection ended while it was sent
+            while not sent.is_published() and not self.gone.wait(0.002):
+                assert time.monotonic() < deadline, "the broker said nothing"
+            return sent.is_published()
+        return False
+
+    def break_off(self) -> None:
+        """Lose the connection without a farewell, so that the broker sends the last will."""
+        connection = self._paho.socket()
+        assert isinstance(connection, socket.socket)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._paho.disconnect()
+        self._paho.loop_stop()
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
+    city = City(tmp_path_factory.mktemp("city"))
+    yield city
+    city.embedded.stop()
+
+
+@contextmanager
+def client(city: City, user: str, **more: Any) -> Iterator[Client]:
+    """A device, a process of ours (`citywise.<role>`) or the operator, connected."""
+    broker = city.settings
+    if user.startswith("citywise."):
+        broker = broker.of_process(user.removeprefix("citywise."))
+        more = {"name": user.removeprefix("citywise."), **more}
+    secret = SECRETS.get(user, broker.password)
+    found = Client(city, user, secret, **more)
+    assert found.answer == "Success"
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def watcher(city: City) -> Iterator[Client]:
+    """The operator, who sees what really went through."""
+    with client(city, "city", name="watcher") as found:
+        assert found.reads("town/#")
+        time.sleep(0.02)
+        while not found.heard.empty():  # what is retained
+            found.heard.get()
+        yield found
+
+
+MAY_SEND = [
+    (PHONE, f"context/{ANNA}"),
+    (PHONE, f"notices/{ANNA}/{PHONE}/seen"),
+    (PHONE, f"status/{PHONE}"),
+    (WATCH, f"notices/{ANNA}/{WATCH}/seen"),
+    (OTHER, f"context/{BEN}"),
+    (SENSOR, "places/road/1"),
+    (SENSOR, "observations/traffic/1"),
+    (SENSOR, "events/jam"),
+    ("citywise.source", "observations/traffic"),
+    ("citywise.source", "clock"),
+    ("citywise.web", "control/source"),
+    ("citywise.web", "observations/air"),
+    ("citywise.notifier", f"notices/{ANNA}/{PHONE}"),
+    ("citywise.ingest", "status/ingest"),
+]
+MAY_NOT_SEND = [
+    (PHONE, f"context/{BEN}"),
+    (PHONE, "context"),
+    (PHONE, f"context/{ANNA}/more"),
+    (PHONE, f"context/{ANNA}/"),
+    (PHONE, f"context//{ANNA}"),
+    (PHONE, f"notices/{ANNA}/{PHONE}"),
+    (PHONE, f"notices/{ANNA}/{WATCH}/seen"),
+    (PHONE, f"notices/{BEN}/{OTHER}/seen"),
+    (PHONE, f"status/{WATCH}"),
+    (PHONE, "status/ingest"),
+    (PHONE, "observations/traffic"),
+    (PHONE, "events/jam"),
+    (PHONE, "control/source"),
+    (PHONE, "clock"),
+    (WATCH, f"context/{ANNA}"),
+    (OTHER, f"notices/{BEN}/{OTHER}/seen"),
+    (SENSOR, f"context/{BEN}"),
+    (SENSOR, "clock"),
+    (SENSOR, "control/source"),
+    ("citywise.source", f"context/{ANNA}"),
+    ("citywise.source", f"notices/{ANNA}/{PHONE}"),
+    ("citywise.web", f"context/{ANNA}"),
+    ("citywise.notifier", "observations/traffic"),
+    ("citywise.notifier", f"notices/{ANNA}/{PHONE}/seen"),
+    ("citywise.ingest", "observations/traffic"),
+    ("citywise.ingest", "status/web-1"),
+]
+
+
+@pytest.mark.parametrize(("user", "topic"), MAY_SEND)
+def test_what_somebody_may_send_goes_through(
+    city: City, watcher: Client, user: str, topic: str
+) -> None:
+    with client(city, user) as sender:
+        assert sender.sends(f"town/{topic}")
+        assert watcher.heard.get(timeout=SENT) == (f"town/{topic}", b"{}")
+
+
+@pytest.mark.parametrize(("user", "topic"), MAY_NOT_SEND)
+def test_what_somebody_may_not_send_reaches_nobody(
+    city: City, watcher: Client, user: str, topic: str
+) -> None:
+    with client(city, user) as sender:
+        assert not sender.sends(f"town/{topic}")
+    assert watcher.sends("town/last")
+    assert watcher.heard.get(timeout=SENT)[0] == "town/last"
+
+
+@pytest.mark.parametrize(
+    ("user", "topic"),
+    [(PHONE, f"context/{ANNA}"), (PHONE, f"notices/{ANNA}/{PHONE}/seen"),
+     ("citywise.notifier", f"notices/{ANNA}/{PHONE}")],
+)  # fmt: skip
+def test_nothing_of_a_person_is_retained(city: City, user: str, topic: str) -> None:
+    with client(city, user) as sender:
+        assert not sender.sends(f"town/{topic}", retain=True)
+
+
+def test_readings_places_and_states_may_be_retained(city: City) -> None:
+    with client(city, SENSOR) as sensor:
+        assert sensor.sends("town/places/road/7", retain=True)
+        assert sensor.sends("town/places/road/7", b"", retain=True)
+        assert sensor.sends(f"town/status/{SENSOR}", retain=True)
+
+
+@pytest.mark.parametrize(
+    ("user", "topic"),
+    [
+        (PHONE, f"notices/{ANNA}/{PHONE}"),
+        (WATCH, f"notices/{ANNA}/{WATCH}"),
+        ("citywise.ingest", "context/#"),
+        ("citywise.ingest", "observations/#"),
+        ("citywise.ingest", "places/#"),
+        ("citywise.ingest", "events/+"),
+        ("citywise.source", "status/ingest"),
+        ("citywise.notifier", "notices/+/+/seen"),
+    ],
+)
+def test_what_somebody_may_read_is_granted(city: City, user: str, topic: str) -> None:
+    with client(city, user) as reader:
+        assert reader.reads(f"town/{topic}")
+
+
+@pytest.mark.parametrize(
+    ("user", "topic"),
+    [
+        (PHONE, "#"),
+        (PHONE, "+/#"),
+        (PHONE, "town/#"),
+        (PHONE, "$SYS/#"),
+        (PHONE, "$share/all/town/#"),
+        (PHONE, f"town/notices/{ANNA}/#"),
+        (PHONE, f"town/notices/{ANNA}/+"),
+        (PHONE, f"town/notices/+/{PHONE}"),
+        (PHONE, f"town/notices/{ANNA}/{WATCH}"),
+        (PHONE, f"town/notices/{ANNA}/{PHONE}/#"),
+        (PHONE, f"town/notices/{BEN}/{PHONE}"),
+        (PHONE, f"town/context/{ANNA}"),
+        (PHONE, f"town/context/{BEN}"),
+        (PHONE, f"+/context/{BEN}"),
+        (OTHER, f"town/notices/{BEN}/{OTHER}"),
+        (SENSOR, "town/observations/#"),
+        ("citywise.ingest", "town/#"),
+        ("citywise.ingest", "town/notices/#"),
+        ("citywise.source", "town/context/#"),
+        ("citywise.web", "town/context/#"),
+        ("citywise.notifier", "town/context/#"),
+        ("citywise.notifier", "town/notices/+/+"),
+        ("city", "$SYS/#"),
+    ],
+)
+def test_what_somebody_may_not_read_is_refused(city: City, user: str, topic: str) -> None:
+    with client(city, user) as reader:
+        assert not reader.reads(topic)
+
+
+@pytest.mark.parametrize(
+    ("user", "secret", "name"),
+    [
+        (PHONE, "wrong", PHONE),
+        (PHONE, "", PHONE),
+        (PHONE, SECRETS[WATCH], PHONE),
+        ("d-ffffffffffffffff", "secret", "d-ffffffffffffffff"),
+        ("__proto__", "secret", "__proto__"),
+        (None, None, "anybody"),
+        ("city", "wrong", "city"),
+        ("citywise.ingest", "password", "ingest"),
+        (OVER, SECRETS[OVER], OVER),
+    ],
+)
+def test_who_does_not_know_the_secret_is_not_let_in(
+    city: City, user: str | None, secret: str | None, name: str
+) -> None:
+    stranger = Client(city, user, secret, name)
+    stranger.close()
+    assert stranger.answer == "Not authorized"
+
+
+@pytest.mark.parametrize("name", ["ingest", WATCH, f"{PHONE}0", f"x{PHONE}", "web-1", PHONE[:-1]])
+def test_nobody_takes_over_the_connection_of_another(city: City, name: str) -> None:
+    taker = Client(city, PHONE, SECRETS[PHONE], name)
+    taker.close()
+    assert taker.answer == "Client identifier not valid"
+
+
+def test_a_device_may_have_several_connections_of_its_own(city: City) -> None:
+    with client(city, PHONE) as first, client(city, PHONE, name=f"{PHONE}-2") as second:
+        assert second.sends(f"town/context/{ANNA}")
+        assert first.sends(f"town/context/{ANNA}")
+
+
+@pytest.mark.parametrize(
+    ("topic", "arrives"), [(f"status/{PHONE}", True), (f"context/{BEN}", False), ("clock", False)]
+)
+def test_a_last_will_says_only_what_its_sender_may(
+    city: City, watcher: Client, topic: str, arrives: bool
+) -> None:
+    with client(city, PHONE, will=f"town/{topic}") as phone:
+        phone.break_off()
+        assert phone.gone.wait(SENT)
+        time.sleep(0.05)
+    assert watcher.sends("town/last")
+    expected = f"town/{topic}" if arrives else "town/last"
+    assert watcher.heard.get(timeout=SENT)[0] == expected
+
+
+def test_a_refused_subscription_brings_nothing_though_another_came_with_it(
+    city: City, watcher: Client
+) -> None:
+    """The broker stores both for a session that lasts; what is forwarded is checked again."""
+    own, others = f"town/notices/{ANNA}/{PHONE}", f"town/notices/{ANNA}/{WATCH}"
+    with client(city, PHONE, clean=False) as phone:
+        phone._paho.subscribe([(own, 1), (others, 1)])
+        assert phone._granted.get(timeout=SENT) != REFUSED
+    assert watcher.sends(others, b"private")
+    assert watcher.sends(own, b"yours")
+    with client(city, PHONE, clean=False) as phone:
+        assert phone.heard.get(timeout=SENT) == (own, b"yours")
+    with client(city, PHONE):
+        pass  # ends the session
+
+
+@pytest.mark.slow
+def test_a_token_that_is_taken_back_ends_its_connection_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    city = City(tmp_path)
+    own = f"town/notices/{ANNA}/{PHONE}"
+    try:
+        with client(city, PHONE, clean=False) as phone, client(city, WATCH) as watch:
+            assert phone.reads(own)
+            assert phone.sends(f"town/status/{PHONE}", b"online", retain=True)
+            city.write({device: entry for device, entry in RIGHTS.items() if device != PHONE})
+            assert phone.gone.wait(1.5)
+            assert not watch.gone.is_set()
+        back = Client(city, PHONE, SECRETS[PHONE])
+        back.close()
+        assert back.answer == "Not authorized"
+        with client(city, "city", name="operator") as operator:
+            assert operator.sends(own, b"too late")
+            assert operator.reads("town/status/#")
+            assert operator.sends("town/status/last")
+            assert operator.heard.get(timeout=SENT)[0] == "town/status/last"
+            with client(city, WATCH, clean=False) as watch:
+                assert watch.reads(f"town/notices/{ANNA}/{WATCH}")
+            assert operator.sends(f"town/notices/{ANNA}/{WATCH}", b"waits")
+        city.write({})
+        time.sleep(1.1)
+        city.write(RIGHTS)
+        time.sleep(1.1)
+        with client(city, PHONE, clean=False) as phone:
+            assert phone.reads(f"town/notices/{ANNA}/{PHONE}")
+            assert phone.heard.empty()
+        with client(city, WATCH, clean=False) as watch:
+            assert watch.reads(f"town/notices/{ANNA}/{WATCH}")
+            assert watch.heard.empty()
+    finally:
+        city.embedded.stop()
+
+
+@pytest.mark.slow
+def test_a_right_that_is_taken_away_is_gone_from_connections_that_are_open(tmp_path: Path) -> None:
+    city = City(tmp_path)
+    changed = json.loads(city.file.read_text())
+    changed[PHONE]["rights"] = ["notices"]
+    try:
+        with client(city, PHONE) as phone:
+            assert phone.sends(f"town/context/{ANNA}")
+            city.file.write_text(json.dumps(changed))
+            time.sleep(1.1)
+            assert not phone.sends(f"town/context/{ANNA}")
+    finally:
+        city.embedded.stop()
+
+
+def test_a_message_that_is_too_large_ends_the_connection_before_it_is_read(city: City) -> None:
+    with client(city, PHONE) as phone:
+        assert phone.sends(f"town/context/{ANNA}", b"x" * 500_000)
+        assert not phone.sends(f"town/context/{ANNA}", b"x" * 600_000)
+    with client(city, SENSOR) as sensor:
+        assert sensor.sends("town/observations/traffic", b"x" * 3_900_000)
+        assert not sensor.sends("town/observations/traffic", b"x" * 4_100_000)
+
+
+def test_who_has_not_said_who_they_are_cannot_send_much(city: City) -> None:
+    with socket.create_connection(("127.0.0.1", city.settings.port)) as stranger:
+        stranger.sendall(b"\x10\xff\xff\x7f" + b"x" * 1000)
+        stranger.settimeout(SENT)
+        with suppress(ConnectionResetError):
+            assert stranger.recv(1) == b""
+
+
+@pytest.mark.slow
+def test_a_device_that_sends_too_fast_waits_and_loses_nothing(city: City, watcher: Client) -> None:
+    with client(city, PHONE) as phone:
+        begun = time.monotonic()
+        for number in range(240):
+            phone._paho.publish(f"town/context/{ANNA}", b"%d" % number, 1)
+        heard = [int(watcher.heard.get(timeout=SENT)[1]) for _ in range(240)]
+    assert heard == list(range(240))
+    assert time.monotonic() - begun > 1.5
+
+
+@pytest.mark.slow
+def test_a_device_that_reads_nothing_delays_nobody_and_is_let_go(
+    city: City, watcher: Client
+) -> None:
+    """Before a megabyte waits for it, more do than the broker has under way for all together."""
+    topic = f"town/notices/{ANNA}/{PHONE}"
+    awake = threading.Event()
+
+    def wait(*_: object) -> None:
+        awake.wait(10)
+
+    with client(city, PHONE) as phone, client(city, WATCH) as watch:
+        assert phone.reads(topic)
+        assert watch.reads(f"town/notices/{ANNA}/{WATCH}")
+        phone._paho.on_message = wait
+        others = f"town/notices/{ANNA}/{WATCH}"
+        for _ in range(60):
+            for _ in range(50):
+                watcher._paho.publish(topic, b"x" * 5000, 1)
+            begun = time.monotonic()
+            assert watcher.sends(others, b"yours")
+            assert watch.heard.get(timeout=SENT)[1] == b"yours"
+            assert time.monotonic() - begun < 2
+        awake.set()
+        assert phone.gone.wait(SENT)
+
+
+def test_a_token_has_few_connections_at_a_time(city: City) -> None:
+    with ExitStack() as stack:
+        for number in (0, 1, 2, 3, 4, 4):  # one comes twice, and takes its own place
+            stack.enter_context(client(city, WATCH, name=f"{WATCH}-{number}"))
+        further = Client(city, WATCH, SECRETS[WATCH], f"{WATCH}-5")
+        further.close()
+        assert further.answer == "Server unavailable"
+    with client(city, WATCH, name=f"{WATCH}-6"):
+        pass

@@ -1,0 +1,33 @@
+// Name and password, as one logs in or signs up with them.
+import { h } from './elements.js';
+import { textField } from './labelled-field.js';
+import { t } from './strings.js';
+
+const LONGEST_NAME = 40;
+const LONGEST_PASSWORD = 200;
+
+/** A field for a name. */
+export const nameField = (attributes = {}) =>
+  textField({ name: 'name', title: t('person.name'), autocomplete: 'username', maxlength: LONGEST_NAME, autocapitalize: 'none', spellcheck: 'false', ...attributes });
+
+/** A field for a password, which a button shows. */
+export function passwordField({ title = t('person.password'), name = 'password', isNew = false, ...more } = {}) {
+  const field = textField({ title, name, type: 'password', autocomplete: isNew ? 'new-password' : 'current-password', maxlength: LONGEST_PASSWORD, ...more });
+  const { input } = field;
+  const reveal = h('button', { type: 'button', class: 'button', 'aria-pressed': 'false', onclick: () => {
+    const shown = input.type === 'password';
+    input.type = shown ? 'text' : 'password';
+    reveal.setAttribute('aria-pressed', String(shown));
+  } }, t('person.show'), h('span', { class: 'visually-hidden' }, ` ${title}`));
+  const both = h('span', { class: 'revealed' });
+  input.replaceWith(both);
+  both.append(input, reveal);
+  return field;
+}
+
+/** The local address that `?next=` names; elsewhere nobody is led. */
+export function nextAddress(otherwise = '/account') {
+  const wanted = new URLSearchParams(location.search).get('next') ?? otherwise;
+  const address = URL.canParse(wanted, location.origin) ? new URL(wanted, location.origin) : null;
+  return wanted.startsWith('/') && address?.origin === location.origin ? address.href : otherwise;
+}

@@ -1,0 +1,44 @@
+// A form of a few fields that is sent to the API, and says at each field what is wrong with it.
+import { Refused, wrong } from './api.js';
+import { h, setText } from './elements.js';
+
+/**
+ * A form of `fields` (each with `name`, `element`, `value()`, `check()`, `say()`, `focus()`).
+ * `send(values)` may throw as `ask` does; `extra` stands before the button.
+ */
+export function fieldsForm({ fields, submit, send, extra = [], primary = true, actions = [] }) {
+  const summary = h('p', { class: 'field-error', role: 'alert' });
+  const button = h('button', { type: 'submit', class: primary ? 'button primary' : 'button' }, submit);
+  const form = h('form', { class: 'fields-form', novalidate: true, method: 'post' }, ...fields.map(({ element }) => element), ...extra,
+    summary, h('div', { class: 'actions' }, button, ...actions));
+
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    setText(summary, '');
+    const faulty = fields.filter((field) => !field.check());
+    faulty[0]?.focus();
+    if (faulty.length || form.dataset.busy) return;
+    form.dataset.busy = 'true';
+    try {
+      await send(Object.fromEntries(fields.map((field) => [field.name, field.value()])));
+    } catch (error) {
+      show(error);
+    } finally {
+      delete form.dataset.busy;
+    }
+  });
+
+  function show(error) {
+    const errors = error instanceof Refused ? error.errors : [];
+    const placed = errors.map(({ path, message }) => {
+      const field = fields.find(({ name }) => name === path.split('.')[0]);
+      field?.say(message);
+      return field;
+    });
+    placed.find(Boolean)?.focus();
+    const rest = errors.filter((_, index) => !placed[index]).map(({ path, message }) => `${path}: ${message}`);
+    setText(summary, errors.length ? rest.join('; ') : wrong(error));
+  }
+
+  return form;
+}

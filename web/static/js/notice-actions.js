@@ -1,0 +1,96 @@
+// What a person does with a notice: acknowledge, snooze, mute its kind; and take that back.
+import { wrong } from './api.js';
+import { city } from './city.js';
+import { h, setText } from './elements.js';
+import { heldBecause, notices } from './notices.js';
+import { t } from './strings.js';
+import { at, nextDayAt } from './times.js';
+import { toast } from './toast.js';
+import { wishes } from './wishes.js';
+
+const MORNING = 7;
+const SNOOZES = {
+  short: () => ({ minutes: 15 }),
+  hour: () => ({ minutes: 60 }),
+  tomorrow: () => ({ until: new Date(nextDayAt(MORNING, city.now())).toISOString() }),
+};
+
+/** Do `what`, say so, and offer to undo it; the focus goes to where that can be done. */
+async function attempt(id, what, { said, undo }) {
+  try {
+    await what();
+  } catch (error) {
+    toast(wrong(error));
+    return;
+  }
+  toast(said(), { focus: true, undo: undo && (async () => {
+    await undo().catch((error) => toast(wrong(error)));
+    (document.querySelector(`[data-notice="${CSS.escape(id)}"] button:not([hidden])`) ?? document.querySelector('main')).focus();
+  }) });
+}
+
+const acknowledge = (notice) => attempt(notice.id, () => notices.act(notice, 'acknowledge', 'POST'), {
+  said: () => t('notice.acked', { title: notice.title }),
+  undo: () => notices.act(notice, 'acknowledge', 'DELETE'),
+});
+
+const unacknowledge = (notice) => attempt(notice.id, () => notices.act(notice, 'acknowledge', 'DELETE'), {
+  said: () => t('notice.unacked', { title: notice.title }),
+});
+
+const snooze = (notice, until) => attempt(notice.id, () => notices.act(notice, 'snooze', 'POST', until), {
+  said: () => t('notice.snoozed', { title: notice.title, time: at(Date.parse(notices.find(notice.id).snoozed_until), city.now()) }),
+  undo: () => notices.act(notice, 'snooze', 'DELETE'),
+});
+
+const wake = (notice) => attempt(notice.id, () => notices.act(notice, 'snooze', 'DELETE'), {
+  said: () => t('notice.woken', { title: notice.title }),
+});
+
+const mute = (notice) => attempt(notice.id, () => wishes.mute(notice), {
+  said: () => t('notice.muted', { title: notice.title }),
+  undo: () => wishes.unmute(notice),
+});
+
+const unmute = (notice) => attempt(notice.id, () => wishes.unmute(notice), {
+  said: () => t('notice.unmuted', { title: notice.title }),
+});
+
+/** Buttons for a notice, and the function that brings them up to date. */
+export function noticeActions(notice) {
+  let current = notice;
+  const named = (key) => `${t(key)}: ${notice.title}, ${notice.about.name ?? notice.about.id}`;
+  const button = (key, act) => h('button', { type: 'button', class: 'button small', 'aria-label': named(key), onclick: () => act(current) }, t(key));
+  const acks = [button('notice.ack', acknowledge), button('notice.unack', unacknowledge)];
+  const mutes = [button('notice.mute', mute), button('notice.unmute', unmute)];
+  const wakes = button('notice.wake', wake);
+  const choices = Object.entries(SNOOZES).map(([name, until]) => h('li', {}, button(`notice.snooze.${name}`, () => snooze(current, until()))));
+  const snoozes = h('details', { class: 'snooze' }, h('summary', { class: 'button small', 'aria-label': named('notice.snooze') }, t('notice.snooze')), h('ul', {}, ...choices));
+  snoozes.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !snoozes.open) return;
+    snoozes.open = false;
+    snoozes.querySelector('summary').focus();
+  });
+  const held = h('p', { class: 'held-why' });
+
+  function update(next) {
+    current = next;
+    const isAcknowledged = Boolean(next.acknowledged);
+    const because = heldBecause(next);
+    [acks[0].hidden, acks[1].hidden] = [isAcknowledged, !isAcknowledged];
+    [mutes[0].hidden, mutes[1].hidden] = [because === 'muted' || !wishes.now, because !== 'muted'];
+    wakes.hidden = because !== 'snoozed';
+    snoozes.hidden = isAcknowledged || because !== null;
+    held.hidden = because === null;
+    setText(held, because === null ? '' : heldWords(next, because));
+  }
+
+  return { element: h('div', { class: 'actions' }, ...acks, snoozes, wakes, ...mutes), held, update };
+}
+
+/** Why a notice is held back, and when it will come. */
+function heldWords({ due, snoozed_until: until, criticality }, because) {
+  const comes = because === 'snoozed' ? until : due;
+  const time = comes && !['muted', 'below-threshold'].includes(because) ? at(Date.parse(comes), city.now()) : null;
+  return [t(`held.${because}`, { level: criticality, threshold: wishes.now?.threshold }), time ? t('held.comes', { time }) : t('held.never')].join(' ');
+}

@@ -1,0 +1,153 @@
+// Road works, closures and the like, opened, changed and ended by hand.
+import { ask, query, wrong } from './api.js';
+import { city } from './city.js';
+import { h, keyed, setText } from './elements.js';
+import { fieldsForm } from './fields-form.js';
+import { labelledField, textField } from './labelled-field.js';
+import { levelMeter } from './levels.js';
+import { OperatorPart } from './operator-part.js';
+import { placeSelect } from './parameter-places.js';
+import { language, t } from './strings.js';
+import { at, fromLocalInput, localInput } from './times.js';
+import { toast } from './toast.js';
+
+const LONGEST_NAME = 200;
+const USUAL_LEVEL = 3;
+const given = new URLSearchParams(location.search);
+
+const timeField = (name, title, help) => {
+  const field = textField({ name, title: t('form.optional', { title }), help, type: 'datetime-local', required: false });
+  return { ...field, value: () => (field.input.value ? new Date(fromLocalInput(field.input.value)).toISOString() : null) };
+};
+
+function levelField() {
+  const input = h('select', {}, ...[1, 2, 3, 4, 5].map((level) => h('option', { value: level, selected: level === USUAL_LEVEL }, t('event.level', { level }))));
+  return { ...labelledField({ name: 'level', title: t('byhand.level'), input }), input, value: () => Number(input.value), check: () => true, focus: () => input.focus() };
+}
+
+function typeField() {
+  const input = h('select', { required: true }, h('option', { value: '' }, t('form.choose')));
+  const field = labelledField({ name: 'type', title: t('list.type'), input });
+  const offer = (labels) => {
+    if (input.options.length > 1) return;
+    const named = [...labels].sort(([, a], [, b]) => a.localeCompare(b, language));
+    input.append(...named.map(([type, label]) => h('option', { value: type }, label)));
+  };
+  return { ...field, input, offer, value: () => input.value, focus: () => input.focus(), check() {
+    field.say(input.value ? null : t('form.missing'));
+    return Boolean(input.value);
+  } };
+}
+
+/** Where it is: a place that is known, or a point. */
+function whereField() {
+  const { select, element } = placeSelect(() => true, { title: t('list.place'), 'aria-label': t('list.place') });
+  const number = (name, min, max) => h('input', { type: 'number', step: 'any', min, max, value: given.get(name) });
+  const [lat, lon] = [number('lat', -90, 90), number('lon', -180, 180)];
+  const labelled = (name, input) => h('label', { class: 'field' }, h('span', {}, t(`form.area.${name}`)), input);
+  const point = h('div', { class: 'number point' }, labelled('lat', lat), labelled('lon', lon), h('a', { class: 'button', href: '/?pick' }, t('byhand.onmap')));
+  const field = labelledField({ name: 'place_id', title: t('byhand.where'), help: t('byhand.where.help'), input: select, element: h('div', { class: 'stack' }, element, point), group: true });
+  const hasPoint = () => lat.value !== '' && lon.value !== '';
+  return {
+    ...field,
+    focus: () => (hasPoint() ? lat : select).focus(),
+    check() {
+      const isValid = lat.checkValidity() && lon.checkValidity();
+      const isThere = select.value || hasPoint();
+      field.say(isThere && isValid ? null : t(isValid ? 'form.missing' : 'byhand.badpoint'));
+      return Boolean(isThere && isValid);
+    },
+    value: () => (select.value ? { place_id: select.value } : { geometry: { type: 'Point', coordinates: [Number(lon.value), Number(lat.value)] } }),
+  };
+}
+
+/** Take back what was done, with its entry in the list of actions. */
+const undo = (audit, then) => async () => {
+  try {
+    await ask(`/audit/${audit}/undo`, { method: 'POST' });
+  } catch (error) {
+    toast(wrong(error));
+  }
+  await then();
+};
+
+/** What types of events are called here, the first letter capital. */
+const labelsOf = (types) => new Map(types.map(({ type, labels }) => {
+  const label = labels[language] ?? labels.en ?? type;
+  return [type, label[0].toLocaleUpperCase(language) + label.slice(1)];
+}));
+
+customElements.define('operator-events', class extends OperatorPart {
+  build() {
+    this.type = typeField();
+    const until = timeField('until', t('byhand.until'), t('byhand.until.help'));
+    const form = fieldsForm({
+      fields: [this.type, whereField(), textField({ name: 'name', title: t('form.optional', { title: t('form.name') }), help: t('byhand.name.help'), maxlength: LONGEST_NAME, required: false }),
+        levelField(), timeField('start', t('byhand.start'), t('byhand.start.help')), until],
+      submit: t('byhand.open'),
+      send: async ({ place_id: where, name, ...rest }) => {
+        const opened = await ask('/operator/events', { method: 'POST', body: { ...rest, ...where, ...(name.trim() ? { name: name.trim() } : {}) } });
+        form.reset();
+        this.#say(opened, 'byhand.opened');
+        await this.refresh();
+      },
+    });
+    this.list = h('ul', { class: 'cards' });
+    this.empty = h('p', { class: 'empty', hidden: true }, t('byhand.none'));
+    this.ended = h('input', { type: 'checkbox', onchange: () => this.refresh() });
+    this.append(h('div', { class: 'columns' }, h('div', {}, h('h3', {}, t('byhand.new')), form),
+      h('div', {}, h('h3', {}, t('byhand.mine')), h('label', { class: 'tick' }, this.ended, t('byhand.ended')), this.list, this.empty)));
+  }
+
+  load() {
+    const state = this.ended.checked ? 'planned,open,ended,withdrawn' : null;
+    return ask(`/operator/events${query({ state })}`);
+  }
+
+  show({ events, types }) {
+    this.labels = labelsOf(types);
+    this.type.offer(this.labels);
+    keyed(this.list, events, ({ id }) => id, (event) => this.#item(event), (item, event) => this.#update(item, event));
+    this.empty.hidden = events.length > 0;
+  }
+
+  #item(event) {
+    const level = levelMeter();
+    const parts = { level, state: h('span', { class: 'chip' }), times: h('p', { class: 'quiet' }) };
+    const title = this.labels.get(event.type) ?? event.type;
+    const until = h('input', { type: 'datetime-local', 'aria-label': t('byhand.until') });
+    const act = (key, onclick) => h('button', { type: 'button', class: 'button small', 'aria-label': `${t(key)}: ${title}, ${event.name}`, onclick }, t(key));
+    const name = h('p', { class: 'card-place' });
+    const change = h('details', { class: 'why' }, h('summary', {}, t('byhand.change')), h('div', { class: 'number' }, until,
+      act('form.save', () => this.#do(`/operator/events/${event.id}`, 'PATCH', 'byhand.changed', { until: until.value ? new Date(fromLocalInput(until.value)).toISOString() : null }))));
+    const end = act('byhand.end', () => this.#do(`/operator/events/${event.id}/end`, 'POST', 'byhand.isended'));
+    Object.assign(parts, { name, until, change, end });
+    return Object.assign(h('li', {}, h('article', { 'data-byhand': event.id }, h('header', {}, h('h3', {}, title), level.meter),
+      name, h('div', { class: 'line' }, parts.times, parts.state), h('div', { class: 'actions' }, end), change)), { parts });
+  }
+
+  #update({ parts }, event) {
+    const now = city.now();
+    parts.level.show(event.level);
+    setText(parts.name, event.name);
+    setText(parts.state, t(`byhand.is.${event.state}`));
+    const until = event.end ?? event.until;
+    setText(parts.times, [at(Date.parse(event.start), now), until ? at(Date.parse(until), now) : t('byhand.openend')].join(' – '));
+    parts.end.hidden = parts.change.hidden = !['planned', 'open'].includes(event.state);
+    if (!parts.change.open) parts.until.value = event.until ? localInput(Date.parse(event.until)) : '';
+  }
+
+  async #do(path, method, key, body) {
+    try {
+      this.#say(await ask(path, { method, body }), key);
+    } catch (error) {
+      toast(wrong(error), { focus: true });
+    }
+    await this.refresh();
+  }
+
+  #say({ type, name, audit }, key) {
+    const what = `${this.labels?.get(type) ?? type}, ${name}`;
+    toast(t(key, { what }), { focus: true, undo: undo(audit, () => this.refresh()) });
+  }
+});

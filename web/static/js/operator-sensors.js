@@ -1,0 +1,62 @@
+// Sensors that are silent or tell what cannot be, and why one thinks so.
+import { ask, query } from './api.js';
+import { h, keyed, setText } from './elements.js';
+import { OperatorPart } from './operator-part.js';
+import { knows, number, t } from './strings.js';
+import { ago, duration } from './times.js';
+
+const STATES = ['silent,implausible', 'silent', 'implausible', 'ok'];
+const KINDS = ['traffic', 'parking', 'weather', 'air'];
+const MOST = 100;
+
+/** A reason in the page's language, else as the server words it. */
+function reasonWords({ check, text, numbers = {} }) {
+  if (!knows(`sensor.check.${check}`)) return text;
+  const values = Object.fromEntries(Object.entries(numbers).map(([name, value]) =>
+    [name, name.endsWith('_s') && typeof value === 'number' ? duration(value) : value]));
+  return t(`sensor.check.${check}`, values);
+}
+
+customElements.define('operator-sensors', class extends OperatorPart {
+  build() {
+    const reload = () => this.refresh();
+    this.state = h('select', { onchange: reload }, ...STATES.map((state) => h('option', { value: state }, t(`sensor.show.${state.replace(',', '.')}`))));
+    this.kind = h('select', { onchange: reload }, h('option', { value: '' }, t('sensor.all')), ...KINDS.map((kind) => h('option', { value: kind }, t(`stream.${kind}`))));
+    this.counts = h('p', { class: 'quiet' });
+    this.list = h('ul', { class: 'cards' });
+    this.empty = h('p', { class: 'empty', 'data-good': true, hidden: true }, t('sensor.none'));
+    this.append(h('div', { class: 'fields' },
+      h('label', { class: 'field' }, h('span', {}, t('sensor.show')), this.state),
+      h('label', { class: 'field' }, h('span', {}, t('sensor.kind')), this.kind)), this.counts, this.list, this.empty);
+  }
+
+  load() {
+    return ask(`/operator/sensors${query({ state: this.state.value, kind: this.kind.value || null, limit: MOST })}`);
+  }
+
+  show({ counts, sensors, truncated }) {
+    const lines = Object.entries(counts).map(([kind, count]) => t('sensor.count', { kind: t(`stream.${kind}`), ok: count.ok ?? 0, silent: count.silent ?? 0, implausible: count.implausible ?? 0 }));
+    setText(this.counts, lines.join(' · '));
+    keyed(this.list, sensors, ({ kind, place }) => `${kind} ${place.id}`, (sensor) => this.#item(sensor), (item, sensor) => this.#update(item, sensor));
+    this.empty.hidden = sensors.length > 0;
+    if (truncated) setText(this.counts, `${this.counts.textContent} · ${t('sensor.truncated', { count: MOST })}`);
+  }
+
+  #item({ kind, place }) {
+    const parts = { state: h('span', { class: 'chip' }), reasons: h('ul', { class: 'bullets' }), last: h('p', { class: 'quiet' }) };
+    const map = typeof place.lat === 'number' ? h('a', { href: `/${query({ place: place.id })}` }, t('event.show'), h('span', { class: 'visually-hidden' }, `: ${place.name}`)) : null;
+    const element = h('li', {}, h('article', { 'data-sensor': `${kind} ${place.id}` },
+      h('header', {}, h('h3', {}, place.name ?? place.id), parts.state), parts.reasons, h('div', { class: 'line' }, parts.last, map)));
+    return Object.assign(element, { parts });
+  }
+
+  #update({ parts }, { kind, state, reasons, last, period_s: period }) {
+    parts.state.dataset.ok = String(state === 'ok');
+    setText(parts.state, t(`sensor.${state}`));
+    const words = reasons.map(reasonWords);
+    if (parts.reasons.textContent !== words.join('')) parts.reasons.replaceChildren(...words.map((text) => h('li', {}, text)));
+    const values = last ? Object.entries(last.values).map(([name, value]) => `${name} ${typeof value === 'number' ? number(value) : value}`).join(', ') : '';
+    const heard = last ? `${ago(last.age_s)}: ${values}` : t('sensor.never');
+    setText(parts.last, [t(`stream.${kind}`), heard, period ? t('sensor.period', { time: duration(period) }) : ''].filter(Boolean).join(' · '));
+  }
+});

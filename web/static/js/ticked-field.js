@@ -1,0 +1,22 @@
+// Several of a few values, each to be ticked, in a form.
+import { h } from './elements.js';
+import { labelledField } from './labelled-field.js';
+import { t } from './strings.js';
+
+/** A field of `values`, each with the string `key(value)`; at least one is needed. */
+export function tickedField({ name, title, values, key, ticked = [] }) {
+  const boxes = values.map((value) => h('input', { type: 'checkbox', value, checked: ticked.includes(value) }));
+  const lines = boxes.map((box) => h('label', { class: 'tick' }, box, t(key(box.value))));
+  const field = labelledField({ name, title, input: boxes[0], element: h('div', {}, ...lines), group: true });
+  const value = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  return {
+    ...field,
+    value,
+    set: (wanted) => boxes.forEach((box) => (box.checked = wanted.includes(box.value))),
+    focus: () => boxes[0].focus(),
+    check() {
+      field.say(value().length ? null : t('form.missing'));
+      return value().length > 0;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+// What just happened, said for a while, with the way back.
+import { h } from './elements.js';
+import { t } from './strings.js';
+
+const SHOWN_MS = 15_000;
+
+const place = h('div', { class: 'toast-place', role: 'status' });
+document.body.append(place);
+let timer = null;
+
+function hide() {
+  const hadFocus = place.contains(document.activeElement);
+  place.replaceChildren();
+  if (hadFocus) document.querySelector('main').focus({ preventScroll: true });
+}
+
+// Nothing goes away under somebody's finger or focus.
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(() => (place.matches(':hover, :focus-within') ? later() : hide()), SHOWN_MS);
+}
+
+/** Say `text`; with `undo` there is a button, focused if `focus`, that takes it back. */
+export function toast(text, { undo = null, focus = false } = {}) {
+  const back = undo && h('button', { type: 'button', class: 'link', onclick: async () => {
+    hide();
+    await undo();
+  } }, t('toast.undo'));
+  const close = h('button', { type: 'button', class: 'link', onclick: hide }, t('toast.close'));
+  place.replaceChildren(h('p', { class: 'toast' }, h('span', {}, text), ' ', back ?? '', close));
+  if (focus) (back ?? close).focus();
+  later();
+}
