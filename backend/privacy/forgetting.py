@@ -75,11 +75,8 @@ def forget(engine: Engine, settings: Settings, user: str) -> None:
     with engine.begin() as connection:
         exclude(connection, CONTEXT_OF, user)
         upsert(connection, ForgettingRow, [_note(user)])
-        demo = select(AccountRow.__table__).where(AccountRow.id == DEMO, AccountRow.id == user)
-        kept = [dict(row) for row in connection.execute(demo).mappings()]
         _withdraw(connection, user)
         _purge(connection, user)
-        upsert(connection, AccountRow, kept)
     broker_rights.write(engine, settings)
 
 
@@ -170,36 +167,42 @@ def _waits(connection: Connection, user: str) -> bool:
     return bool(connection.scalar(select(func.count()).where(mine)))
 
 
+def _mark(user: str) -> str:
+    """What texts that mention a user hold; the word `demo` alone means many things."""
+    return f"{user}." if user == DEMO else user
+
+
 def _purge(connection: Connection, user: str) -> None:
     """Remove whatever the tables hold of a person."""
     for row, owner in _OWNED:
-        connection.execute(delete(row).where(owner == user))
+        if (row, user) != (AccountRow, DEMO):
+            connection.execute(delete(row).where(owner == user))
     mentioned = or_(
         *(
-            _holds(column, user)
+            _holds(column, _mark(user))
             for column in (DeadLetterRow.topic, DeadLetterRow.payload, DeadLetterRow.detail)
         )
     )
     connection.execute(delete(DeadLetterRow).where(mentioned))
-    _purge_traces(connection, user)
+    _purge_traces(connection, _mark(user))
     _purge_audit(connection, user)
 
 
-def _purge_traces(connection: Connection, user: str) -> None:
+def _purge_traces(connection: Connection, mark: str) -> None:
     """Traces tell of the evaluation of all; only what they say of this person goes."""
     query = select(TraceRow.id, TraceRow.changed, TraceRow.error)
-    mentioned = or_(_holds(cast(TraceRow.changed, String), user), _holds(TraceRow.error, user))
+    mentioned = or_(_holds(cast(TraceRow.changed, String), mark), _holds(TraceRow.error, mark))
     for identity, changed, error in connection.execute(query.where(mentioned)).all():
         values = {
-            "changed": changed and {name: _others(found, user) for name, found in changed.items()},
-            "error": None if error is None else error.replace(user, SOMEBODY),
+            "changed": changed and {name: _others(found, mark) for name, found in changed.items()},
+            "error": None if error is None else error.replace(mark, SOMEBODY),
         }
         connection.execute(update(TraceRow).where(TraceRow.id == identity).values(values))
 
 
-def _others(found: Sequence[Any], user: str) -> list[Any]:
+def _others(found: Sequence[Any], mark: str) -> list[Any]:
     """What does not mention the person, of instances (texts) or notices (objects)."""
-    return [each for each in found if user not in str(each)]
+    return [each for each in found if mark not in str(each)]
 
 
 def _purge_audit(connection: Connection, user: str) -> None:
@@ -207,9 +210,9 @@ def _purge_audit(connection: Connection, user: str) -> None:
     acted = update(row).where(row.actor == user).values(actor=SOMEBODY)
     connection.execute(acted)
     about = or_(
-        _holds(row.target, user),
-        _holds(cast(row.before, String), user),
-        _holds(cast(row.after, String), user),
+        _holds(row.target, _mark(user)),
+        _holds(cast(row.before, String), _mark(user)),
+        _holds(cast(row.after, String), _mark(user)),
     )
     gone = {"target": SOMEBODY, "before": None, "after": None}
     connection.execute(update(row).where(about).values(gone))
@@ -217,7 +220,7 @@ def _purge_audit(connection: Connection, user: str) -> None:
 
 def _is_in_cursors(connection: Connection, user: str) -> bool:
     """Whether the pipeline still keeps an answer for an instance of the person."""
-    kept = _holds(cast(CursorRow.state, String), user)
+    kept = _holds(cast(CursorRow.state, String), _mark(user))
     return bool(connection.scalar(select(func.count()).where(kept)))
 
 

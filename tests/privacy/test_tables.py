@@ -15,7 +15,7 @@ from backend.people import accounts, ids
 from backend.privacy import forgetting
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
-from backend.store.models import Base, CursorRow, ForgettingRow, NoticeRow
+from backend.store.models import Base, CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
 
 OF_THE_CITY = {
     "places",
@@ -165,3 +165,20 @@ def test_a_key_does_not_outlive_a_pipeline_that_stands_still(
         connection.exec_driver_sql("UPDATE forgettings SET since_ms = since_ms - 700000")
     assert forgetting.sweep(engine, settings) == 1
     assert Keyring(settings.keys_dir).key_of(user) is None
+
+
+def test_the_demo_s_user_stays_and_what_only_sounds_like_it(
+    engine: Engine, settings: Settings
+) -> None:
+    with engine.begin() as connection:
+        accounts.ensure_demo(connection)
+        letter = about(DeadLetterRow.__table__, ids.DEMO, 1) | {"payload": "a demolition"}  # type: ignore[arg-type]
+        topic = {"topic": "city/events/demolition", "detail": "no demo"}
+        connection.execute(insert(DeadLetterRow), letter | topic)
+    forgetting.forget(engine, settings, ids.DEMO)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM inlet")
+    assert forgetting.sweep(engine, settings) == 0
+    with engine.connect() as connection:
+        assert accounts.find(connection, ids.DEMO) is not None
+        assert connection.scalar(select(DeadLetterRow.topic)) == topic["topic"]
