@@ -40,7 +40,8 @@ REMINDED = Counter("citywise_notices_due", "Alerts that had been held back and c
 class NotifierService:
     """Reminds and delivers; `run` returns when `stop` is set.
 
-    Reminders need no broker, and devices no clock: each is a thread of its own.
+    Reminders need no broker, devices no clock, and tidying up may take long: each is a thread of
+    its own.
     """
 
     def __init__(self, settings: Settings, engine: Engine, stop: threading.Event) -> None:
@@ -54,12 +55,15 @@ class NotifierService:
         self._delivery = Delivery(engine, self._publish)
         self._reminded = 0
         self._swept_at = 0.0
-        self._trimmed_at = 0.0
 
     def run(self) -> None:
         """Work until stopped; the heartbeat `notifier` says how it fares."""
-        delivering = threading.Thread(target=self._deliver, name="delivery")
-        delivering.start()
+        others = [
+            threading.Thread(target=self._deliver, name="delivery"),
+            threading.Thread(target=self._tidy, name="tidying"),
+        ]
+        for thread in others:
+            thread.start()
         beaten_at = 0.0
         while not self._stop.wait(REMIND_S):
             try:
@@ -70,11 +74,11 @@ class NotifierService:
             except Exception:
                 LOG.exception("cannot do what is due; trying again")
                 self._stop.wait(_AGAIN_S)
-        delivering.join()
+        for thread in others:
+            thread.join()
 
     def _keep_time(self) -> None:
-        """What time brings: reminders, what operators have planned, and the end of what people
-        wanted to be forgotten."""
+        """What the stream's clock brings: reminders, and what operators have planned."""
         with self._engine.connect() as connection:
             now_ms = clocks.read(connection).now_ms
         due = MOST
@@ -86,11 +90,6 @@ class NotifierService:
         if time.monotonic() - self._swept_at >= SWEEP_S:
             self._swept_at = time.monotonic()
             schedule.sweep(self._engine, now_ms)
-            forgetting.sweep(self._engine, self._settings)
-        if time.monotonic() - self._trimmed_at >= TRIM_S:
-            self._trimmed_at = time.monotonic()
-            with self._engine.begin() as connection:
-                logins.trim(connection)
 
     def _beat(self) -> None:
         detail = {
@@ -102,6 +101,22 @@ class NotifierService:
         }
         with self._engine.begin() as connection:
             beat(connection, "notifier", detail)
+
+    # -- the tidying thread -----------------------------------------------------------
+
+    def _tidy(self) -> None:
+        """Finish forgetting, which may wait for the database, and end logins."""
+        trimmed_at = -TRIM_S
+        while not self._stop.wait(SWEEP_S):
+            try:
+                forgetting.sweep(self._engine, self._settings)
+                if time.monotonic() - trimmed_at >= TRIM_S:
+                    trimmed_at = time.monotonic()
+                    with self._engine.begin() as connection:
+                        logins.trim(connection)
+            except Exception:
+                LOG.exception("cannot tidy up; trying again")
+                self._stop.wait(_AGAIN_S)
 
     # -- the delivering thread --------------------------------------------------------
 

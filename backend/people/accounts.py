@@ -159,14 +159,14 @@ def change_roles(connection: Connection, account: str, roles: Iterable[str]) -> 
     """
     wanted = checked_roles(roles)
     if "admin" not in wanted:
-        _refuse_last_admin(connection, account)
+        refuse_last_admin(connection, account)
     _set(connection, account, roles=wanted)
 
 
 def disable(connection: Connection, account: str, *, disabled: bool) -> None:
     """Shut an account out, or let it in again; nothing of it is removed."""
     if disabled:
-        _refuse_last_admin(connection, account)
+        refuse_last_admin(connection, account)
     _set(connection, account, disabled_ms=wall_ms() if disabled else None)
 
 
@@ -185,7 +185,8 @@ def _is_admin(found: Account) -> bool:
     return "admin" in found.roles and found.disabled_ms is None and found.has_password
 
 
-def _refuse_last_admin(connection: Connection, account: str) -> None:
+def refuse_last_admin(connection: Connection, account: str) -> None:
+    """Raises `PeopleError` where nobody else is left who can give roles."""
     admins = {found.id for found in listed(connection) if _is_admin(found)}
     if admins == {account}:
         raise PeopleError("roles", "this is the last admin; make somebody else one first")

@@ -23,6 +23,13 @@ def new_id() -> str:
     return "u-" + base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower()[:20]
 
 
+def namespace_of(text: str) -> str:
+    """Whose namespace an id is in: what comes before the first dot, if that is the id of an
+    account (`u-….jam_ahead`) or a session; else the whole text."""
+    owner = text.partition(".")[0]
+    return owner if is_account(owner) or is_session(owner) else text
+
+
 def is_account(user: str) -> bool:
     """Whether an id is one of an account, existing or not."""
     return user == DEMO or ACCOUNT.fullmatch(user) is not None
@@ -34,5 +41,7 @@ def is_session(user: str) -> bool:
 
 
 def is_test_person(user: str) -> bool:
-    """Whether an id is neither an account's nor a session's: nobody real."""
-    return not (is_account(user) or is_session(user))
+    """Whether an id is neither an account's nor a session's, nor in the namespace of one:
+    nobody real."""
+    owner = namespace_of(user)
+    return not (is_account(owner) or is_session(owner))

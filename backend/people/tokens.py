@@ -112,17 +112,22 @@ def of(connection: Connection, account: str) -> list[Token]:
 
 
 def valid(connection: Connection) -> list[tuple[Token, str]]:
-    """All tokens that let anybody in now, each with its hash for the broker."""
+    """All tokens that let anybody in now, each with its hash for the broker.
+
+    The right `sensors` lasts as long as its account's role admin.
+    """
     query = (
-        select(TokenRow.__table__)
+        select(TokenRow.__table__, AccountRow.roles)
         .join(AccountRow, AccountRow.id == TokenRow.account)
         .where(AccountRow.disabled_ms.is_(None))
         .order_by(TokenRow.id)
     )
-    now = wall_ms()
-    rows = [dict(row) for row in connection.execute(query).mappings()]
-    there = [row for row in rows if row["expires_ms"] is None or row["expires_ms"] > now]
-    return [(_token(row), row["broker_hash"]) for row in there]
+    now, found = wall_ms(), []
+    for row in connection.execute(query).mappings():
+        rights = [r for r in row["rights"] if r != "sensors" or "admin" in row["roles"]]
+        if rights and (row["expires_ms"] is None or row["expires_ms"] > now):
+            found.append((_token({**row, "rights": rights}), row["broker_hash"]))
+    return found
 
 
 def revoke(connection: Connection, account: str, token: str) -> bool:

@@ -10,19 +10,20 @@ again.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, String, cast, delete, func, or_, select, text, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, Engine, String, cast, delete, func, or_, select, update
 
 from backend.ingest import inlet, log
 from backend.ingest.keyring import Keyring
 from backend.ingest.standing import CONTEXT
 from backend.network import broker_rights
 from backend.operations.sending import Message, NotSentError, send
-from backend.people import tokens
+from backend.people import accounts, tokens
 from backend.people.ids import DEMO
+from backend.privacy import cleaning
 from backend.settings import Settings
 from backend.store.exclusion import CONTEXT_OF, exclude
 from backend.store.models import (
@@ -49,6 +50,7 @@ from backend.times import wall_ms
 LOG = logging.getLogger("citywise.privacy")
 _PATIENCE_MS = 600_000
 """After so long the key is destroyed though the pipeline has not come so far."""
+_NAMELESS = "forgotten "
 SOMEBODY = "forgotten"
 """Who it was in the audit log, of which the rest has to stay."""
 _OWNED: Sequence[tuple[type[Base], Any]] = (
@@ -69,8 +71,11 @@ def forget(engine: Engine, settings: Settings, user: str) -> None:
     """Forget an account: at once in the database and at the broker; in the log, and what is
     still under way, by `sweep` some seconds later.
 
-    The account `demo` is nobody's and stays, empty.
+    The account `demo` is nobody's and stays, empty. Raises `PeopleError` for the last admin,
+    without whom nobody could give roles.
     """
+    with engine.connect() as connection:
+        accounts.refuse_last_admin(connection, user)
     _clear_topics(engine, settings, user)
     with engine.begin() as connection:
         exclude(connection, CONTEXT_OF, user)
@@ -99,18 +104,25 @@ def sweep(engine: Engine, settings: Settings) -> int:
     """Remove what came in of people who are being forgotten; returns how many still are.
 
     A person is forgotten for good when everything that was written about them has been
-    answered: then the note goes too.
+    answered, and the files of the database are clean: then the note goes too.
     """
     with engine.connect() as connection:
-        notes = [
-            dict(row) for row in connection.execute(select(ForgettingRow.__table__)).mappings()
-        ]
-    if not notes:
+        rows = connection.execute(select(ForgettingRow.__table__)).mappings()
+        notes = [dict(row) for row in rows]
+    for note in notes:
+        if not _is_nameless(note) and _is_done(engine, settings, note):
+            note["user"] = _NAMELESS
+    if notes and all(map(_is_nameless, notes)) and cleaning.clean(engine):
+        with engine.begin() as connection:
+            nameless = ForgettingRow.user.startswith(_NAMELESS)
+            connection.execute(delete(ForgettingRow).where(nameless))
         return 0
-    left = [note for note in notes if not _is_done(engine, settings, note)]
-    if len(left) < len(notes):
-        _clean(engine)
-    return len(left)
+    return len(notes)
+
+
+def _is_nameless(note: dict[str, Any]) -> bool:
+    """Whether a note says only that somebody was forgotten whose pages are to be cleaned."""
+    return str(note["user"]).startswith(_NAMELESS)
 
 
 def _note(user: str) -> dict[str, Any]:
@@ -135,7 +147,8 @@ def _is_done(engine: Engine, settings: Settings, note: dict[str, Any]) -> bool:
     with engine.begin() as connection:
         if not answered or _is_in_cursors(connection, user):
             return False
-        connection.execute(delete(ForgettingRow).where(ForgettingRow.user == user))
+        noted = update(ForgettingRow).where(ForgettingRow.user == user)
+        connection.execute(noted.values(user=f"{_NAMELESS}{secrets.token_hex(8)}"))
     LOG.info("an account has been forgotten")
     return True
 
@@ -226,16 +239,3 @@ def _is_in_cursors(connection: Connection, user: str) -> bool:
 
 def _holds(column: Any, part: str) -> Any:
     return column.contains(part, autoescape=True)
-
-
-def _clean(engine: Engine) -> None:
-    """Leave nothing of what was deleted in the files of SQLite: pages keep copies of rows that
-    moved, and the write-ahead log keeps pages, until they are written anew."""
-    if engine.dialect.name != "sqlite":
-        return
-    try:
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text("VACUUM"))
-            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
-    except OperationalError:
-        LOG.warning("the database is in use; what was deleted is written over another time")

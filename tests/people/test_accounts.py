@@ -166,6 +166,10 @@ def test_ids_tell_accounts_sessions_and_test_persons_apart() -> None:
     assert ids.is_test_person("u-alice")
     assert not ids.is_test_person("citypulse-" + 32 * "0")
     assert not ids.is_test_person(ids.DEMO)
+    for owner in (ids.new_id(), ids.DEMO, "citypulse-" + 32 * "0"):
+        assert not ids.is_test_person(f"{owner}.x"), "somebody's namespace"
+        assert ids.namespace_of(f"{owner}.x.y") == owner
+    assert ids.namespace_of("alice.x") == "alice.x"
 
 
 # --- Logins ----------------------------------------------------------------------------------
@@ -222,6 +226,18 @@ def test_the_broker_can_check_a_secret_with_pbkdf2() -> None:
     _, kind, rounds, salt, key = tokens.broker_hash("secret").split("$")
     given = hashlib.pbkdf2_hmac("sha512", b"secret", base64.b64decode(salt), int(rounds))
     assert (kind, given) == ("7", base64.b64decode(key))
+
+
+def test_the_right_to_send_readings_lasts_as_long_as_the_role(connection: Connection) -> None:
+    boss = accounts.create(connection, "boss", WORDS, ["admin"])
+    accounts.create(connection, "other", WORDS, ["admin"])
+    only, _ = tokens.issue(connection, boss.id, "detector", ["sensors"])
+    both, _ = tokens.issue(connection, boss.id, "phone", ["sensors", "notices"])
+    assert {found.id for found, _ in tokens.valid(connection)} == {only.id, both.id}
+    accounts.change_roles(connection, boss.id, [])
+    ((left, _),) = tokens.valid(connection)
+    assert left.id == both.id
+    assert left.rights == {"notices"}
 
 
 @pytest.mark.parametrize(

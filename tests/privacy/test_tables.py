@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from sqlalchemy import JSON, Engine, Table, insert, select
 
 from backend.ingest.keyring import Keyring
 from backend.people import accounts, ids
-from backend.privacy import forgetting
+from backend.privacy import cleaning, forgetting
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import Base, CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
@@ -119,10 +120,33 @@ def test_nothing_is_left_in_the_files_of_the_database(engine: Engine, settings: 
     with engine.begin() as connection:
         for table in ("inlet", "forgettings"):
             connection.exec_driver_sql(f"DELETE FROM {table}")
-    forgetting._clean(engine)
+    assert cleaning.clean(engine)
     told = b"".join(file.read_bytes() for file in settings.data_dir.glob("citywise.db*"))
     assert users[-1].encode() in told
     assert not any(user.encode() in told for user in gone)
+
+
+def test_cleaning_waits_for_readers_and_for_the_night(
+    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine.begin() as connection:
+        user = accounts.create(connection, "Ingeborg", "three words suffice").id
+    forgetting.forget(engine, settings, user)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM inlet")
+    reader = sqlite3.connect(settings.data_dir / "citywise.db")
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM accounts").fetchall()
+    assert forgetting.sweep(engine, settings) == 1
+    assert user not in dump(engine)
+    reader.close()
+    monkeypatch.setattr(cleaning, "AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr(cleaning, "NIGHT", ())
+    assert forgetting.sweep(engine, settings) == 1
+    monkeypatch.setattr(cleaning, "NIGHT", range(24))
+    assert forgetting.sweep(engine, settings) == 0
+    told = b"".join(file.read_bytes() for file in settings.data_dir.glob("citywise.db*"))
+    assert b"Ingeborg" not in told
 
 
 def test_the_key_goes_when_all_cursors_have_passed(engine: Engine, settings: Settings) -> None:
