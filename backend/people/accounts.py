@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from backend.people import consents, names, passwords
 from backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
 from backend.people.ids import DEMO, is_account, new_id
 from backend.store.chunks import chunks
-from backend.store.models import AccountRow, ForgettingRow
+from backend.store.exclusion import exclude
+from backend.store.models import AccountRow
 from backend.times import wall_ms
 
 Role = Literal["user", "host", "developer", "admin"]
@@ -164,7 +165,10 @@ def change_roles(connection: Connection, account: str, roles: Iterable[str]) -> 
 
 
 def disable(connection: Connection, account: str, *, disabled: bool) -> None:
-    """Shut an account out, or let it in again; nothing of it is removed."""
+    """Shut an account out, or let it in again; nothing of it is removed.
+
+    Raises `PeopleError` where nobody would be left who can give roles.
+    """
     if disabled:
         refuse_last_admin(connection, account)
     _set(connection, account, disabled_ms=wall_ms() if disabled else None)
@@ -175,18 +179,16 @@ def has_admin(connection: Connection) -> bool:
     return any(_is_admin(found) for found in listed(connection))
 
 
-def is_forgotten(connection: Connection, user: str) -> bool:
-    """Whether an account is being forgotten."""
-    query = select(func.count()).where(ForgettingRow.user == user)
-    return bool(connection.scalar(query))
-
-
 def _is_admin(found: Account) -> bool:
     return "admin" in found.roles and found.disabled_ms is None and found.has_password
 
 
 def refuse_last_admin(connection: Connection, account: str) -> None:
-    """Raises `PeopleError` where nobody else is left who can give roles."""
+    """Raises `PeopleError` where nobody else is left who can give roles.
+
+    Of two who would go at once, the second waits for the first.
+    """
+    exclude(connection, "admins", "")
     admins = {found.id for found in listed(connection) if _is_admin(found)}
     if admins == {account}:
         raise PeopleError("roles", "this is the last admin; make somebody else one first")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import Connection, select
 
@@ -86,7 +87,7 @@ def write(
     subject: str,
     *,
     given: bool,
-    hours: float | None = None,
+    hours: float | Literal["as before"] | None = "as before",
 ) -> None:
     """Give or withdraw a consent. What has been told stays: see `backend.privacy.consenting`.
 
@@ -94,10 +95,17 @@ def write(
     """
     if subject not in SUBJECTS:
         raise PeopleError("subject", f"`{subject}` is not one of {', '.join(SUBJECTS)}")
-    if hours is not None and not 0 < hours <= LONGEST_HOURS:
+    if isinstance(hours, str):
+        hours = _hours(connection, account, subject)
+    elif hours is not None and not 0 < hours <= LONGEST_HOURS:
         raise PeopleError("hours", f"expected more than 0 and at most {LONGEST_HOURS:g} hours")
     row = {"account": account, "subject": subject, "hours": hours}
     upsert(connection, ConsentRow, [{**row, "given_ms": wall_ms() if given else None}])
+
+
+def _hours(connection: Connection, account: str, subject: str) -> float | None:
+    wanted = (ConsentRow.account == account, ConsentRow.subject == subject)
+    return connection.scalar(select(ConsentRow.hours).where(*wanted))
 
 
 def give_all(connection: Connection, account: str) -> None:

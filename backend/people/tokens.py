@@ -139,6 +139,12 @@ def revoke(connection: Connection, account: str, token: str) -> bool:
     return True
 
 
+def revoke_all(connection: Connection, account: str) -> None:
+    """Take all tokens of an account back."""
+    for token in of(connection, account):
+        revoke(connection, account, token.id)
+
+
 def broker_hash(secret: str) -> str:
     """A secret as mosquitto's password file has it: PBKDF2 with SHA-512.
 

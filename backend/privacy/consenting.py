@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sqlalchemy import Connection
 
 from backend.ingest import inlet
@@ -10,7 +12,12 @@ from backend.store.exclusion import CONTEXT_OF, exclude
 
 
 def change(
-    connection: Connection, account: str, subject: str, *, given: bool, hours: float | None = None
+    connection: Connection,
+    account: str,
+    subject: str,
+    *,
+    given: bool,
+    hours: float | Literal["as before"] | None = "as before",
 ) -> None:
     """Let a kind of context be used and kept for so many hours without word (None: as long as
     the system does), or no longer: then what stands of it is removed.

@@ -140,9 +140,9 @@ def _is_done(engine: Engine, settings: Settings, note: dict[str, Any]) -> bool:
             connection.execute(noted.values(position=note["position"]))
         # First ask, then purge: what is committed in between is not missed.
         answered = _is_answered(connection, note["position"])
-        _purge(connection, user)
         if not answered and wall_ms() - note["since_ms"] < _PATIENCE_MS:
             return False
+        _purge(connection, user)
     Keyring(settings.keys_dir).forget(user)
     with engine.begin() as connection:
         if not answered or _is_in_cursors(connection, user):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select, update
 
 from backend.people import (
     accounts,
+    administration,
     audit,
     consents,
     ids,
@@ -303,6 +304,28 @@ def test_an_action_is_undone_once_and_the_undoing_is_noted(connection: Connectio
         with pytest.raises(audit.NotUndoableError):
             audit.undo(connection, identity, "u-2")
     assert brought_back == [{"n": 1}]
+
+
+def test_a_consent_that_is_given_again_keeps_its_hours(connection: Connection) -> None:
+    alice = accounts.create(connection, "alice", WORDS).id
+    consents.write(connection, alice, "route", given=True, hours=1)
+    consents.write(connection, alice, "route", given=False)
+    consents.write(connection, alice, "route", given=True)
+    assert consents.own_hours(connection) == {(alice, "route"): 1}
+    consents.write(connection, alice, "route", given=True, hours=None)
+    assert consents.own_hours(connection) == {}
+
+
+def test_a_change_is_undone_only_if_nothing_was_changed_since(connection: Connection) -> None:
+    alice = accounts.create(connection, "alice", WORDS).id
+    administration.change(connection, "u-1", alice, roles=["host"])
+    administration.change(connection, "u-1", alice, roles=["host"])  # changes nothing
+    administration.change(connection, "u-1", alice, disabled=True)
+    shut, host = audit.listed(connection, 10)
+    with pytest.raises(audit.NotUndoableError, match="changed since"):
+        audit.undo(connection, host.id, "u-2")
+    audit.undo(connection, shut.id, "u-2")
+    assert accounts.known(connection, alice).disabled_ms is None
 
 
 # --- Settings --------------------------------------------------------------------------------
