@@ -58,12 +58,28 @@ async function authenticate (client, name, secret, done) {
 
 // -- what it may ----------------------------------------------------------------------
 
+const REFUSED = '$refused' // Nobody may read it.
+const toldAt = new Map()
+
+/** MQTT 3.1.1 has no way to refuse a message: a device whose connection is closed sends it again for
+ * ever. So it is acknowledged and goes nowhere, and the log says so, once a minute for each device. */
+function drop (client, packet, why) {
+  const { token } = client.rights
+  if (Date.now() - (toldAt.get(token) ?? -Infinity) >= 60_000) {
+    toldAt.set(token, Date.now())
+    console.error(`broker: a message of ${token} to ${packet.topic.replace(/u-[a-z2-7]{20}/g, 'u-…').slice(0, 200)} is dropped: ${why}`)
+  }
+  Object.assign(packet, { topic: REFUSED, payload: Buffer.alloc(0), retain: false })
+}
+
 function authorizePublish (client, packet, done) {
   const check = () => {
     const why = refusal(client?.rights ?? NOBODY, packet)
-    done(why ? new Error(why) : null)
+    if (why && client?.rights?.token) drop(client, packet, why)
+    else if (why) return done(new Error(why))
+    done(null)
   }
-  const wait = client?.bucket?.take() ?? 0
+  const wait = client?.bucket?.take(packet.payload.length) ?? 0
   return wait > 0 ? setTimeout(check, wait) : check()
 }
 
@@ -87,19 +103,22 @@ function authorizeForward (client, packet) {
 // -- devices come and go --------------------------------------------------------------
 
 const sessions = new Map()
+const buckets = new Map()
 let read = ''
 
 /** Note a device's session; false if its token has too many, or too many connections. */
 function remember (client) {
-  const { id, clean, rights: { token, rate } } = client
-  if (!sessions.has(token)) sessions.set(token, { lasting: new Set(), bucket: new Bucket(rate) })
-  const { lasting, bucket } = sessions.get(token)
+  const { id, clean, rights: { token, user, rate } } = client
+  if (!sessions.has(token)) sessions.set(token, { lasting: new Set() })
+  const { lasting } = sessions.get(token)
+  const counted = `${rate.each} ${user}` // an account's phones together, and its sensors
+  if (!buckets.has(counted)) buckets.set(counted, new Bucket(rate))
   const open = Object.values(broker.clients).filter((other) => other.rights?.token === token)
   const ids = new Set([...lasting, ...open.map((other) => other.id)])
   if (!ids.has(id) && ids.size >= MOST_SESSIONS) return false
   if (clean) lasting.delete(id)
   else lasting.add(id)
-  client.bucket = bucket
+  client.bucket = buckets.get(counted)
   // Others do not wait for a device that does not read; how much waits for it is bounded.
   client.waitForDrain = (done) => setImmediate(done, null, client)
   return true
@@ -142,6 +161,7 @@ function sweep () {
 async function forget (token) {
   const { lasting } = sessions.get(token)
   sessions.delete(token)
+  toldAt.delete(token)
   for (const id of lasting) {
     const client = { id }
     await broker.persistence.cleanSubscriptions(client)

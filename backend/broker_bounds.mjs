@@ -1,6 +1,9 @@
 // How much one client of the embedded broker may send.
 
-/** A bucket of messages: `burst` at once, then one `each` so many milliseconds. */
+const SMALL_BYTES = 4096
+
+/** A bucket of messages: `burst` at once, then one `each` so many milliseconds. A large one counts
+    as many. */
 export class Bucket {
   constructor ({ burst, each }) {
     this.each = each
@@ -8,10 +11,10 @@ export class Bucket {
     this.free = Date.now() - this.credit
   }
 
-  /** Take one out; how many milliseconds it has to wait. */
-  take () {
+  /** Take one of so many bytes out; how many milliseconds it has to wait. */
+  take (bytes) {
     const now = Date.now()
-    this.free = Math.max(this.free, now - this.credit) + this.each
+    this.free = Math.max(this.free, now - this.credit) + this.each * Math.ceil(bytes / SMALL_BYTES || 1)
     return Math.max(0, this.free - now)
   }
 }

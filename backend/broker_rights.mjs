@@ -45,11 +45,12 @@ export function ofDevice (token, entry, prefix, largest) {
   const may = (right) => entry.rights.includes(right) || (right !== 'sensors' && entry.rights.includes('all'))
   const notices = `notices/${entry.user}/${token}`
   const read = may('notices') ? [notices] : []
-  const write = [`status/${token}`]
+  const write = may('sensors') ? [`status/${token}`] : []
   if (may('notices')) write.push(`${notices}/seen`)
   if (may('context')) write.push(`context/${entry.user}`)
   if (may('sensors')) write.push(...CITY)
   return rights(prefix, read, write, {
+    user: entry.user,
     isOwn: (id) => id.length <= 64 && (id === token || /^[-_.:]/.test(id.slice(token.length))) && id.startsWith(token),
     largest: may('sensors') ? largest : DEVICE_BYTES,
     rate: may('sensors') ? RATES.sensor : RATES.person

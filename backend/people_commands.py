@@ -15,7 +15,7 @@ import click
 from sqlalchemy import Connection, Engine
 
 from backend.network import broker_rights as rights
-from backend.people import accounts, audit, invitations, logins, tokens
+from backend.people import accounts, administration, audit, first_admin, invitations, logins, tokens
 from backend.people.accounts import ROLES, Account
 from backend.people.secret import digest
 from backend.settings import Settings
@@ -56,7 +56,9 @@ def add(settings: Settings, name: str, roles: tuple[str, ...], password: str) ->
     """Make an account called NAME."""
     with _changing(settings) as connection:
         made = accounts.create(connection, name, password, roles)
-        audit.record(connection, ACTOR, "account.created", made.id, None, _rights(made))
+        audit.record(
+            connection, ACTOR, "account.created", made.id, None, administration.rights(made)
+        )
     click.echo(f"{made.name} ({made.id}): {_roles(made)}")
 
 
@@ -78,9 +80,7 @@ def list_accounts(settings: Settings) -> None:
 def change_roles(settings: Settings, name: str, roles: tuple[str, ...]) -> None:
     """Give the account NAME the ROLES host, developer, admin, and no others beside user."""
     with _changing(settings) as connection:
-        before = accounts.known(connection, name)
-        accounts.change_roles(connection, before.id, roles)
-        after = _record_change(connection, before)
+        after = administration.change(connection, ACTOR, name, roles=roles)
     click.echo(f"{after.name} ({after.id}): {_roles(after)}")
 
 
@@ -91,24 +91,29 @@ def change_roles(settings: Settings, name: str, roles: tuple[str, ...]) -> None:
 def disable(settings: Settings, name: str, undo: bool) -> None:
     """Shut the account NAME out, with its devices; nothing of it is removed."""
     with _changing(settings) as connection:
-        before = accounts.known(connection, name)
-        accounts.disable(connection, before.id, disabled=not undo)
-        after = _record_change(connection, before)
+        after = administration.change(connection, ACTOR, name, disabled=not undo)
     click.echo(f"{after.name} ({after.id}) is {'let in again' if undo else 'disabled'}")
 
 
 @user.command("password")
 @click.argument("name")
+@click.option("--tokens", "devices", is_flag=True, help="Take the devices' tokens back, too.")
 @with_password
 @of_a_system
-def change_password(settings: Settings, name: str, password: str) -> None:
-    """Give the account NAME another password, and end its logins."""
+def change_password(settings: Settings, name: str, devices: bool, password: str) -> None:
+    """Give the account NAME another password, and end its logins; devices go on, unless told
+    otherwise."""
     with _changing(settings) as connection:
         found = accounts.known(connection, name)
         accounts.change_password(connection, found.id, password)
         logins.close_all(connection, found.id)
-        audit.record(connection, ACTOR, "account.password-set", found.id)
+        if devices:
+            tokens.revoke_all(connection, found.id)
+        left = len(tokens.of(connection, found.id))
+        audit.record(connection, ACTOR, "account.password-set", found.id, None, {"tokens": left})
     click.echo(f"{found.name} ({found.id}) has another password, and is logged in nowhere")
+    if left:
+        click.echo(f"{left} of its devices go on with their tokens; --tokens takes them back")
 
 
 @user.command()
@@ -124,7 +129,10 @@ def change_password(settings: Settings, name: str, password: str) -> None:
 def invite(settings: Settings, roles: tuple[str, ...], hours: float) -> None:
     """Print a link with which one person can sign up, once."""
     with _changing(settings) as connection:
-        click.echo(_invitation(connection, settings, roles, hours))
+        secret = invitations.issue(connection, roles, hours)
+        after = {"roles": list(roles), "hours": hours}
+        audit.record(connection, ACTOR, "invitation.issued", digest(secret), None, after)
+    click.echo(_link(settings, secret))
 
 
 @user.command()
@@ -176,26 +184,19 @@ def invited(settings: Settings, url: str) -> list[str]:
     if settings.people.demo_user:
         return []
     with database(settings) as engine, engine.begin() as connection:
-        if accounts.has_admin(connection):
-            return []
         if settings.people.sign_up == "closed":
-            return ["Nobody is an admin yet: citywise user add NAME --role admin"]
-        link = _invitation(connection, settings, ROLES, invitations.HOURS, url)
+            no_admin = not accounts.has_admin(connection)
+            return ["Nobody is an admin yet: citywise user add NAME --role admin"] * no_admin
+        secret = first_admin.invite(connection, ACTOR)
+    if secret is None:
+        return []
+    link = _link(settings, secret, url)
     return [f"Nobody is an admin yet. Who signs up here, once, will be: {link}"]
 
 
-def _invitation(
-    connection: Connection,
-    settings: Settings,
-    roles: tuple[str, ...],
-    hours: float,
-    url: str | None = None,
-) -> str:
-    """The link of a new invitation; it is audited."""
+def _link(settings: Settings, secret: str, url: str | None = None) -> str:
+    """Where whoever has an invitation signs up."""
     web = settings.web
-    secret = invitations.issue(connection, roles, hours)
-    after = {"roles": list(roles), "hours": hours}
-    audit.record(connection, ACTOR, "invitation.issued", digest(secret), None, after)
     root = web.public_url or url or f"http://{web.host}:{web.port or 'PORT'}"
     return f"{root}/sign-up?invitation={secret}"
 
@@ -219,17 +220,6 @@ def _changing(settings: Settings) -> Iterator[Connection]:
         with engine.begin() as connection:
             yield connection
         rights.write(engine, settings)
-
-
-def _record_change(connection: Connection, before: Account) -> Account:
-    after = accounts.known(connection, before.id)
-    change = _rights(before), _rights(after)
-    audit.record(connection, ACTOR, "account.changed", before.id, *change)
-    return after
-
-
-def _rights(account: Account) -> dict[str, Any]:
-    return {"roles": sorted(account.roles), "disabled": account.disabled_ms is not None}
 
 
 def _roles(account: Account) -> str:

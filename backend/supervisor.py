@@ -97,7 +97,9 @@ class System:
     def start(self) -> None:
         """Start everything; the address is known when this returns, see `wait_ready`."""
         folder = self.settings.data_dir.resolve()
-        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        # What it holds of people is nobody else's business on this machine.
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / "logs").mkdir(exist_ok=True)
         self._lock(folder)
         shutil.rmtree(folder / "metrics", ignore_errors=True)
         (folder / "metrics").mkdir()

@@ -10,11 +10,10 @@ from sqlalchemy import Connection, delete
 
 from backend.api import access, hashing, identity, instance_bodies, limits, parameters, presence
 from backend.api.answers import as_json
-from backend.api.aside import aside
 from backend.api.faults_of_people import as_problems
 from backend.api.problems import ProblemError, bad_parameter, not_found
 from backend.api.state import state
-from backend.people import accounts, audit, invitations, logins, names
+from backend.people import accounts, administration, audit, first_admin, invitations, logins
 from backend.people.accounts import Account
 from backend.people.secret import digest
 from backend.store.models import InvitationRow
@@ -66,7 +65,9 @@ def sign_up() -> Response:
     limits.spend("sign-up", limits.address())
     with hashing.turn(), as_problems(), state().engine.begin() as connection:
         roles = _roles_of_new(connection, body.invitation)
-        account = aside(lambda: accounts.create(connection, body.name, body.password, roles))
+        account = hashing.apart(
+            lambda: accounts.create(connection, body.name, body.password, roles)
+        )
         return _welcome(connection, account, 201)
 
 
@@ -76,11 +77,11 @@ def log_in() -> Response:
     """Log a browser in; a login that it had is over."""
     parameters.only()
     body = instance_bodies.read(Credentials)
-    limits.spend("log-in", limits.address())
-    limits.spend("log-in", f"name {names.key(body.name)}")
+    limits.refuse_guesser(body.name)
     with hashing.turn(), state().engine.begin() as connection:
-        account = aside(lambda: accounts.log_in(connection, body.name, body.password))
+        account = hashing.apart(lambda: accounts.log_in(connection, body.name, body.password))
         if account is None:
+            limits.note_guess(body.name)
             raise ProblemError(
                 401,
                 "wrong-login",
@@ -135,6 +136,7 @@ def _roles_of_new(connection: Connection, invitation: str | None) -> list[str]:
             "nobody can sign up here; ask who runs this for an account (`citywise user add`)",
         )
     if invitation is not None:
+        first_admin.close(connection)
         return invitations.take(connection, invitation)
     if how == "invited":
         raise ProblemError(
@@ -171,16 +173,11 @@ def change_account(account_id: str) -> Response:
     parameters.only()
     body = instance_bodies.read(ChangedAccount)
     with as_problems(), state().engine.begin() as connection:
-        before = _known(connection, account_id)
-        _apply(connection, account_id, body.roles, body.disabled)
-        after = _known(connection, account_id)
-        if _rights(before) != _rights(after):
-            actor = identity.own_id()
-            audit.record(
-                connection, actor, "account.changed", account_id, _rights(before), _rights(after)
-            )
-    if after.disabled_ms is not None:
-        presence.end_streams(user=account_id)
+        found, actor = _known(connection, account_id), identity.own_id()
+        after = administration.change(
+            connection, actor, found.id, roles=body.roles, disabled=body.disabled
+        )
+    presence.end_streams(user=account_id)  # They come back with the rights of now.
     presence.tell_broker()
     return as_json(_shown(after))
 
@@ -202,13 +199,6 @@ def invite() -> Response:
     return as_json(made, 201)
 
 
-@audit.undoable("account.changed")
-def _as_before(connection: Connection, action: audit.Action) -> None:
-    if accounts.find(connection, action.target) is None:
-        raise audit.NotUndoableError("id", "the account is gone")
-    _apply(connection, action.target, action.before["roles"], action.before["disabled"])
-
-
 @audit.undoable("invitation.issued")
 def _withdraw(connection: Connection, action: audit.Action) -> None:
     gone = delete(InvitationRow).where(InvitationRow.id == action.target)
@@ -216,24 +206,11 @@ def _withdraw(connection: Connection, action: audit.Action) -> None:
         raise audit.NotUndoableError("id", "the invitation has been used or is over")
 
 
-def _apply(
-    connection: Connection, account: str, roles: list[str] | None, disabled: bool | None
-) -> None:
-    if roles is not None:
-        accounts.change_roles(connection, account, roles)
-    if disabled is not None:
-        accounts.disable(connection, account, disabled=disabled)
-
-
 def _known(connection: Connection, account_id: str) -> Account:
     found = accounts.find(connection, account_id)
     if found is None:
         raise not_found(f"account {account_id!r}")
     return found
-
-
-def _rights(account: Account) -> dict[str, Any]:
-    return {"roles": sorted(account.roles), "disabled": account.disabled_ms is not None}
 
 
 def _shown(account: Account) -> dict[str, Any]:

@@ -61,16 +61,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     security.install(app, settings)
     identity.install(app)
     api = Blueprint("api", __name__, url_prefix="/api/v1")
-    for part in (
-        events,
-        event_stream,
-        places,
-        control,
-        dead_letters,
-        openapi,
-        *_OF_APPS,
-        *_OF_PEOPLE,
-    ):
+    for part in (*_OF_CITY, *_OF_APPS, *_OF_PEOPLE):
         api.register_blueprint(part.blueprint)
     app.register_blueprint(api)
     app.register_blueprint(citypulse.blueprint)

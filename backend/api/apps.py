@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response
 from sqlalchemy import Connection, func, select
 
-from backend.api import access, instance_bodies, parameters
+from backend.api import access, parameters
 from backend.api.answers import as_json
 from backend.api.languages import asked
 from backend.api.problems import not_found
@@ -18,6 +18,7 @@ from backend.api.state import state
 from backend.api.templates import Speech, Versions, newest, numbers, spoken_schema
 from backend.notices.objects import LANGUAGE
 from backend.notices.wording import spoken
+from backend.packs import asking
 from backend.packs.template import TemplateVersion
 from backend.store.models import InstanceRow
 
@@ -108,7 +109,7 @@ def _template(version: TemplateVersion, language: str) -> dict[str, Any]:
         **_summary(version, language),
         "streams": list(version.streams),
         "permissions": list(version.permissions),
-        "asks": instance_bodies.asks(version, {}),
+        "asks": asking.asks(version),
         "parameters": [
             {
                 **parameter.model_dump(mode="json", exclude_none=True),

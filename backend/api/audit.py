@@ -6,17 +6,16 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import access, identity, parameters, presence
+from backend.api import access, control, identity, parameters, presence
 from backend.api.answers import as_json
 from backend.api.faults_of_people import as_problems
 from backend.api.problems import not_found
 from backend.api.state import state
 from backend.people import accounts, audit
+from backend.store.models import LARGEST_ID
 from backend.times import iso, iso_or_none
 
 blueprint = Blueprint("audit", __name__)
-
-_LARGEST_ID = 2**63 - 1
 
 
 @blueprint.get("/audit")
@@ -39,12 +38,16 @@ def list_actions() -> Response:
 def undo_action(action_id: int) -> Response:
     """Bring back what there was before an action; the answer is the undoing."""
     parameters.only()
-    with as_problems(), state().engine.begin() as connection:
-        there = audit.find(connection, action_id) if action_id <= _LARGEST_ID else None
-        if there is None:
-            raise not_found(f"action {action_id}")
-        actor = identity.own_id()
+    actor, engine = identity.own_id(), state().engine
+    with engine.connect() as connection:
+        there = audit.find(connection, action_id) if action_id <= LARGEST_ID else None
+    if there is None:
+        raise not_found(f"action {action_id}")
+    with as_problems():
+        control.pace_as_before(there)
+    with as_problems(), engine.begin() as connection:
         undone = audit.undo(connection, action_id, actor)
+    presence.end_streams(user=undone.target)
     presence.tell_broker()
     return as_json(_shown(undone, {actor: identity.person().name}))
 

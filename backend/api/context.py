@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from flask import Blueprint, Response
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
-from backend.api import access, identity, instance_bodies, limits, parameters, problems
+from backend.api import access, identity, instance_bodies, limits, parameters, problems, sessions
 from backend.api.answers import as_json
 from backend.api.aside import aside
 from backend.api.state import state
@@ -17,6 +17,7 @@ from backend.ingest.frames import LogError
 from backend.ingest.standing import CONTEXT, ContextUpdate, Entry, context_entries
 from backend.packs.activities import unknown_activity
 from backend.people import consents
+from backend.people.ids import is_session
 from backend.store.exclusion import CONTEXT_OF, exclude
 from backend.store.models import InletRow
 
@@ -75,6 +76,7 @@ def _told(text: str) -> tuple[str, list[Entry]]:
     """Of whom something is told, and what."""
     parameters.only()
     user = identity.whose(text)
+    limits.weigh()
     told = instance_bodies.read(ContextUpdate)
     if told.activity is not None and (fault := unknown_activity(told.activity)):
         raise problems.invalid([{"path": "activity", "message": fault}])
@@ -115,10 +117,22 @@ def _accept(user: str, entries: list[Entry]) -> Response:
     told = {entry.subject: entry.body for entry in entries if entry.body is not None}
     with state().engine.begin() as connection:
         exclude(connection, CONTEXT_OF, user)
+        if is_session(user):
+            entries = _of_session(connection, user, entries)
         _refuse_unwanted(consents.refused(connection, user, told))
         inlet.write(connection, entries)
     gone = [subject for subject in CONTEXT if subject in _subjects(entries) and subject not in told]
     return as_json({"user": user, "told": told, "forgotten": gone}, status=202)
+
+
+def _of_session(connection: Connection, session: str, entries: list[Entry]) -> list[Entry]:
+    """What a session may tell of some entries; a problem if it tells more, or is over."""
+    sessions.hear(connection, session)
+    message = f"a session tells its {sessions.TELLS} only"
+    own = [entry for entry in entries if entry.subject == sessions.TELLS]
+    if more := [e.subject for e in entries if e.body is not None and e not in own]:
+        raise problems.invalid([{"path": subject, "message": message} for subject in more])
+    return own
 
 
 def _refuse_unwanted(subjects: Sequence[str]) -> None:

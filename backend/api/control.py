@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 from flask import Blueprint, Response
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from backend.api import access, identity, parameters
@@ -18,10 +18,12 @@ from backend.operations.sending import Message, NotSentError, send
 from backend.people import audit
 from backend.settings import Broker
 from backend.store import clocks
+from backend.store.models import AuditRow
 from backend.times import iso
 
 blueprint = Blueprint("control", __name__)
 
+PACED = "clock.paced"
 MAX_SPEED = 3600
 MAX_SKIP_S = 7 * 24 * 3600
 
@@ -82,18 +84,32 @@ def command_clock() -> Response:
             503, "broker-unreachable", "Broker unreachable", f"the command was {error}"
         ) from error
     with city.engine.begin() as connection:
-        action = "clock.paced" if "speed" in command else "clock.skipped"
+        action = PACED if "speed" in command else "clock.skipped"
         before = {"speed": clock.speed, "now": iso(clock.now_ms)}
         audit.record(connection, identity.own_id(), action, "clock", before, command)
     return as_json({"sent": command}, status=202)
 
 
-@audit.undoable("clock.paced")
-def _pace_as_before(connection: Connection, action: audit.Action) -> None:
-    """The speed there was; what time has passed has passed."""
+@audit.undoable(PACED)
+def _may_be_paced_as_before(connection: Connection, action: audit.Action) -> None:
+    """What time has passed has passed; the speed there was is told by `pace_as_before`."""
     if clocks.read(connection).source not in clocks.CONTROLLED:
         raise audit.NotUndoableError("id", "time is not ours to control any more")
+    row = AuditRow
+    newer = (row.id > action.id, row.action == PACED, row.undone_ms.is_(None))
+    if connection.scalar(select(func.count()).where(*newer)):
+        raise audit.NotUndoableError("id", "another speed was set since")
+
+
+def pace_as_before(action: audit.Action) -> None:
+    """Tell the source the speed there was before an action that can be undone; outside the
+    transaction that notes it, as a broker may take seconds."""
+    if action.action != PACED or not action.is_undoable:
+        return
+    city = state()
+    with city.engine.connect() as connection:
+        _may_be_paced_as_before(connection, action)
     try:
-        publish(state().settings.broker, {"speed": action.before["speed"]})
+        publish(city.settings.broker, {"speed": action.before["speed"]})
     except NotSentError as error:
         raise audit.NotUndoableError("id", f"the command was {error}") from None

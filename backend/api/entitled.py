@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from backend.people.ids import is_test_person
 from backend.people.principal import Principal
 from backend.store.chunks import chunks
 from backend.store.models import AccountRow, LoginRow, TokenRow
@@ -41,7 +42,8 @@ class Reader:
 
 
 def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reader]:
-    """Those of some readers whose account is gone or disabled, or whose login or token is."""
+    """Those of some readers whose account is gone or disabled, or whose login or token is; and
+    who reads for a test person, and is no developer any more."""
     now = wall_ms()
     expires = or_(TokenRow.expires_ms.is_(None), TokenRow.expires_ms > now)
     accounts = _there(
@@ -49,11 +51,22 @@ def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reade
     )
     logins = _there(connection, LoginRow.id, LoginRow.expires_ms > now, [r.login for r in readers])
     devices = _there(connection, TokenRow.id, expires, [r.device for r in readers])
+    of_tests = {r for r in readers if r.user is not None and is_test_person(r.user)}
+    developers = _developers(connection, [r.account for r in of_tests])
     return {
         reader
         for reader in readers
         if not (reader.account in accounts and reader.login in logins and reader.device in devices)
+        or (reader in of_tests and reader.account not in {None, *developers})
     }
+
+
+def _developers(connection: Connection, ids: Iterable[str | None]) -> set[str]:
+    found: set[str] = set()
+    for some in chunks(one for one in ids if one is not None):
+        rows = select(AccountRow.id, AccountRow.roles).where(AccountRow.id.in_(some))
+        found.update(account for account, roles in connection.execute(rows) if "developer" in roles)
+    return found
 
 
 def _there(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from backend.api.problems import ProblemError, invalid
+from backend.api.problems import ProblemError, fault, invalid
 from backend.people.audit import NotUndoableError
 from backend.people.errors import NameTakenError, PeopleError
 
@@ -20,4 +20,4 @@ def as_problems() -> Iterator[None]:
     except NotUndoableError as error:
         raise ProblemError(409, "not-undoable", "Not undoable", str(error)) from None
     except PeopleError as error:
-        raise invalid([{"path": error.field, "message": str(error)}]) from None
+        raise invalid([fault(error.field, str(error), error.code)]) from None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flask import Flask, Response, g, request
 
-from backend.api import forgery, parameters
+from backend.api import forgery, parameters, sessions
 from backend.api.problems import ProblemError, not_found
 from backend.api.state import state
-from backend.people import accounts, consents, logins, names, tokens
+from backend.people import accounts, logins, names, tokens
 from backend.people.accounts import ROLES, Account
-from backend.people.ids import DEMO
+from backend.people.ids import DEMO, is_session
 from backend.people.logins import Login
 from backend.people.principal import NOBODY, Principal
 
@@ -56,16 +56,23 @@ def require(role: str, *others: str) -> Principal:
 
 
 def whose(text: str | None, name: str = "user") -> str:
-    """The user asked about: `text` is an id or the asker's own account name; None: the asker.
+    """The user asked about: `text` is an id or the asker's own account name (which for a
+    developer is a test person's); None: the asker.
 
     Raises a 401 for nobody (but for a session's id, which is its own secret), and a 404 for
-    all that the asker may not act for, whether it exists or not. `name` is the parameter's.
+    all that the asker may not act for, whether it exists or not, and for a session that there
+    is not (any more). `name` is the parameter's.
     """
     asker = principal()
-    if text is None or _is_own_name(asker, text):
+    if text is None:
         return own_id()
+    if is_session(text):
+        with state().engine.connect() as connection:
+            sessions.find(connection, text)
     if asker.may_act_for(text):
         return parameters.checked_identifier(name, text)
+    if _is_own_name(asker, text):
+        return own_id()
     if asker.user is None:
         raise log_in()
     raise not_found(f"{name} {text!r}")
@@ -200,9 +207,7 @@ def install(app: Flask) -> None:
     with app.app_context():
         if state().settings.people.demo_user:
             with state().engine.begin() as connection:
-                if accounts.find(connection, DEMO) is None:
-                    accounts.ensure_demo(connection)
-                    consents.give_all(connection, DEMO)
+                accounts.ensure_demo(connection)
 
     @app.after_request
     def _tidy(answer: Response) -> Response:

@@ -12,16 +12,12 @@ from backend.api import parameters, problems
 from backend.api.body_faults import faults
 from backend.api.templates import numbers
 from backend.ingest.payloads import Identifier, Name
-from backend.ingest.standing import CONTEXT
 from backend.packs import installed
 from backend.packs.manifest import Name as PackName
-from backend.packs.prepared import prepared
 from backend.packs.template import TemplateVersion
 from backend.packs.values import BadValueError, BadValuesError
-from backend.packs.vocabulary import PREDICATES, PROPERTIES_SUPPLIED
 from backend.store.chunks import chunks
 from backend.store.models import PlaceRow
-from reasoning.rdf.mapping import Mapper
 
 Values = dict[str, JsonValue]
 
@@ -86,20 +82,6 @@ def _at_fault(connection: Connection, app: str, name: str) -> str:
     if (app, name) in there:
         return "version"
     return "template" if any(app == known for known, _ in there) else "app"
-
-
-def asks(version: TemplateVersion, values: Values) -> list[str]:
-    """What of its user's context an instance's rules read, of `CONTEXT`; a route of its own
-    is not the user's."""
-    request = prepared(version).request
-    mapper = Mapper(request)
-    properties = {mapper.predicate(iri): told for iri, told in PROPERTIES_SUPPLIED.items()}
-    names = {signature.name for signature in request.used}
-    told = [(PREDICATES.get(name) or properties.get(name)) for name in names]
-    found = {permission for one in told if one for permission in one.permissions}
-    if version.route(values) is not None:
-        found.discard("route")
-    return [subject for subject in CONTEXT if subject in found]
 
 
 def bound(connection: Connection, version: TemplateVersion, values: Values) -> Values:

@@ -20,7 +20,7 @@ from backend.api.problems import ProblemError, not_found
 from backend.api.state import state
 from backend.api.templates import numbers
 from backend.ingest import inlet
-from backend.packs import installed
+from backend.packs import asking, installed
 from backend.packs.template import TemplateVersion
 from backend.people.ids import is_session
 from backend.store.models import InstanceRow
@@ -51,7 +51,7 @@ class _Shown:
         return {
             **{name: row[name] for name in ("id", *_STANDING, "title")},
             "newest": versions[-1],
-            "asks": instance_bodies.asks(self._template(row), row["values"]),
+            "asks": asking.asks(self._template(row), row["values"]),
             "created": iso(row["created_ms"]),
             "updated": iso(row["updated_ms"]),
         }

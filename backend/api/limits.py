@@ -21,21 +21,36 @@ from limits.strategies import MovingWindowRateLimiter
 from backend.api import forgery, identity
 from backend.api.problems import ProblemError
 from backend.api.state import state
+from backend.people import names
 
 View = TypeVar("View", bound=Callable[..., Any])
-Kind = Literal["log-in", "sign-up", "context", "expensive", "writes"]
+Kind = Literal[
+    "log-in",
+    "guesses-here",
+    "guesses-at",
+    "sign-up",
+    "context",
+    "context-size",
+    "expensive",
+    "writes",
+]
 
 LIMITS: dict[Kind, RateLimitItem] = {
     "log-in": RateLimitItemPerMinute(10),
+    "guesses-here": RateLimitItemPerMinute(30),
+    "guesses-at": RateLimitItemPerMinute(100),
     "sign-up": RateLimitItemPerHour(5),
     "context": RateLimitItemPerSecond(60, 3),
+    "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),
     "writes": RateLimitItemPerMinute(120),
 }
 """How often in which time; what is no other kind and changes anything is of `writes`."""
 _COUNTED = "citywise_limit"
 _EXTENSION = "citywise-limits"
-_HOME_BITS = 64
+_PART_BYTES = 16_384
+"""`context-size` counts these, of bodies of at least one: 10 MB an hour."""
+_HOME_BITS = 56
 """Of an IPv6 address: the rest a home chooses as it likes."""
 
 
@@ -70,13 +85,41 @@ def install(app: Flask) -> None:
             spend(kind, _who())
 
 
-def spend(kind: Kind, who: str) -> None:
+def weigh() -> None:
+    """Count what is told of a user by its size: it goes into the log."""
+    parts = len(request.get_data()) // _PART_BYTES
+    if parts and not _is_at_home():
+        spend("context-size", _who(), parts)
+
+
+def spend(kind: Kind, who: str, cost: int = 1) -> None:
     """Count one more call; raises a 429 that says when to come again, where they are too many."""
     if not state().settings.people.rate_limits:
         return
-    limiter, limit = _limiter(), LIMITS[kind]
-    if not limiter.hit(limit, kind, who):
-        raise _too_many(kind, limiter.get_window_stats(limit, kind, who).reset_time)
+    if not _limiter().hit(LIMITS[kind], kind, who, cost=cost):
+        raise _too_many(kind, who)
+
+
+def refuse_guesser(name: str) -> None:
+    """Raise a 429 for who tries to log in too often under a name, or after too many failures
+    of this address, or of all addresses at this name.
+
+    Only failures count for the name, and many: nobody shuts its owner out by a few wrong words.
+    """
+    spend("log-in", f"{names.key(name)} from {address()}")
+    for kind, who in _guesses(name):
+        if state().settings.people.rate_limits and not _limiter().test(LIMITS[kind], kind, who):
+            raise _too_many(kind, who)
+
+
+def note_guess(name: str) -> None:
+    """Count a failure to log in."""
+    for kind, who in _guesses(name):
+        _limiter().hit(LIMITS[kind], kind, who)
+
+
+def _guesses(name: str) -> list[tuple[Kind, str]]:
+    return [("guesses-here", address()), ("guesses-at", names.key(name))]
 
 
 def address() -> str:
@@ -107,7 +150,8 @@ def _limiter() -> MovingWindowRateLimiter:
     return found
 
 
-def _too_many(kind: Kind, again_at: float) -> ProblemError:
+def _too_many(kind: Kind, who: str) -> ProblemError:
+    again_at = _limiter().get_window_stats(LIMITS[kind], kind, who).reset_time
     wait = max(1, math.ceil(again_at - time.time()))
     problem = ProblemError(
         429,

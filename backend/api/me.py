@@ -13,9 +13,9 @@ from backend.api.answers import as_json
 from backend.api.aside import aside
 from backend.api.context import UNREADABLE
 from backend.api.faults_of_people import as_problems
-from backend.api.problems import invalid, log_unreadable, not_found
+from backend.api.problems import fault, invalid, log_unreadable, not_found
 from backend.api.state import state
-from backend.people import accounts, consents, logins, tokens
+from backend.people import accounts, audit, consents, logins, tokens
 from backend.people.consents import Consent
 from backend.people.logins import Login
 from backend.people.tokens import Token
@@ -30,11 +30,16 @@ class _Body(BaseModel):
 
 
 class ChangedMe(_Body):
-    """A new name, a new password, or both; a new password needs the old one."""
+    """A new name, a new password, or both; a new password needs the old one.
+
+    `devices`: with a new password, whether tokens go on (`keep`, as who merely likes another
+    password expects) or end too (`end`, for who fears that somebody else had the old one).
+    """
 
     name: str | None = Field(default=None, max_length=200)
     password: str | None = Field(default=None, max_length=1000)
     old: str | None = Field(default=None, max_length=1000)
+    devices: Literal["keep", "end"] = "keep"
 
 
 class ForgetMe(_Body):
@@ -45,7 +50,8 @@ class ForgetMe(_Body):
 
 
 class ChangedConsent(_Body):
-    """Whether a kind of context may be used, and for how many hours it is kept without word."""
+    """Whether a kind of context may be used, and for how many hours it is kept without word;
+    null: as long as the system keeps it; absent: as it was."""
 
     given: StrictBool
     hours: float | None = Field(default=None, allow_inf_nan=False)
@@ -73,20 +79,30 @@ def show_me() -> Response:
 @blueprint.patch("/me")
 @access.own_rights
 def change_me() -> Response:
-    """Change the name or the password; a new password ends all other logins."""
+    """Change the name or the password; a new password ends all other logins, and tokens if
+    it is said so."""
     parameters.only()
     body = instance_bodies.read(ChangedMe)
     asker, user = identity.person(), identity.own_id()
+    if body.devices == "end" and body.password is None:
+        raise invalid([{"path": "devices", "message": "end with a new password only"}])
     if body.password is not None:
         _prove(body.old, "old")
+    if body.name is not None:
+        limits.spend("sign-up", f"user {user}")  # Each tells whether a name is taken.
     with hashing.turn(), as_problems(), state().engine.begin() as connection:
         if body.name is not None:
             accounts.rename(connection, user, body.name)
         if body.password is not None:
             wanted = body.password
-            aside(lambda: accounts.change_password(connection, user, wanted))
+            hashing.apart(lambda: accounts.change_password(connection, user, wanted))
             logins.close_all(connection, user, but=asker.login.id if asker.login else None)
+            if body.devices == "end":
+                tokens.revoke_all(connection, user)
         account = accounts.known(connection, user)
+    if body.password is not None:
+        presence.end_streams(user=user)  # Those that still may come back by themselves.
+        presence.tell_broker()
     shown = presence.shown(asker)
     return as_json({**shown, "name": account.name})
 
@@ -133,9 +149,9 @@ def _prove(password: str | None, field: str) -> None:
     user = identity.own_id()
     limits.spend("log-in", f"user {user}")
     with hashing.turn(), state().engine.connect() as connection:
-        if password and aside(lambda: accounts.has_password(connection, user, password)):
+        if password and hashing.apart(lambda: accounts.has_password(connection, user, password)):
             return
-    raise invalid([{"path": field, "message": "this is not your password"}])
+    raise invalid([fault(field, "this is not your password", "wrong-password")])
 
 
 # --- Consents -------------------------------------------------------------------------------------
@@ -159,8 +175,13 @@ def put_consent(subject: str) -> Response:
     if subject not in consents.SUBJECTS:
         raise not_found(f"kind of context {subject!r}")
     body, user = instance_bodies.read(ChangedConsent), identity.own_id()
+    longest = state().settings.ingest.context_hours
+    if body.hours is not None and body.hours > longest:
+        message = f"expected at most {longest:g}: nothing is kept longer here"
+        raise invalid([{"path": "hours", "message": message}])
+    changed = body.model_dump(exclude_unset=True)
     with as_problems(), state().engine.begin() as connection:
-        consenting.change(connection, user, subject, given=body.given, hours=body.hours)
+        consenting.change(connection, user, subject, **changed)
         there = {each.subject: each for each in consents.of(connection, user)}
     return as_json(_consent(there[subject]))
 
@@ -197,7 +218,7 @@ def list_tokens() -> Response:
     parameters.only()
     with state().engine.connect() as connection:
         found = tokens.of(connection, identity.own_id())
-    return as_json({"tokens": list(map(_token, found))})
+    return as_json({"tokens": list(map(_token, found)), "broker": _broker()})
 
 
 @blueprint.post("/me/tokens")
@@ -211,6 +232,9 @@ def create_token() -> Response:
     expires = _expiry(body.expires)
     with as_problems(), state().engine.begin() as connection:
         token, secret = tokens.issue(connection, user, body.label, body.rights, expires)
+        if "sensors" in token.rights:  # what is sent with it is told to all
+            after = {"label": token.label, "rights": sorted(token.rights)}
+            audit.record(connection, user, "token.issued", token.id, None, after)
     presence.tell_broker()
     bearer = f"{token.id}.{secret}"
     return as_json({**_token(token), "secret": secret, "bearer": bearer, **_topics(token)}, 201)
@@ -240,6 +264,16 @@ def _expiry(text: str | None) -> int | None:
     if found <= wall_ms():
         raise invalid([{"path": "expires", "message": "lies in the past"}])
     return found
+
+
+def _broker() -> dict[str, Any] | None:
+    """Where devices connect over MQTT; without a host it is ours. None: nowhere."""
+    broker = state().settings.broker
+    if not broker.embedded:
+        return {"host": broker.host, "port": broker.port, "tls": broker.tls}
+    if not broker.devices_port:
+        return None
+    return {"host": None, "port": broker.devices_port, "tls": True}
 
 
 def _topics(token: Token) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pydantic import Field
 from backend.api import access, identity, instance_bodies, instance_ids, parameters
 from backend.api.answers import as_json
 from backend.api.aside import aside
-from backend.api.problems import ProblemError, invalid, not_found
+from backend.api.problems import ProblemError, fault, invalid, not_found
 from backend.api.readiness import HEARTBEAT_LIMIT_S
 from backend.api.state import state
 from backend.ingest import log
@@ -34,13 +34,13 @@ from backend.operations.history import History
 from backend.operations.roster import STATES, Look, Roster
 from backend.operations.sending import NotSentError
 from backend.store import clocks
+from backend.store.models import LARGEST_ID
 from backend.times import iso, wall_ms
 
 blueprint = Blueprint("operator", __name__)
 
 MOST_SENSORS = 5000
 MOST_EVENTS = 1000
-_LARGEST_ID = 2**63 - 1
 _CONFLICTS = {
     EventExistsError: ("event-exists", "Event exists"),
     EventOverError: ("event-over", "Event over"),
@@ -179,7 +179,7 @@ def end_event(event_id: str) -> Response:
 def replay_letter(letter_id: int) -> Response:
     """Publish a dead letter again."""
     parameters.only()
-    if letter_id > _LARGEST_ID:
+    if letter_id > LARGEST_ID:
         raise not_found(f"dead letter {letter_id}")
     city = state()
     with _as_problems():
@@ -222,7 +222,7 @@ def _as_problems() -> Iterator[None]:
     try:
         yield
     except BadTimesError as error:
-        raise invalid([{"path": error.field, "message": str(error)}]) from None
+        raise invalid([fault(error.field, str(error), error.code)]) from None
     except _MISSING as error:
         raise ProblemError(404, "not-found", "Not Found", str(error)) from None
     except tuple(_CONFLICTS) as error:

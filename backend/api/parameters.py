@@ -134,7 +134,16 @@ def json_object() -> dict[str, Any]:
         raise _bad_body(f"the body is not a JSON object: {error}") from None
     if not isinstance(body, dict):
         raise _bad_body("the body is not a JSON object")
+    if b"u0000" in request.get_data() and _has_nul(body):
+        raise _bad_body("a text in the body has the character U+0000; leave it out")
     return body
+
+
+def _has_nul(value: Any) -> bool:
+    """Whether a text in a value of JSON has U+0000."""
+    if isinstance(value, dict):
+        return _has_nul([*value, *value.values()])
+    return any(map(_has_nul, value)) if isinstance(value, list) else "\0" in str(value)
 
 
 def _bad_body(detail: str) -> ProblemError:

@@ -42,6 +42,12 @@ def not_found(what: str) -> ProblemError:
     return ProblemError(404, "not-found", "Not Found", f"there is no {what}")
 
 
+def fault(path: str, message: str, code: str | None = None) -> dict[str, str]:
+    """One thing that is wrong with a body; `code` says it to who words it otherwise."""
+    found = {"path": path, "message": message}
+    return found | {"code": code} if code else found
+
+
 def invalid(errors: Sequence[Mapping[str, str]]) -> ProblemError:
     """A 422 with all that is wrong with a body: `path`, `message` and what more is known."""
     count = len(errors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import stat
@@ -22,6 +23,7 @@ from backend.network import certificates
 from backend.settings import Settings
 from reasoning.engines.guard import WARM
 
+LOG = logging.getLogger(__name__)
 HANDSHAKE_S = 10.0
 RENEW_S = 3600.0
 KEPT_SOLVERS = 4
@@ -52,7 +54,10 @@ class StreamWorker(GeventWorker):  # type: ignore[misc]
     def _renew(self) -> None:
         while True:
             gevent.sleep(RENEW_S)
-            self.app.handshakes.renew()
+            try:
+                self.app.handshakes.renew()
+            except (OSError, ValueError):  # a full disk, or a file that is being replaced
+                LOG.exception("cannot renew the certificate; trying again in %.0f s", RENEW_S)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.app.close_streams()

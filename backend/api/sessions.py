@@ -15,14 +15,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from backend.api import problems
 from backend.context.critical import APP, TEMPLATE
 from backend.ingest import inlet
-from backend.ingest.standing import Entry
+from backend.ingest.standing import CONTEXT, Entry
 from backend.people.ids import is_session
 from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import InstanceRow
+from backend.store.models import InstanceRow, WishesRow
 from backend.store.upsert import upsert
 from backend.times import wall_ms
 
 MOST_SESSIONS = 10_000
+TELLS = "position"
+"""All that a session may tell of its user's context."""
 KEPT_MS = 24 * 3600 * 1000
 """A session of which nothing was heard for so long is forgotten."""
 _SWEEP_S = 600.0
@@ -64,12 +66,17 @@ def save(
 def move(connection: Connection, session: str, position: Mapping[str, Any]) -> Entry:
     """A session's user is somewhere: what stands in the log from now on."""
     exclude(connection, CONTEXT_OF, session)
-    entry = Entry("position", session, {**position, "heading": None, "along_m": None})
+    hear(connection, session)
+    entry = Entry(TELLS, session, {**position, "heading": None, "along_m": None})
+    inlet.write(connection, [entry])
+    return entry
+
+
+def hear(connection: Connection, session: str) -> None:
+    """Note that a session tells something; a problem where there is none (any more)."""
     heard = update(InstanceRow).where(InstanceRow.id == session).values(updated_ms=wall_ms())
     if not connection.execute(heard).rowcount:
         raise _unknown(session)
-    inlet.write(connection, [entry])
-    return entry
 
 
 def forget(connection: Connection, session: str, silent_since: int | None = None) -> None:
@@ -79,7 +86,9 @@ def forget(connection: Connection, session: str, silent_since: int | None = None
         wanted.append(InstanceRow.updated_ms < silent_since)
     exclude(connection, CONTEXT_OF, session)
     if connection.execute(delete(InstanceRow).where(*wanted)).rowcount:
-        inlet.write(connection, [("instance", session, None), ("position", session, None)])
+        connection.execute(delete(WishesRow).where(WishesRow.user == session))
+        gone = [("instance", session, None), *((subject, session, None) for subject in CONTEXT)]
+        inlet.write(connection, gone)
 
 
 def forget_silent(connection: Connection) -> int:

@@ -15,12 +15,11 @@ from backend.api.problems import not_found
 from backend.api.state import state
 from backend.people.principal import Principal
 from backend.store import clocks
-from backend.store.models import TraceRow
+from backend.store.models import LARGEST_ID, TraceRow
 from backend.times import iso
 
 blueprint = Blueprint("traces", __name__)
 
-_LARGEST_ID = 2**63 - 1
 _NAMES = ("request", "templates", "from", "until", "failed", "changed", "idle", "limit", "before")
 
 
@@ -103,7 +102,7 @@ def show_trace(trace_id: int) -> Response:
     """One trace."""
     parameters.only()
     with Session(state().engine) as session:
-        row = session.get(TraceRow, trace_id) if trace_id <= _LARGEST_ID else None
+        row = session.get(TraceRow, trace_id) if trace_id <= LARGEST_ID else None
         if row is None:
             raise not_found(f"trace {trace_id}; they are kept for a bounded time")
         return as_json(trace_object(row, identity.person()))

@@ -15,7 +15,7 @@ from backend.api.notices import worded
 from backend.api.problems import ProblemError
 from backend.api.state import state
 from backend.notices import book
-from backend.packs import installed, live
+from backend.packs import asking, installed, live
 from backend.packs.template import TemplateVersion
 
 blueprint = Blueprint("trials", __name__)
@@ -39,7 +39,7 @@ def check_instance() -> Response:
             "values": row["values"],
             "notices": notices,
             "reason": reason,
-            "missing": context.missing(row["user"], instance_bodies.asks(version, row["values"])),
+            "missing": context.missing(row["user"], asking.asks(version, row["values"])),
         }
     )
 

@@ -27,7 +27,7 @@ MAX_TERM = 300
 
 
 @blueprint.get("/why")
-@access.person(right="notices", session=True)
+@access.person(session=True)
 @limits.counted("expensive")
 def explain() -> Response:
     """Why, or why not; without `about`, what was known and what the rules concluded."""

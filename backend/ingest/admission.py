@@ -10,28 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine
 
 from backend.ingest.acceptance import Verdict
 from backend.ingest.faults import DeadLetter
 from backend.ingest.standing import CONTEXT, Entry, owner
-from backend.people import accounts
+from backend.people import consents
 from backend.people.ids import is_account, is_test_person
-from backend.store.chunks import chunks
-from backend.store.models import ConsentRow
 
 UNKNOWN_USER = "unknown-user"
 NO_CONSENT = "no-consent"
 _UNKNOWN = "there is no such account (any more); a device sends to its own account's topic"
 _NO_CONSENT = (
-    "not taken: {}; the user does not consent to it, and can under My data or with "
+    "not taken: {}; the user does not consent to it, and can under Account or with "
     "PUT /api/v1/me/consents/<kind>"
 )
 
 
 def shown(name: str) -> str:
     """What a dead letter calls a user, or an entry of a user: it does not say which person."""
-    return name if is_test_person(name.partition(".")[0]) else "(a person)"
+    return name if is_test_person(name) else "(a person)"
 
 
 @dataclass(frozen=True)
@@ -68,14 +66,8 @@ class Admission:
 def of(connection: Connection, users: Iterable[str]) -> Admission:
     """What may be taken of some users now."""
     asked = {user for user in users if is_account(user)}
-    given = {user: set[str]() for user in asked}
-    row = ConsentRow
-    for some in chunks(asked):
-        query = select(row.account, row.subject).where(row.account.in_(some))
-        for account, subject in connection.execute(query.where(row.given_ms.is_not(None))):
-            given[account].add(subject)
-    gone = accounts.gone(connection, asked)
-    return Admission(frozenset(gone), {user: frozenset(kinds) for user, kinds in given.items()})
+    given = consents.given(connection, asked)
+    return Admission(frozenset(asked - given.keys()), given)
 
 
 def read(engine: Engine, users: Iterable[str]) -> Admission:

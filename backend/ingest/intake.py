@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine, delete, func, select
 
+from backend.ingest import admission
 from backend.ingest.acceptance import Verdict
 from backend.ingest.payloads import Place
 from backend.store.heartbeat import beat
 from backend.store.models import CursorRow, DeadLetterRow, PlaceRow
 from backend.store.upsert import upsert
 
+_HOUR_MS = 3_600_000
 KEPT_BYTES = 16_000
 """Of the payload of a dead letter: a place or a small batch is kept whole."""
 
@@ -26,6 +29,18 @@ class Entry:
     received_ms: int
     digest: str
     verdict: Verdict
+
+    @classmethod
+    def of(
+        cls, prefix: str, topic: str, payload: bytes, received_ms: int, verdict: Verdict
+    ) -> Entry:
+        """What a message leaves; of one about a person only its faults, each once an hour."""
+        if verdict.user is None:
+            return cls(topic, received_ms, _digest(topic.encode(), payload), verdict)
+        topic = f"{prefix}/context/{admission.shown(verdict.user)}"
+        faults = "".join(f"{letter.reason} {letter.detail}" for letter in verdict.dead)
+        told = f"{received_ms // _HOUR_MS} {faults}".encode()
+        return cls(topic, received_ms, _digest(topic.encode(), told), verdict)
 
 
 @dataclass(frozen=True)
@@ -109,3 +124,7 @@ def shown(payload: bytes) -> str:
     """The beginning of a payload as text a database and a page can hold."""
     text = payload[:KEPT_BYTES].decode("utf-8", errors="backslashreplace")
     return text.replace("\0", "\\x00")
+
+
+def _digest(topic: bytes, content: bytes) -> str:
+    return hashlib.blake2b(topic + b"\0" + content, digest_size=12).hexdigest()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from backend.ingest import frames, log, records
+from backend.ingest import belonging, frames, log, records
 from backend.ingest.keyring import Key, Keyring, beside
 from backend.ingest.records import StandingRecord, StandingRow
 from backend.ingest.register import Register, digest, row_bytes
@@ -51,7 +51,8 @@ class Journal:
     """Gathers the records of a group, writes them together, and knows what stands.
 
     The keys lie beside the log's folder. Opening it reads what stands from the log, and
-    removes that whose key is gone. Not for use by several threads.
+    removes that whose key is gone. Not for use by several threads. Raises `LogError` where the
+    keys are not those of this log.
     """
 
     def __init__(self, folder: Path, segment_bytes: int) -> None:
@@ -60,7 +61,9 @@ class Journal:
         self._ring = Keyring(beside(folder))
         self._sealer = Sealer(self._ring)
         self._forgettings = 0
+        belonging.check(folder, self._ring)
         self._log = log.LogWriter(folder, segment_bytes)
+        belonging.settle(folder, self._ring)
         self._next = self._log.end
         self._refreshed = self._log.end
         self._gathered: list[bytes] = []

@@ -30,7 +30,9 @@ CREATE TABLE IF NOT EXISTS places (
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, user TEXT NOT NULL UNIQUE
 );
 CREATE TABLE IF NOT EXISTS forgettings (number INTEGER NOT NULL);
-INSERT INTO forgettings SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM forgettings)
+INSERT INTO forgettings SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM forgettings);
+CREATE TABLE IF NOT EXISTS ring (id TEXT NOT NULL);
+INSERT INTO ring SELECT lower(hex(randomblob(8))) WHERE NOT EXISTS (SELECT 1 FROM ring)
 """
 
 
@@ -83,6 +85,11 @@ class Keyring:
         rows = opened[0].execute("SELECT id FROM places").fetchall() if opened else []
         return {row[0] for row in rows}
 
+    def identity(self) -> str | None:
+        """The random id of all these keys together; None where there are none."""
+        opened = self._opened()
+        return opened[0].execute("SELECT id FROM ring").fetchone()[0] if opened else None
+
     def _read(self, column: str, values: Collection[str]) -> Iterator[tuple[str, Key]]:
         """Keys by a column's values, each with its value."""
         opened = self._opened()
@@ -97,7 +104,7 @@ class Keyring:
     def _opened(self) -> tuple[sqlite3.Connection, int] | None:
         """For reading: single statements only, which threads may share; not across a fork."""
         if self._reading is None or self._reading[0] != os.getpid():
-            if not (self._folder / "keys.db").exists():
+            if not self._exists():
                 return None
             with self._writing():
                 pass  # another process may only just have made the file, without its tables
@@ -105,12 +112,20 @@ class Keyring:
             self._reading = os.getpid(), self._connect(), file
         return self._reading[1:]
 
+    def _exists(self) -> bool:
+        return all((self._folder / name).exists() for name in ("keys.db", "keys"))
+
     def __del__(self) -> None:
         if self._reading is not None:
             self._reading[1].close()
             os.close(self._reading[2])
 
     # -- writing ------------------------------------------------------------------------
+
+    def made_identity(self) -> str:
+        """As `identity`; keys to come have it where there are none."""
+        with self._writing() as (database, _file):
+            return str(database.execute("SELECT id FROM ring").fetchone()[0])
 
     def make(self, users: Collection[str]) -> dict[str, Key]:
         """The keys of users, new ones for those who have none."""
@@ -130,7 +145,7 @@ class Keyring:
 
     def forget(self, user: str) -> bool:
         """Destroy a user's key for ever; returns whether there was one."""
-        if not (self._folder / "keys.db").exists():
+        if not self._exists():
             return False
         with self._writing() as (database, file):
             place = _place(database, user)

@@ -19,7 +19,7 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from backend.ingest import remote
+from backend.ingest import belonging, remote
 from backend.ingest.keyring import Key, Keyring, beside
 
 _NONCE_BYTES = 12
@@ -113,7 +113,10 @@ class RemoteKeys:
 
 
 def at(location: Path | str) -> Keys:
-    """The keys of the log at a location, as this process knows them."""
+    """The keys of the log at a location, as this process knows them.
+
+    Raises `LogError` where the keys beside the log are not its own.
+    """
     return _at(str(location), os.getpid())
 
 
@@ -121,7 +124,10 @@ def at(location: Path | str) -> Keys:
 def _at(location: str, _process: int) -> Keys:
     if remote.is_remote(location):
         return Keys(RemoteKeys(location))
-    return Keys(Keyring(beside(Path(location))))
+    folder = Path(location)
+    ring = Keyring(beside(folder))
+    belonging.check(folder, ring)
+    return Keys(ring)
 
 
 class Sealer:
@@ -138,13 +144,11 @@ class Sealer:
 
         Raises `sqlite3.Error` or `OSError` where that is not possible.
         """
-        number = self.keys.forgettings(0)
-        if number != self._number:
+        wanted, number = set(users), self.keys.forgettings(0)
+        if number != self._number or len(self._kept.keys() | wanted) > _MOST_KEPT:
             self._kept.clear()
-        missing = [user for user in set(users) if user not in self._kept]
+        missing = [user for user in wanted if user not in self._kept]
         if missing:
-            if len(self._kept) + len(missing) > _MOST_KEPT:
-                self._kept.clear()
             self._kept.update(self._ring.make(missing))
         self._number = number
 

@@ -13,15 +13,14 @@ import binascii
 import hmac
 import logging
 import sqlite3
-import threading
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from socket import socket
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
+from backend.bounded_server import TIMEOUT_S, BoundedServer
 from backend.errors import CitywiseError
 from backend.ingest import log
 from backend.ingest.frames import LogError
@@ -30,28 +29,22 @@ from backend.ingest.keyring import Keyring, beside
 LOG = logging.getLogger("citywise.ingest")
 MOST_BYTES = 4_000_000
 """Of one answer."""
-MOST_READERS = 64
-"""Connections at the same time; a further one is closed."""
 _MOST_ASKED_BYTES = 8_000_000
-_TIMEOUT_S = 10.0
-_POLL_S = 0.05
 
 
 class ServeError(CitywiseError):
     """The log cannot be served at the configured address."""
 
 
-class LogServer(ThreadingHTTPServer):
+class LogServer(BoundedServer):
     """Serves the log in a folder while it is used as a context.
 
     Raises `ServeError` if the address cannot be listened on.
     """
 
-    daemon_threads = True
-
     def __init__(self, folder: Path, host: str, port: int, token: str) -> None:
         try:
-            super().__init__((host, port), _Handler)
+            super().__init__(host, port, _Handler)
         except OSError as error:
             raise ServeError(
                 f"the log cannot be served at {host}:{port}: {error.strerror or error}; "
@@ -60,45 +53,11 @@ class LogServer(ThreadingHTTPServer):
         self.folder = folder
         self.keyring = Keyring(beside(folder))
         self.token = token.encode()
-        self._free = threading.BoundedSemaphore(MOST_READERS)
-        self._thread = threading.Thread(target=self.serve_forever, args=(_POLL_S,), daemon=True)
-
-    def __enter__(self) -> LogServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
-
-    def process_request(
-        self, request: socket | tuple[bytes, socket], client_address: object
-    ) -> None:
-        """One thread a connection, up to a number."""
-        if not self._free.acquire(blocking=False):
-            LOG.warning("more than %d readers of the log; %s is sent away", MOST_READERS,
-                        client_address)  # fmt: skip
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(
-        self, request: socket | tuple[bytes, socket], client_address: object
-    ) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
-        """A reader that goes away is no fault of ours."""
-        LOG.debug("reader %s went away", client_address, exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: LogServer
-    timeout = _TIMEOUT_S
+    timeout = TIMEOUT_S
     server_version = "citywise"
     sys_version = ""
 

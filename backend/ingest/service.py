@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
-import queue
 import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-import paho.mqtt.client as paho
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -23,22 +18,18 @@ from backend.ingest import admission, log, records, standing
 from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.inlet import MOST_ROWS, Inlet, Taken
 from backend.ingest.intake import Entry, IntakeStore
-from backend.ingest.journal import Journal, Overdue
+from backend.ingest.journal import Journal
+from backend.ingest.own_hours import OwnHours
 from backend.ingest.payloads import Clock
 from backend.ingest.server import LogServer
-from backend.people import consents
+from backend.ingest.subscription import Message, Subscription
 from backend.settings import Settings
 from backend.times import iso_or_none, to_ms, wall_ms
 
 LOG = logging.getLogger("citywise.ingest")
-CLIENT_ID = "ingest"
-_QUEUE = 2000
-_GROUP = 500
-_GROUP_BYTES = 8_000_000
 _BEAT_SECONDS = 0.25
 _INLET_SECONDS = 0.05
 _WALL_CLOCK_MS = 250
-_OWN_HOURS_SECONDS = 10.0
 _HOUR_MS = 3_600_000
 _REMEMBER_BYTES = 32_000_000
 
@@ -67,10 +58,9 @@ class IngestService:
         self._inlet = Inlet(store.engine)
         self._stop = stop
         self._acceptor = Acceptor(settings.broker.prefix, settings.ingest)
-        self._messages: queue.Queue[tuple[paho.MQTTMessage, datetime]] = queue.Queue(_QUEUE)
+        self._subscription = Subscription(settings.broker, stop)
+        self._own_hours = OwnHours(store.engine)
         self._journal = Journal(settings.log_dir, settings.ingest.segment_bytes)
-        self._client: paho.Client | None = None
-        self._reconnected = threading.Event()
         self._accepted = 0
         self._dead = 0
         self._blocked: str | None = None
@@ -78,7 +68,6 @@ class IngestService:
         self._last_beat = 0.0
         self._last_row = 0.0
         self._last_inlet = 0.0
-        self._last_own_hours = 0.0
 
     def run(self) -> None:
         """Work until stopped; where it is configured, serve the log to other machines."""
@@ -96,19 +85,12 @@ class IngestService:
 
     def _work(self) -> None:
         self._recall()
-        self._client = mqtt.connect(
-            self._settings.broker,
-            CLIENT_ID,
-            persistent=True,
-            manual_ack=True,
-            prepare=self._prepare,
-        )
+        self._subscription.open()
         try:
             while not self._stop.is_set():
                 self._step()
         finally:
-            self._client.disconnect()
-            self._client.loop_stop()
+            self._subscription.close()
             self._journal.close()
 
     def _recall(self) -> None:
@@ -131,37 +113,6 @@ class IngestService:
                 self._acceptor.clock = entry.clock
         LOG.info("log ends at %d; %d places known", self._journal.end, len(places))
 
-    # -- the network thread ---------------------------------------------------------
-
-    def _prepare(self, client: paho.Client) -> None:
-        client.on_connect = self._on_connect
-        client.on_message = self._on_message
-
-    def _on_connect(
-        self,
-        client: paho.Client,
-        _data: object,
-        _flags: paho.ConnectFlags,
-        reason: ReasonCode,
-        _properties: Properties | None,
-    ) -> None:
-        if reason.is_failure:
-            LOG.warning("broker refuses: %s", reason)
-            return
-        self._reconnected.set()
-        prefix = self._settings.broker.prefix
-        topics = ("places/#", "observations/#", "events/#", "context/#", "clock")
-        client.subscribe([(f"{prefix}/{topic}", 1) for topic in topics])
-
-    def _on_message(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
-        """Hand over to the writer; a full queue holds the network back (and the broker)."""
-        while not self._stop.is_set():
-            try:
-                self._messages.put((message, datetime.now(UTC)), timeout=0.5)
-                return
-            except queue.Full:
-                continue
-
     # -- the writer's thread --------------------------------------------------------
 
     def _step(self) -> None:
@@ -171,9 +122,9 @@ class IngestService:
             time.sleep(0.1)
             return
         self._take_inlet()
-        group = self._group()
-        if self._reconnected.is_set():
-            self._reconnected.clear()
+        group = self._subscription.group()
+        if self._subscription.reconnected.is_set():
+            self._subscription.reconnected.clear()
             self._acceptor.reconnected(datetime.now(UTC))
         if not group:
             self._let_time_pass()
@@ -181,29 +132,10 @@ class IngestService:
         verdicts = [self._acceptor.judge(m.topic, bytes(m.payload), at) for m, at in group]
         self._retry(lambda: self._screen(group, verdicts))
         self._make_durable(group, verdicts)
-        assert self._client is not None
-        for message, _at in group:
-            self._client.ack(message.mid, message.qos)
+        self._subscription.acknowledge(group)
         self._let_time_pass()
 
-    def _group(self) -> list[tuple[paho.MQTTMessage, datetime]]:
-        """What has arrived, up to a group's size; waits a moment for the first."""
-        try:
-            group = [self._messages.get(timeout=0.05)]
-        except queue.Empty:
-            return []
-        size = len(group[0][0].payload)
-        while len(group) < _GROUP and size < _GROUP_BYTES:
-            try:
-                group.append(self._messages.get_nowait())
-            except queue.Empty:
-                break
-            size += len(group[-1][0].payload)
-        return group
-
-    def _screen(
-        self, group: Sequence[tuple[paho.MQTTMessage, datetime]], verdicts: list[Verdict]
-    ) -> None:
+    def _screen(self, group: Sequence[Message], verdicts: list[Verdict]) -> None:
         """Take of a person only what the person consents to (see `admission`)."""
         users = {verdict.user for verdict in verdicts if verdict.user}
         if not users:
@@ -215,15 +147,15 @@ class IngestService:
         ]
         self._journal.expect(entry for verdict in verdicts for entry in verdict.standing)
 
-    def _make_durable(
-        self, group: Sequence[tuple[paho.MQTTMessage, datetime]], verdicts: Sequence[Verdict]
-    ) -> None:
+    def _make_durable(self, group: Sequence[Message], verdicts: Sequence[Verdict]) -> None:
         """Places and dead letters to the store, the rest to the log; places to both."""
         entries: list[Entry] = []
+        prefix = self._settings.broker.prefix
         for (message, at), verdict in zip(group, verdicts, strict=True):
             received = to_ms(at)
             if verdict.place or verdict.removed_place or verdict.dead:
-                entries.append(self._kept(message, received, verdict))
+                payload = bytes(message.payload)
+                entries.append(Entry.of(prefix, message.topic, payload, received, verdict))
             if verdict.kind and verdict.observations:
                 self._journal.add(
                     records.encode_readings(verdict.kind, received, verdict.observations)
@@ -235,18 +167,6 @@ class IngestService:
         if entries:
             self._retry(lambda: self._store.write(entries))
         self._retry(self._write)
-
-    def _kept(self, message: paho.MQTTMessage, received_ms: int, verdict: Verdict) -> Entry:
-        """What a message leaves in the database; of one about a person only its faults, each
-        once an hour."""
-        if verdict.user is None:
-            digest = _digest(message.topic.encode(), bytes(message.payload))
-            return Entry(message.topic, received_ms, digest, verdict)
-        user = admission.shown(verdict.user)
-        topic = f"{self._settings.broker.prefix}/context/{user}"
-        faults = "".join(f"{letter.reason} {letter.detail}" for letter in verdict.dead)
-        digest = _digest(topic.encode(), f"{received_ms // _HOUR_MS} {faults}".encode())
-        return Entry(topic, received_ms, digest, verdict)
 
     def _stand(
         self, source: str, entries: Sequence[standing.Entry], at_ms: int, ids: Sequence[int] = ()
@@ -308,25 +228,19 @@ class IngestService:
         now_ms = to_ms(now)
         clock: Clock | None = None
         if self._acceptor.holds_time:
-            if not (self._messages.empty() and self._acceptor.settled(now)):
+            if self._subscription.oldest_waiting() or not self._acceptor.settled(now):
                 return
             clock = self._acceptor.clock
         if self._limits.clock == "wall":
             if now_ms - self._last_clock_ms < _WALL_CLOCK_MS:
                 return
-            present, complete = self._acceptor.now(self._oldest_waiting(now))
+            present, complete = self._acceptor.now(self._subscription.oldest_waiting() or now)
             clock = Clock(now=present, complete=complete)
         if clock is None:
             return
         self._last_clock_ms = now_ms
         self._journal.add(records.encode_clock(clock, now_ms))
         self._retry(self._write)
-
-    def _oldest_waiting(self, now: datetime) -> datetime:
-        """When the oldest message that waits to be written arrived."""
-        with self._messages.mutex:
-            arrived: datetime = self._messages.queue[0][1] if self._messages.queue else now
-        return arrived
 
     # -- how it fares ---------------------------------------------------------------
 
@@ -344,7 +258,7 @@ class IngestService:
         if not force:
             was_blocked, self._blocked = self._blocked, self._why_blocked(lag)
             if was_blocked and not self._blocked:
-                self._reconnected.set()
+                self._subscription.reconnected.set()
         self._tidy(progress.needed_from, write=not force and self._blocked is None)
         self._report(lag, progress.answered_ms)
 
@@ -353,28 +267,12 @@ class IngestService:
         now, seconds = wall_ms(), self._limits.retention_hours * 3600
         if write:
             before = now - round(self._limits.context_hours * _HOUR_MS)
-            self._journal.forget(before, now, self._overdue(now))
+            self._journal.forget(before, now, self._own_hours.overdue(now))
             self._journal.refresh(seconds / 4, now)
             self._retry(self._write)
         needed = min(needed_from, self._journal.needed_from)
         log.trim(self._settings.log_dir, needed, seconds)
         STANDS.set(len(self._journal.register))
-
-    def _overdue(self, now_ms: int) -> list[Overdue]:
-        """What users want removed sooner than we would; looked up now and then."""
-        if time.monotonic() - self._last_own_hours < _OWN_HOURS_SECONDS:
-            return []
-        self._last_own_hours = time.monotonic()
-        try:
-            with self._store.engine.connect() as connection:
-                own = consents.own_hours(connection)
-        except SQLAlchemyError:
-            LOG.exception("cannot read how long users want to be known")
-            return []
-        return [
-            Overdue(user, subject, now_ms - round(hours * _HOUR_MS))
-            for (user, subject), hours in own.items()
-        ]
 
     def _why_blocked(self, lag: int) -> str | None:
         free = shutil.disk_usage(self._settings.log_dir).free
@@ -392,11 +290,10 @@ class IngestService:
 
     def _report(self, lag: int, answered_ms: int | None) -> None:
         now, complete = self._acceptor.now(datetime.now(UTC))
-        connected = self._client is not None and self._client.is_connected()
         clock = self._acceptor.clock
         known = clock is not None or self._limits.clock == "wall"
         detail = {
-            "connected": connected,
+            "connected": self._subscription.is_connected,
             "blocked": self._blocked,
             "position": self._journal.end,
             "lag_bytes": lag,
@@ -415,19 +312,12 @@ class IngestService:
                 self._store.beat("ingest", detail)
             except SQLAlchemyError:
                 LOG.exception("cannot write the heartbeat")
-        if self._client is not None and connected:
-            self._client.publish(
-                mqtt.status_topic(self._settings.broker, CLIENT_ID),
-                mqtt.status_payload(
-                    "online",
-                    position=self._journal.end,
-                    complete=complete if known else None,
-                    answered=iso_or_none(answered_ms),
-                    blocked=self._blocked,
-                ),
-                retain=True,
+        self._subscription.tell(
+            mqtt.status_payload(
+                "online",
+                position=self._journal.end,
+                complete=complete if known else None,
+                answered=iso_or_none(answered_ms),
+                blocked=self._blocked,
             )
-
-
-def _digest(topic: bytes, content: bytes) -> str:
-    return hashlib.blake2b(topic + b"\0" + content, digest_size=12).hexdigest()
+        )

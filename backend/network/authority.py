@@ -126,11 +126,13 @@ def opened(folder: Path, names: Names) -> Authority:
 
 
 def read(folder: Path) -> Authority | None:
-    """The authority of a folder, or None."""
-    certificate, key = folder / "ca.pem", folder / "ca-key.pem"
-    if not (certificate.is_file() and key.is_file()):
+    """The authority of a folder, or None where there is none, or where certificate and key do
+    not belong together (a start may have been cut short between them)."""
+    file, key_file = folder / "ca.pem", folder / "ca-key.pem"
+    if not (file.is_file() and key_file.is_file()):
         return None
-    return Authority(x509.load_pem_x509_certificate(certificate.read_bytes()), read_key(key))
+    certificate, key = x509.load_pem_x509_certificate(file.read_bytes()), read_key(key_file)
+    return Authority(certificate, key) if certificate.public_key() == key.public_key() else None
 
 
 def read_key(path: Path) -> ec.EllipticCurvePrivateKey:

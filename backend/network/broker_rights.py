@@ -86,14 +86,14 @@ def _entry(token: Token, password: str) -> dict[str, object]:
 def _acl(prefix: str, token: Token) -> Iterable[str]:
     """What the embedded broker allows a device (`ofDevice`), in mosquitto's words."""
     rights, notices = token.rights, f"notices/{token.account}/{token.id}"
-    yield f"topic write {prefix}/status/{token.id}"
     if rights & {"notices", "all"}:
         yield f"topic read {prefix}/{notices}"
         yield f"topic write {prefix}/{notices}/seen"
     if rights & {"context", "all"}:
         yield f"topic write {prefix}/context/{token.account}"
     if "sensors" in rights:
-        yield from (f"topic write {prefix}/{topic}" for topic in _CITY)
+        topics = (f"status/{token.id}", *_CITY)
+        yield from (f"topic write {prefix}/{topic}" for topic in topics)
 
 
 def _write(file: Path, lines: list[str]) -> Path:

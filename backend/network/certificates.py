@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -48,9 +49,8 @@ def issued(folder: Path, names: Names) -> Issued:
     file, key_file = folder / "server.pem", folder / "server-key.pem"
     if not key_file.is_file():
         replace(key_file, authority.key_text(ec.generate_private_key(ec.SECP256R1())))
-    present = _read(file)
-    if present is None or not _serves(present, issuer, wanted):
-        key = authority.read_key(key_file).public_key()
+    present, key = _read(file), authority.read_key(key_file).public_key()
+    if present is None or present.public_key() != key or not _serves(present, issuer, wanted):
         made = issuer.sign(key, wanted)
         replace(file, made.public_bytes(serialization.Encoding.PEM) + issuer.pem)
     return Issued(file, key_file, issuer)
@@ -79,10 +79,19 @@ def pinned(certificate: Path) -> ssl.SSLContext:
 def _serves(present: x509.Certificate, issuer: Authority, wanted: Names) -> bool:
     names = _names(present)
     return (
-        present.issuer == issuer.certificate.subject
+        _is_signed_by(present, issuer)
         and names | wanted == names
         and present.not_valid_after_utc > datetime.now(UTC) + RENEW_BEFORE
     )
+
+
+def _is_signed_by(certificate: x509.Certificate, issuer: Authority) -> bool:
+    """Names do not tell: authorities that are made on one day are called alike."""
+    try:
+        certificate.verify_directly_issued_by(issuer.certificate)
+    except (ValueError, InvalidSignature):
+        return False
+    return True
 
 
 def _names(certificate: x509.Certificate) -> Names:

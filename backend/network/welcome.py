@@ -7,25 +7,21 @@ leads to the same one over HTTPS.
 from __future__ import annotations
 
 import html
-import threading
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from socket import AF_INET6, socket
-from socketserver import TCPServer
 from string import Template
 from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
+from backend.bounded_server import TIMEOUT_S, BoundedServer
 from backend.errors import CitywiseError
 from backend.network.authority import Authority
 
 CERTIFICATE = "/citywise-ca.crt"
 _TEXTS = Path(__file__).with_name("trust")
 _LANGUAGES = ("en", "da")
-_TIMEOUT_S = 10.0
-_MOST = 64
 _SECURITY = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -83,24 +79,13 @@ def _language(wanted: str, accepted: str) -> str:
     return next((name.lower() for name in names if name.lower() in _LANGUAGES), _LANGUAGES[0])
 
 
-class Welcome(ThreadingHTTPServer):
+class Welcome(BoundedServer):
     """Serves the way in at a port while it is used as a context."""
 
-    daemon_threads = True
-
     def __init__(self, listen: str, port: int, url: str, authority: Authority | None) -> None:
-        if ":" in listen:
-            self.address_family = AF_INET6
-        super().__init__((listen, port), _Handler)
+        super().__init__(listen, port, _Handler)
         self.url, self.authority = url, authority
         self.host = urlsplit(url).hostname or ""
-        self._free = threading.BoundedSemaphore(_MOST)
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
-
-    def server_bind(self) -> None:
-        """Take the port, without asking who we are in the names of the network."""
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     @property
     def shown(self) -> str:
@@ -108,36 +93,6 @@ class Welcome(ThreadingHTTPServer):
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = self.server_address[1]
         return f"http://{host}/" if port == 80 else f"http://{host}:{port}/"
-
-    def __enter__(self) -> Welcome:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
-
-    def process_request(
-        self, request: socket | tuple[bytes, socket], client_address: object
-    ) -> None:
-        """One thread a connection, up to a number."""
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(
-        self, request: socket | tuple[bytes, socket], client_address: object
-    ) -> None:
-        """Answer, and make room for the next."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def handle_error(self, *_: object) -> None:
-        """Who goes away amid an answer is no news."""
 
 
 def welcome(listen: str, secure_port: int, url: str, authority: Authority | None) -> Welcome:
@@ -155,7 +110,7 @@ def welcome(listen: str, secure_port: int, url: str, authority: Authority | None
 
 class _Handler(BaseHTTPRequestHandler):
     server: Welcome
-    timeout: ClassVar[float] = _TIMEOUT_S
+    timeout: ClassVar[float] = TIMEOUT_S
     server_version, sys_version = "Citywise", ""
 
     def do_GET(self) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from backend.errors import CitywiseError
 from backend.notices import kept
 from backend.notices.announcing import News, announce
-from backend.notices.attention import Wishes
+from backend.notices.attention import FOR_GOOD, FOR_NOW, Wishes
 from backend.notices.listeners import Listeners, Notice
 from backend.store.models import NoticeRow, WishesRow
 from backend.store.upsert import upsert
@@ -82,9 +82,16 @@ def wish(connection: Connection, user: str, wishes: Wishes, now_ms: int) -> None
 
 
 def _reconsidered(listeners: Listeners, row: Notice, now_ms: int) -> Notice:
+    """A notice under new wishes."""
     attention = listeners.attention(row, "updated", now_ms)
-    promised = now_ms if row["due_ms"] is not None else None
-    due = promised if attention.alert else attention.due_ms
+    if row["held_because"] in FOR_GOOD and attention.held_because not in FOR_GOOD:
+        # Whoever lets it through sees it before them: what it is now is no news any more.
+        known = max(row["alerted_criticality"] or 0, row["criticality"])
+        row = {**row, "alerted_criticality": known}
+        attention = listeners.attention(row, "updated", now_ms)
+    promised = row["held_because"] in FOR_NOW or row["snoozed_until_ms"] is not None
+    comes_now = attention.alert and (promised or row["due_ms"] is not None)
+    due = now_ms if comes_now else attention.due_ms
     return {**row, "held_because": attention.held_because, "due_ms": due}
 
 

@@ -22,6 +22,10 @@ ACKNOWLEDGED = "acknowledged"
 SNOOZED = "snoozed"
 QUIET_HOURS = "quiet-hours"
 COOL_DOWN = "cool-down"
+FOR_GOOD = (MUTED, BELOW_THRESHOLD)
+"""What holds a notice back by the wishes alone, with no alert promised for later."""
+FOR_NOW = (SNOOZED, QUIET_HOURS, COOL_DOWN)
+"""What holds it back for a time: the alert is promised, even where no end is in sight."""
 LONGEST_COOL_DOWN_S = 7 * 86_400
 MOST_SPANS, MOST_MUTED = 20, 500
 _CITY = ZoneInfo(ZONE)

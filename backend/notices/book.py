@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, delete, or_, select
 
+from backend.notices import kept
 from backend.notices.announcing import NOTICE, News, announce
 from backend.notices.attention import Change
 from backend.notices.listeners import UNATTENDED, Listeners, Notice
@@ -23,6 +24,7 @@ __all__ = ["NOTICE", "Notice", "apply", "end_others", "notices_of", "trim"]
 _COPIED = ("app", "template", "version", "instance", "user", "about_type", "criticality")
 _BOUNDED = {"kind": "notice", "about": "about"}
 """Columns that rules fill, by what changes call them."""
+_ENDED_AT_ONCE = 1_000
 _News = tuple[str, Notice]
 """`opened`, `updated`, `closed` or `refreshed` (only its details), and the notice after it."""
 _Identity = tuple[str | int, ...]
@@ -78,24 +80,27 @@ def trim(connection: Connection, before_ms: int) -> None:
 
 
 def end_others(connection: Connection, running: Collection[str]) -> None:
-    """Close the open notices of template versions (`app/template@version`) that run no more:
-    nobody else will."""
+    """Close the open notices of template versions (`app/template@version`) that run no more,
+    and announce that: nobody else will. The transaction has called `announcing.begin`."""
     row = NoticeRow
     columns = (row.app, row.template, row.version)
     still_open = select(*columns).where(row.closed_ms.is_(None)).distinct()
     for app, template, version in connection.execute(still_open).all():
         if f"{app}/{template}@{version}" not in running:
             of_it = (row.app == app) & (row.template == template) & (row.version == version)
-            connection.execute(
-                update(row)
-                .where(of_it, row.closed_ms.is_(None))
-                .values(
-                    closed_ms=row.updated_ms,
-                    closed_because="removed",
-                    held_because=None,
-                    due_ms=None,
-                )
-            )
+            while ended := kept.still_open(connection, of_it, _ENDED_AT_ONCE):
+                _end(connection, ended)
+
+
+def _end(connection: Connection, notices: Sequence[Notice]) -> None:
+    """Close notices when they were last heard of."""
+    over = {"closed_because": "removed", "held_because": None, "due_ms": None}
+    ended = [{**notice, "closed_ms": notice["updated_ms"], **over} for notice in notices]
+    upsert(connection, NoticeRow, ended)
+    announce(
+        connection,
+        [News("closed", notice, alert=False, t_ms=notice["closed_ms"]) for notice in ended],
+    )
 
 
 class _Known:

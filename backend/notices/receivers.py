@@ -13,11 +13,12 @@ from typing import Any
 
 import orjson
 
+from backend.store.models import LARGEST_ID
+
 WINDOW = 200
 """Messages a device is sent before it has said that it has the first of them."""
 AGAIN_EVERY_S = 1.0
 """A device is sent things again at most so often."""
-_HIGHEST = 2**63
 _TAKES_AWAY = ("closed", "acknowledged", "snoozed")
 
 
@@ -39,7 +40,7 @@ class Said:
         if not isinstance(body, dict) or "seen" not in body:
             return None
         seen, again = body["seen"], body.get("again", False)
-        number = isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen < _HIGHEST
+        number = isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen <= LARGEST_ID
         return cls(seen, again is True) if seen is None or number else None
 
     def with_earlier(self, earlier: Said | None) -> Said:

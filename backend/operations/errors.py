@@ -26,11 +26,13 @@ class EventOverError(OperationError):
 
 
 class BadTimesError(OperationError):
-    """An event would end before it begins, or begin after it has; `field` is at fault."""
+    """An event would end before it begins, or begin after it has; `field` is at fault, and
+    `code` says in one word how."""
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: str, code: str) -> None:
         super().__init__(message)
         self.field = field
+        self.code = code
 
 
 class UnknownLetterError(OperationError):

@@ -67,7 +67,7 @@ def change_event(connection: Connection, identity: str, changes: Changes, actor:
     before = _live(connection, identity)
     after = _changed(before, changes)
     if after.start_ms != before.start_ms and before.state != "planned":
-        raise BadTimesError("start", "the event has begun; end it and open another")
+        raise BadTimesError("start", "the event has begun; end it and open another", "has-begun")
     _check_times(after, now_ms)
     _refuse_twin(connection, after)
     after = byhand.alter(connection, after, now_ms)
@@ -195,10 +195,12 @@ def _changed(event: ByHand, changes: Changes) -> ByHand:
 def _check_times(event: ByHand, now_ms: int) -> None:
     if event.until_ms is None:
         return
-    if event.until_ms <= event.start_ms:
-        raise BadTimesError("until", f"not after the start, {iso(event.start_ms)}")
     if event.until_ms <= now_ms:
-        raise BadTimesError("until", f"not after the present, {iso(now_ms)} (stream time)")
+        message = f"not after the present, {iso(now_ms)} (stream time)"
+        raise BadTimesError("until", message, "is-past")
+    if event.until_ms <= event.start_ms:
+        message = f"not after the start, {iso(event.start_ms)}"
+        raise BadTimesError("until", message, "not-after-start")
 
 
 def _unique(connection: Connection, event: ByHand) -> str:

@@ -191,7 +191,8 @@ def refuse_last_admin(connection: Connection, account: str) -> None:
     exclude(connection, "admins", "")
     admins = {found.id for found in listed(connection) if _is_admin(found)}
     if admins == {account}:
-        raise PeopleError("roles", "this is the last admin; make somebody else one first")
+        message = "this is the last admin; make somebody else one first"
+        raise PeopleError("roles", message, "last-admin")
 
 
 def checked_roles(roles: Iterable[str]) -> list[str]:

@@ -50,10 +50,12 @@ def _apply(
 
 @audit.undoable(CHANGED)
 def _as_before(connection: Connection, action: audit.Action) -> None:
-    """Only if nothing has been changed since: the undoing would undo that too."""
-    account = accounts.find(connection, action.target)
-    if account is None:
+    """Bring back what the action changed, unless that was changed again since."""
+    found = accounts.find(connection, action.target)
+    if found is None:
         raise audit.NotUndoableError("id", "the account is gone")
-    if rights(account) != action.after:
-        raise audit.NotUndoableError("id", "the account was changed since; undo that first")
-    _apply(connection, account.id, action.before["roles"], action.before["disabled"])
+    now, before, after = rights(found), action.before, action.after
+    back = {name: value for name, value in before.items() if value != after[name]}
+    if newer := [name for name in back if now[name] != after[name]]:
+        raise audit.NotUndoableError("id", f"{newer[0]} of the account were changed again since")
+    _apply(connection, found.id, back.get("roles"), back.get("disabled"))

@@ -8,12 +8,14 @@ from backend.errors import CitywiseError
 class PeopleError(CitywiseError):
     """Something about an account is not as it must be; the message says what to do.
 
-    `field` names what was given wrongly.
+    `field` names what was given wrongly; `code` says in one word what is wrong with it, for
+    those who say it in another language.
     """
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, field: str, message: str, code: str | None = None) -> None:
         super().__init__(message)
         self.field = field
+        self.code = code
 
 
 class NameTakenError(PeopleError):

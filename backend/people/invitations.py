@@ -38,5 +38,6 @@ def take(connection: Connection, secret: str) -> list[str]:
     row = connection.execute(select(InvitationRow.__table__).where(wanted)).mappings().one_or_none()
     used = connection.execute(delete(InvitationRow).where(wanted)).rowcount
     if row is None or not used or row["expires_ms"] <= wall_ms():
-        raise PeopleError("invitation", "this invitation has been used or is over; ask for another")
+        message = "this invitation has been used or is over; ask for another"
+        raise PeopleError("invitation", message, "invitation-over")
     return list(row["roles"])

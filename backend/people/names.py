@@ -25,10 +25,13 @@ def checked(name: str) -> str:
             "name",
             f"expected 2 to {LONGEST} letters, digits and . - _ ' or blanks, beginning and "
             "ending with a letter or digit",
+            "name-form",
         )
     if len(_scripts(text)) > 1:
         raise PeopleError(
-            "name", "letters of several alphabets look alike; write the name in one of them"
+            "name",
+            "letters of several alphabets look alike; write the name in one of them",
+            "name-alphabets",
         )
     return text
 

@@ -47,10 +47,12 @@ def checked(password: str, name: str) -> str:
     Raises `PeopleError` where it is too short, too long or easily guessed.
     """
     if not SHORTEST <= len(password) <= LONGEST:
-        raise PeopleError("password", f"expected {SHORTEST} to {LONGEST} characters")
+        message = f"expected {SHORTEST} to {LONGEST} characters"
+        raise PeopleError("password", message, "password-length")
     plain = password.casefold()
     if plain in _TOO_COMMON or len(set(plain)) < 4 or plain.replace(name.casefold(), "") == "":
-        raise PeopleError("password", "too easily guessed; three or four words make a good one")
+        message = "too easily guessed; three or four words make a good one"
+        raise PeopleError("password", message, "password-guessable")
     return password
 
 

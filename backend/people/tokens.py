@@ -61,7 +61,8 @@ def issue(
         raise PeopleError("label", "expected 1 to 100 characters that say which device it is")
     count = select(func.count()).where(TokenRow.account == account)
     if (connection.scalar(count) or 0) >= _MOST:
-        raise PeopleError("label", f"{_MOST} devices have tokens; remove one first")
+        message = f"{_MOST} devices have tokens; remove one first"
+        raise PeopleError("label", message, "too-many-devices")
     secret, identity = new_secret(), "d-" + secrets.token_hex(8)
     row = {
         "id": identity,

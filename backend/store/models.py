@@ -8,6 +8,8 @@ from sqlalchemy import JSON, BigInteger, Float, Index, Integer, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
+LARGEST_ID = 2**63 - 1
+"""What a `BigKey` holds; to look for more is an error of the database."""
 RequestName = String(128)
 """Of a template: `app/template@version`."""
 UserId = String(64)

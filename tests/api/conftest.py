@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import Engine
+from sqlalchemy import Dialect, Engine, event, make_url
 
 from backend.api.app import create_app
+from backend.api.hub import Hub
+from backend.api.state import WebState
+from backend.people import accounts
 from backend.settings import People, Settings
 from backend.store.database import create_engine_for, migrate
 from tests.api.server import Server, serving
@@ -37,9 +42,33 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def engine(settings: Settings, migrated: Path) -> Iterator[Engine]:
     shutil.copytree(migrated, settings.data_dir, dirs_exist_ok=True)
-    engine = create_engine_for(settings.database_url)
-    yield engine
-    engine.dispose()
+    _opened.file = make_url(settings.database_url).database or ""
+    _opened.engine.dispose()  # A thread of the test before may just have opened its file.
+    yield _opened.engine
+    _opened.engine.dispose()
+
+
+class _Opened:
+    """One engine for all tests, each with a file of its own: statements are compiled once."""
+
+    file = ""
+
+    @cached_property
+    def engine(self) -> Engine:
+        engine = create_engine_for("sqlite:///the-tests-own.db")
+
+        @event.listens_for(engine, "do_connect")
+        def _open(dialect: Dialect, _record: object, _where: object, how: dict[str, Any]) -> Any:
+            return dialect.connect(self.file, **how)
+
+        @event.listens_for(engine, "connect")
+        def _hurry(connection: Any, _record: object) -> None:
+            connection.execute("PRAGMA synchronous=OFF")  # Nothing has to survive a test.
+
+        return engine
+
+
+_opened = _Opened()
 
 
 @pytest.fixture
@@ -49,9 +78,25 @@ def town(engine: Engine) -> Town:
 
 @pytest.fixture
 def app(settings: Settings, engine: Engine) -> Iterator[Flask]:
-    app = create_app(settings, engine)
+    """The application over the test's database; with equal settings it is the same one, as its
+    addresses take long to compile."""
+    app = _application(settings.model_copy(update={"data_dir": Path()}).model_dump_json(), engine)
+    hub = Hub(engine)
+    app.extensions["citywise"] = WebState(settings, engine, hub)
+    app.extensions["citywise-limits"].storage.reset()
+    app.extensions.pop("citywise-watch", None)
+    if settings.people.demo_user:
+        with engine.begin() as connection:
+            accounts.ensure_demo(connection)
     yield app
+    hub.close()
+
+
+@cache
+def _application(settings: str, engine: Engine) -> Flask:
+    app = create_app(Settings.model_validate_json(settings), engine)
     app.extensions["citywise"].hub.close()
+    return app
 
 
 @pytest.fixture

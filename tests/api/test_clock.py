@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
 from backend import mqtt
+from backend.api import control
 from backend.api.app import create_app
 from backend.broker import EmbeddedBroker
 from backend.machine import free_port
@@ -124,6 +125,28 @@ def test_commands_reach_the_sources_topic(
     finally:
         source.disconnect()
         source.loop_stop()
+
+
+def test_a_speed_is_brought_back_unless_another_was_set_since(
+    client: FlaskClient, town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no transaction waits for the broker, as nobody else could write meanwhile."""
+    told: list[dict[str, Any]] = []
+
+    def tell(_broker: Broker, command: dict[str, Any]) -> None:
+        town.heartbeat("other")  # writes, or fails after a while
+        told.append(command)
+
+    monkeypatch.setattr(control, "publish", tell)
+    town.running(speed=1.0)
+    for speed in (4, 8):
+        assert client.post("/api/v1/clock", json={"speed": speed}).status_code == 202
+    actions = client.get("/api/v1/audit").json["actions"]
+    newer, older = (f"/api/v1/audit/{action['id']}/undo" for action in actions)
+    assert client.post(older).status_code == 409
+    assert client.post(newer).status_code == 200
+    assert client.post(newer).status_code == 409
+    assert told == [{"speed": 4}, {"speed": 8}, {"speed": 1.0}]
 
 
 def test_a_broker_that_is_away_is_a_problem_for_the_caller(

@@ -162,10 +162,14 @@ def test_a_kind_longer_than_its_column_is_cut_and_found_again(engine: Engine) ->
         ("{a} and {b}", "1 and …"),
         ("{a.__class__} {} {0} }{ {a!r}", "… … … }{ …"),
         ("no holes", "no holes"),
+        ("at {b}[, {a} m away]", "at …, 1 m away"),
+        ("here[, {a} of {b}][, {a} m away]", "here, 1 m away"),
+        ("[{c}]{d}", "{a}[{a}]"),
+        ("[no holes] [", "[no holes] ["),
     ],
 )
 def test_a_text_is_filled_whatever_stands_in_its_braces(text: str, expected: str) -> None:
-    assert filled(text, {"a": 1}) == expected
+    assert filled(text, {"a": 1, "c": "{a}", "d": "[{a}]"}) == expected
 
 
 def test_closed_notices_are_forgotten_after_a_while_and_open_ones_are_not(engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +11,14 @@ from flask import Flask
 from sqlalchemy import Engine, select
 
 from backend.api import hashing
+from backend.api.entitled import Reader, unentitled
 from backend.people import accounts, invitations
 from backend.settings import People, Settings
 from backend.store.models import InletRow, LoginRow
 from tests.api.browsers import PASSWORD, Browser, quick_passwords
 
 BETTER = "four small boats at sea"
+TOKEN = {"label": "phone", "rights": ["all"]}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -111,10 +114,21 @@ def test_who_waits_too_long_for_a_turn_to_log_in_is_told_so(
 ) -> None:
     """Hashing takes both cores: one at a time, or a few could keep everybody else out."""
     monkeypatch.setattr(hashing, "PATIENCE_S", 0.01)
-    with hashing.turn():
+    with app.test_request_context(), hashing.turn():
         answer = Browser.of(app).log_in("Anna")
     assert code(answer) == (503, "busy")
     assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_one_address_does_not_keep_all_others_waiting(
+    app: Flask, anna: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashing, "MOST_OF_ONE", 1)
+    at_hers = {"REMOTE_ADDR": anna.address}
+    begun = time.monotonic()
+    with app.test_request_context(environ_overrides=at_hers), hashing.turn():
+        assert code(anna.log_in("Anna")) == (503, "busy")
+    assert time.monotonic() - begun < hashing.PATIENCE_S / 2, "at once"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +185,20 @@ def test_a_new_password_needs_the_old_one_and_ends_other_logins(app: Flask, anna
     assert Browser.of(app).log_in("Anna", BETTER).status_code == 200
 
 
+@pytest.mark.parametrize(("devices", "status"), [("keep", 200), ("end", 401)])
+def test_a_new_password_ends_tokens_if_told_so(
+    app: Flask, anna: Browser, devices: str, status: int
+) -> None:
+    phone = Browser.device(app, anna.post("/me/tokens", TOKEN).json["bearer"])
+    stream = app.extensions["citywise"].hub.subscribe(print, reader=Reader(account=anna.user))
+    without = anna.patch("/me", {"name": "Anna B", "devices": "end"})
+    assert without.json["errors"][0]["path"] == "devices"
+    body = {"password": BETTER, "old": PASSWORD, "devices": devices}
+    assert anna.patch("/me", body).status_code == 200
+    assert phone.get("/notices").status_code == status
+    assert stream.is_closed()
+
+
 def test_a_person_can_be_called_otherwise(anna: Browser) -> None:
     assert anna.patch("/me", {"name": "Anna B"}).json["name"] == "Anna B"
     assert anna.get("/me").json["name"] == "Anna B"
@@ -219,6 +247,27 @@ def test_context_is_taken_only_of_who_allows_it(anna: Browser, engine: Engine) -
         ]
 
 
+def test_a_consent_that_is_given_again_is_for_as_long_as_before(anna: Browser) -> None:
+    address = "/me/consents/position"
+    for body in ({"given": True, "hours": 1}, {"given": False}, {"given": True}):
+        assert anna.put(address, body).json["hours"] == 1
+    assert anna.put(address, {"given": True, "hours": None}).json["hours"] is None
+
+
+def test_how_much_is_told_of_a_person_is_limited(anna: Browser) -> None:
+    for subject in ("position", "route"):
+        anna.put(f"/me/consents/{subject}", {"given": True})
+    address, spaces = f"/users/{anna.user}/context", " " * 900_000
+    sent = {"data": f'{{"position": null}}{spaces}', "content_type": "application/json"}
+    headers = {"X-CSRF-Token": anna.csrf or ""}
+    statuses = [
+        anna.client.patch(f"/api/v1{address}", headers=headers, **sent).status_code
+        for _ in range(13)
+    ]
+    assert statuses == [202] * 11 + [429] * 2
+    assert anna.patch(address, {"position": None}).status_code == 202
+
+
 def test_forgetting_is_allowed_without_consent(anna: Browser) -> None:
     assert anna.delete(f"/users/{anna.user}/context").status_code == 202
     assert anna.patch(f"/users/{anna.user}/context", {"position": None}).status_code == 202
@@ -230,6 +279,7 @@ def test_forgetting_is_allowed_without_consent(anna: Browser) -> None:
         ("dreams", {"given": True}, 404),
         ("position", {"given": "yes"}, 422),
         ("position", {"given": True, "hours": 0}, 422),
+        ("position", {"given": True, "hours": 25}, 422),  # nothing is kept longer than a day
         ("position", {"given": True, "hours": 1e9}, 422),
     ],
 )
@@ -253,6 +303,32 @@ def test_a_token_lets_a_device_do_what_it_has_the_right_to(app: Flask, anna: Bro
     shown = anna.get("/me/tokens").json["tokens"]
     assert [(each["label"], each["used"] is not None) for each in shown] == [("phone", True)]
     assert "secret" not in shown[0]
+
+
+def test_why_notices_came_tells_a_position_and_needs_the_right_to_all(
+    app: Flask, anna: Browser
+) -> None:
+    made = anna.post("/me/tokens", {"label": "phone", "rights": ["notices"]})
+    answer = Browser.device(app, made.json["bearer"]).get(f"/why?instance={anna.user}.x")
+    assert code(answer) == (403, "not-allowed")
+
+
+def test_a_token_to_send_readings_is_in_the_audit(admin: Browser) -> None:
+    made = admin.post("/me/tokens", {"label": "detector", "rights": ["sensors"]}).json
+    action = admin.get("/audit").json["actions"][0]
+    assert (action["action"], action["target"]) == ("token.issued", made["id"])
+    assert action["after"] == {"label": "detector", "rights": ["sensors"]}
+
+
+def test_a_developers_name_is_not_taken_for_the_test_person_of_that_name(
+    app: Flask, engine: Engine
+) -> None:
+    with engine.begin() as connection:
+        accounts.create(connection, "alice", PASSWORD, ("developer",))
+    alice = Browser.of(app, "alice")
+    assert alice.get("/users/alice/context").json["user"] == "alice"
+    assert alice.patch("/me", {"name": "Bert"}).status_code == 200
+    assert alice.get("/users/alice/context").json["user"] == "alice"
 
 
 def test_a_token_may_not_touch_the_account(app: Flask, anna: Browser) -> None:
@@ -301,6 +377,46 @@ def test_admins_change_roles_and_what_they_did_is_kept_and_undone(
     assert anna.get("/traces").status_code == 403
     assert code(admin.post(f"/audit/{action['id']}/undo")) == (409, "not-undoable")
     assert admin.post("/audit/9999/undo").status_code == 404
+
+
+def test_undoing_leaves_what_was_done_since(app: Flask, admin: Browser, anna: Browser) -> None:
+    account = f"/accounts/{anna.user}"
+    admin.patch(account, {"roles": ["host"]})
+    given = f"/audit/{admin.get('/audit').json['actions'][0]['id']}/undo"
+    admin.patch(account, {"disabled": True})
+    admin.patch(account, {"roles": ["developer"]})
+    assert code(admin.post(given)) == (409, "not-undoable")
+    admin.patch(account, {"roles": ["host"]})
+    assert admin.post(given).json["after"]["roles"] == ["user"]
+    shown = admin.get("/accounts").json["accounts"]
+    [now] = [(each["roles"], each["disabled"]) for each in shown if each["id"] == anna.user]
+    assert now[0] == ["user"]
+    assert now[1] is not None, "still shut out"
+
+
+def test_who_is_no_developer_any_more_reads_no_test_person(
+    app: Flask, admin: Browser, anna: Browser, engine: Engine
+) -> None:
+    """Also where another process took the role: then it is looked for now and then."""
+    readers = {Reader("alice", anna.user), Reader(anna.user, anna.user), Reader()}
+    admin.patch(f"/accounts/{anna.user}", {"roles": ["developer"]})
+    with engine.connect() as connection:
+        assert unentitled(connection, readers) == set()
+    stream = app.extensions["citywise"].hub.subscribe(print, reader=Reader("alice", anna.user))
+    admin.patch(f"/accounts/{anna.user}", {"roles": ["user"]})
+    assert stream.is_closed()
+    with engine.connect() as connection:
+        assert unentitled(connection, readers) == {Reader("alice", anna.user)}
+
+
+def test_undoing_that_somebody_was_let_in_ends_their_streams(
+    app: Flask, admin: Browser, anna: Browser
+) -> None:
+    admin.patch(f"/accounts/{anna.user}", {"disabled": True})
+    admin.patch(f"/accounts/{anna.user}", {"disabled": False})
+    stream = app.extensions["citywise"].hub.subscribe(print, reader=Reader(account=anna.user))
+    admin.post(f"/audit/{admin.get('/audit').json['actions'][0]['id']}/undo")
+    assert stream.is_closed()
 
 
 def test_who_is_shut_out_is_out_at_once_and_can_be_let_in_again(

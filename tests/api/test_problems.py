@@ -43,8 +43,9 @@ def test_errors_are_problem_documents(
         (b'{"a": "\xff"}', "UTF-8"),
         (b'{"a": NaN}', "unexpected character"),
         (b"[1]", "not a JSON object"),
+        (b'{"a": [{"b\\u0000": 1}]}', "U+0000"),
     ],
-    ids=["deep", "surrogate", "no UTF-8", "NaN", "list"],
+    ids=["deep", "surrogate", "no UTF-8", "NaN", "list", "NUL"],
 )
 @pytest.mark.parametrize("address", ["/api/v1/instances", "/citypulse/contextual_events_request"])
 def test_a_body_that_is_no_json_object_is_refused_with_the_reason(

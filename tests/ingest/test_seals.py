@@ -106,3 +106,15 @@ def test_whoever_is_sealed_for_after_being_forgotten_has_a_new_key_at_once(tmp_p
     sealer.expect(["alice"])
     assert sealer.key_of("alice") != before
     assert sealer.key(before.id) is None
+
+
+def test_users_are_ready_who_were_known_before_more_came_than_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "_MOST_KEPT", 2)
+    ring = Keyring(tmp_path)
+    sealer = Sealer(ring)
+    sealer.expect(["alice"])
+    sealer.expect(["alice", "bob", "carol"])
+    users = ["alice", "bob", "carol"]
+    assert {user: sealer.key_of(user) for user in users} == ring.keys_of(users)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backend import machine
+from backend import bounded_server, machine
 from backend.ingest import log, records, remote, seals, server
 from backend.ingest.journal import Journal
 from backend.ingest.keyring import Key, Keyring, beside
@@ -185,7 +185,7 @@ def test_idle_connections_keep_nobody_out_for_long(
 ) -> None:
     """More readers than allowed are sent away; when the idle ones time out, there is room."""
     monkeypatch.setenv(remote.TOKEN, TOKEN)
-    monkeypatch.setattr(server, "MOST_READERS", 2)
+    monkeypatch.setattr(bounded_server, "MOST", 2)
     monkeypatch.setattr(server._Handler, "timeout", 0.3)
     (end,) = fill(tmp_path, [b"one"])
     with LogServer(tmp_path, "127.0.0.1", 0, TOKEN) as serving:

@@ -232,3 +232,16 @@ def test_a_file_is_replaced_whole_and_leaves_nothing_beside_it(tmp_path: Path) -
     replace(file, b"new")
     assert file.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_certificate_and_a_key_that_do_not_belong_together_are_made_anew(tmp_path: Path) -> None:
+    """A start may be cut short between the two, or a file be lost; names alone do not tell."""
+    for lost in ("server-key.pem", "ca-key.pem"):
+        there = certificates.issued(tmp_path, HERE)
+        key = authority.key_text(ec.generate_private_key(ec.SECP256R1()))
+        replace(tmp_path / lost, key)
+        if lost == "ca-key.pem":
+            there.certificate.unlink()  # signed before, it would do
+        there = certificates.issued(tmp_path, HERE)
+        said = verdict(there.authority.pem, there.certificate, there.private_key, "city.example")
+        assert said == "trusted", lost

@@ -145,10 +145,14 @@ def test_another_password_ends_the_logins(machine: Machine) -> None:
 
         anna = accounts.known(connection, "Anna")
         logins.open_login(connection, anna.id, 1, "a browser")
-    machine.user("password", "Anna", "--password-stdin", says="another long password\n")
+    machine.user("token", "Anna", "a phone", "--right", "all")
+    again = ("password", "Anna", "--password-stdin")
+    assert "1 of its devices" in machine.user(*again, says="another long password\n")
     with engine.connect() as connection:
         assert connection.execute(select(LoginRow.id)).all() == []
         assert accounts.log_in(connection, "Anna", "another long password") is not None
+    assert "devices" not in machine.user(*again, "--tokens", says=f"{PASSWORD}\n")
+    assert json.loads(broker_rights.path(machine.settings).read_text()) == {}
     engine.dispose()
 
 
@@ -176,8 +180,14 @@ def test_an_invitation_is_a_link_that_is_good_once(machine: Machine) -> None:
 def test_the_first_start_invites_an_admin_until_there_is_one(machine: Machine) -> None:
     (line,) = invited(machine.settings, "https://city.example:8443")
     assert "https://city.example:8443/sign-up?invitation=" in line
+    machine.user("invite", "--role", "admin")
     machine.add("Anna", "--role", "admin")
     assert invited(machine.settings, "https://city.example:8443") == []
+    engine = machine.engine()
+    with engine.connect() as connection:
+        (left,) = connection.execute(select(InvitationRow.__table__)).all()
+    engine.dispose()
+    assert left.roles == ["user", "admin"], "what was given by hand stays"
 
 
 def test_where_nobody_can_sign_up_the_first_admin_is_made_by_command(tmp_path: Path) -> None:

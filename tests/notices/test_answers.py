@@ -222,6 +222,48 @@ def test_an_alert_promised_for_later_comes_now_when_nothing_holds_it_any_more(
     assert alerts(engine) == ["reminded 3"]
 
 
+ALL_DAY = [{"from": "00:00", "until": "00:00"}]
+
+
+def test_what_quiet_hours_without_an_end_held_comes_when_they_are_taken_back(
+    client: FlaskClient, engine: Engine
+) -> None:
+    wish(engine, quiet=ALL_DAY)
+    apply(engine, change("opened"))
+    assert row(engine)["due_ms"] is None
+    client.put(f"{WISHES}?user=alice", json={})
+    assert [due(engine, NOON_MS) for _ in range(2)] == [1, 0]
+    assert alerts(engine) == ["reminded 3"]
+
+
+@pytest.mark.parametrize("wishes", [{"quiet": ALL_DAY}, {"muted": MUTED}])
+def test_a_snooze_that_ends_while_nothing_may_alert_comes_when_it_may(
+    person: Person, engine: Engine, city: Town, wishes: dict[str, Any]
+) -> None:
+    person.says("POST", "snooze", {"minutes": 5})
+    person.client.put(f"{WISHES}?user=alice", json=wishes)
+    assert due(engine, NOON_MS + 6 * MINUTE) == 0
+    city.running(iso(NOON_MS + 6 * MINUTE))
+    person.client.put(f"{WISHES}?user=alice", json={})
+    assert [due(engine, NOON_MS + 6 * MINUTE) for _ in range(2)] == [1, 0]
+    assert row(engine)["snoozed_until_ms"] is None
+
+
+@pytest.mark.parametrize("wishes", [{"threshold": 5}, {"muted": MUTED}])
+def test_what_is_let_through_does_not_alert_for_its_details_but_when_it_gets_worse(
+    client: FlaskClient, engine: Engine, wishes: dict[str, Any]
+) -> None:
+    wish(engine, **wishes)
+    apply(engine, change("opened"))
+    client.put(f"{WISHES}?user=alice", json={"quiet": [{"from": "13:30", "until": "14:30"}]})
+    assert due(engine, NOON_MS + DAY) == 0
+    client.put(f"{WISHES}?user=alice", json={})
+    apply(engine, change("updated", NOON_MS + 1, details={"metres": 1}))
+    assert alerts(engine) == []
+    apply(engine, change("updated", NOON_MS + 2, criticality=4))
+    assert alerts(engine) == ["updated 4"]
+
+
 def test_lists_say_what_is_held_back(client: FlaskClient, engine: Engine) -> None:
     wish(engine, threshold=4)
     apply(engine, change("opened"), change("opened", about="jam-2", criticality=4))

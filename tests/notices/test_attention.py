@@ -268,7 +268,8 @@ class Life:
         assert not any(span.holds(self.now, level) for span in self.wishes.quiet)
         assert not (standing.acknowledged and level <= standing.known)
         assert standing.snoozed_until_ms is None or standing.snoozed_until_ms <= self.now
-        promised = change == "reminded" or standing.due_ms is not None
+        put_off = standing.snoozed_until_ms is not None  # and since then below the threshold
+        promised = change == "reminded" or standing.due_ms is not None or put_off
         assert promised or level > standing.known, "nobody is told twice of the same"
         if not promised and not 0 < standing.known < level and last is not None:
             assert self.now >= last + self.wishes.cool_down_s * 1000

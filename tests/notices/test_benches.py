@@ -7,20 +7,6 @@ import pytest
 from benchmarks import devices, streams
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(120)
-def test_every_stream_hears_of_every_notice_beside_one_that_is_stalled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(streams, "ROUNDS", 2)
-    monkeypatch.setattr(streams, "ROUND_S", 0.5)
-    monkeypatch.setattr(streams, "LAST_S", 1.0)
-    monkeypatch.setattr(streams, "BASELINE", 2)
-    found = streams.run("40")
-    assert [one["lost_or_doubled"] for one in found] == [0, 0]
-    assert found[1]["notices"] == 80
-
-
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_notice_reaches_a_thousand_streams_within_two_seconds() -> None:

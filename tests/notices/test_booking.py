@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine, delete, select, update
 
 from backend.notices import book
+from backend.notices.announcing import begin
 from backend.people import accounts
 from backend.store.models import AccountRow, NoticeRow, OutboxRow
 from tests.api.browsers import PASSWORD, quick_passwords
@@ -72,13 +73,23 @@ def test_what_has_ended_meanwhile_does_not_come(engine: Engine) -> None:
     assert announced(engine)[-1]["held_because"] is None
 
 
-def test_what_runs_no_more_is_not_due(engine: Engine) -> None:
+def test_what_runs_no_more_is_not_due_and_its_end_is_told(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book, "_ENDED_AT_ONCE", 1)
     wish(engine, **QUIET)
-    apply(engine, change("opened"))
-    with engine.begin() as connection:
-        book.end_others(connection, [])
+    apply(engine, change("opened"), change("opened", about="jam-2", user="bob"))
+    running = [f"{one['app']}/{one['template']}@{one['version']}" for one in announced(engine)]
+    for still_running in (running, [], []):
+        with engine.begin() as connection:
+            begin(connection)
+            book.end_others(connection, still_running)
     assert row(engine)["due_ms"] is None
     assert due(engine, NOON_MS + 90 * MINUTE) == 0
+    told = [(one["user"], one["change"], one["alert"]) for one in announced(engine)[2:]]
+    assert sorted(told) == [("alice", "closed", False), ("bob", "closed", False)]
+    assert {one["closed"] for one in announced(engine)[2:]} == {"2014-08-05T12:00:00Z"}
+    assert announced(engine)[-1]["closed_because"] == "removed"
 
 
 def test_a_cool_down_counts_for_one_kind_and_one_user_and_across_batches(engine: Engine) -> None:

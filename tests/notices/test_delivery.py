@@ -255,6 +255,22 @@ def test_an_id_that_was_never_given_is_answered_with_a_reset(engine: Engine, air
     assert shown(device) == ["a1"]
 
 
+def test_a_new_device_is_not_sent_to_the_list_while_others_are_caught_up_with(
+    engine: Engine, air: Air, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "PAGE", 2)
+    (alice, phone), device, other = somebody(engine, "Alice"), Device(), Device()
+    air.delivery.step(10)
+    tell(engine, alice, *"abcdefgh")
+    bob, watch = somebody(engine, "Bob")
+    air.delivery.step(10)
+    tell(engine, bob, "b1")
+    air.settle(bob, watch, other)
+    air.settle(alice, phone, device)
+    assert (shown(device), shown(other)) == ([*"abcdefgh"], ["b1"])
+    assert device.resets == other.resets == 0
+
+
 @pytest.mark.parametrize(
     "payload",
     [

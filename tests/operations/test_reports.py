@@ -195,7 +195,7 @@ def test_a_slow_request_stands_first_and_says_which_limit(client: FlaskClient, t
 def test_a_failure_is_told_without_saying_whose_instance_it_was(
     client: FlaskClient, town: Town
 ) -> None:
-    request = "contextual_filtering/critical_events@2"
+    request = "contextual_filtering/critical_events@3"
     stands(town, request)
     evaluated(town, request, [0.1])
     evaluated(town, request, [0.2, 0.3], f"more than 10 s: instance {COLLEAGUE}.critical_events")

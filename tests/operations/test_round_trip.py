@@ -10,7 +10,10 @@ import orjson
 import pytest
 from sqlalchemy import select
 
+from backend.broker import EmbeddedBroker
 from backend.operations import letters
+from backend.settings import Broker, Settings
+from backend.store.database import create_engine_for, migrate
 from backend.store.models import DeadLetterRow
 from tests.ingest.test_service import ROAD, Street, wait_until
 
@@ -19,9 +22,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def street(tmp_path: Path) -> Iterator[Street]:
-    found = Street(tmp_path)
+    migrate(create_engine_for(Settings(data_dir=tmp_path).database_url))
+    embedded = EmbeddedBroker()
+    found = Street(tmp_path, Broker(port=embedded.start()))
     yield found
     found.close()
+    embedded.stop()
 
 
 def test_a_reading_of_a_road_nobody_knew_is_accepted_when_it_is_sent_again(street: Street) -> None:

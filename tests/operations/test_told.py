@@ -30,7 +30,7 @@ def user(activity: str, *, backwards: bool = False) -> list[Happening]:
         "template": TEMPLATE.name,
         "version": TEMPLATE.version,
         "user": "ann",
-        "values": TEMPLATE.bind({}),
+        "values": TEMPLATE.bind({"interest": "my_route"}),
     }
     position = {"lon": way[0][0], "lat": way[0][1], "heading": None, "along_m": None}
     return [
@@ -117,6 +117,6 @@ def test_who_asks_for_what_authorities_report_gets_it(client: FlaskClient, town:
     for sources, expected in ((["authority"], [("opened", event)]), (["sensor"], [])):
         happened = user("DrivingCar")
         subject, key, body = happened[0]  # type: ignore[misc]
-        values = TEMPLATE.bind({"sources": list[Any](sources)})
+        values = TEMPLATE.bind({"interest": "my_route", "sources": list[Any](sources)})
         happened[0] = (subject, key, {**body, "values": values})
         assert changes([*happened, *entries]) == expected

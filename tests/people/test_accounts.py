@@ -321,11 +321,15 @@ def test_a_change_is_undone_only_if_nothing_was_changed_since(connection: Connec
     administration.change(connection, "u-1", alice, roles=["host"])
     administration.change(connection, "u-1", alice, roles=["host"])  # changes nothing
     administration.change(connection, "u-1", alice, disabled=True)
-    shut, host = audit.listed(connection, 10)
-    with pytest.raises(audit.NotUndoableError, match="changed since"):
+    administration.change(connection, "u-1", alice, roles=["developer"])
+    developer, shut, host = audit.listed(connection, 10)
+    with pytest.raises(audit.NotUndoableError, match="roles of the account were changed again"):
         audit.undo(connection, host.id, "u-2")
     audit.undo(connection, shut.id, "u-2")
-    assert accounts.known(connection, alice).disabled_ms is None
+    audit.undo(connection, developer.id, "u-2")
+    found = accounts.known(connection, alice)
+    assert found.disabled_ms is None
+    assert found.roles == {"user", "host"}
 
 
 # --- Settings --------------------------------------------------------------------------------

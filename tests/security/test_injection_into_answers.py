@@ -75,7 +75,7 @@ def test_what_can_be_called_something_is_called_just_that(cast: Cast, text: str)
         assert cast.anna.get(address).json["title"] == text
         cast.anna.delete(address)
     else:
-        assert made.status_code == 422
+        assert made.status_code == (400 if "\0" in text else 422)
         assert not text.isprintable()
     token = cast.anna.post("/me/tokens", {"label": text, "rights": ["all"]})
     if token.status_code == 201:
