@@ -12,12 +12,13 @@ from backend.times import iso, iso_or_none
 LANGUAGE = "en"
 """That of an app's own texts."""
 _HOLE = re.compile(r"\{([^{}]*)\}")
+_PARTS = re.compile(rf"\[([^\[\]]*{_HOLE.pattern}[^\[\]]*)\]|{_HOLE.pattern}")
 _UNKNOWN = "…"
 
 
 @dataclass(frozen=True)
 class Wording:
-    """Title and text of a kind of notice in one language; `{name}` stands for a detail."""
+    """Title and text of a kind of notice in one language, as `filled` takes them."""
 
     title: str
     text: str
@@ -28,8 +29,18 @@ Wordings = Mapping[str, Wording]
 
 
 def filled(text: str, values: Mapping[str, Any]) -> str:
-    """`text` with each `{name}` replaced; a value that is missing leaves `…`."""
-    return _HOLE.sub(lambda hole: str(values.get(hole[1], _UNKNOWN)), text)
+    """`text` with each `{name}` replaced; a value that is missing leaves `…`, and of a part in
+    brackets, `[, {name} m away]`, nothing."""
+
+    def part(found: re.Match[str]) -> str:
+        clause = found[1]
+        if clause is None:
+            return str(values.get(found[3], _UNKNOWN))
+        if any(name not in values for name in _HOLE.findall(clause)):
+            return ""
+        return _HOLE.sub(lambda hole: str(values[hole[1]]), clause)
+
+    return _PARTS.sub(part, text)
 
 
 def notice_object(

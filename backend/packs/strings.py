@@ -23,6 +23,7 @@ Translations = dict[str, dict[str, str]]
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 EXPECTED = "da"
 """The language in which, beside English, every text should be there."""
 
@@ -122,10 +123,15 @@ def of_template(translations: Translations, template: str) -> Translations:
 
 
 def lone_brace(text: str) -> str | None:
-    """What is wrong where the braces of a text do not enclose names of details."""
+    """What is wrong where the braces of a text do not enclose names of details, or its brackets
+    no part of it."""
     left = _PLACEHOLDER.sub("", text)
     if "{" in left or "}" in left:
         return "a brace stands alone; write {name} where the value of a detail belongs"
+    left = _IN_BRACKETS.sub("", text)
+    if "[" in left or "]" in left:
+        cure = "write […] around what is to be left out where a detail in it is not known"
+        return f"a bracket stands alone or in others; {cure}"
     return None
 
 

@@ -41,7 +41,7 @@ Values = Mapping[str, JsonValue]
 
 class NoticeText(BaseModel):
     """What people read of a kind of notice; `{name}` stands for a detail, `{about}` for the
-    name of what it is about."""
+    name of what it is about; `[…]` is left out where a detail in it is not known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

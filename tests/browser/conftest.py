@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from backend.people import accounts, logins
-from backend.settings import People, Settings
+from backend.settings import Broker, People, Settings
 from backend.store.database import create_engine_for, migrate
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
@@ -79,7 +79,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A city whose people have accounts."""
-    with _served(tmp_path_factory.mktemp("homes"), People(rate_limits=False)) as site:
+    devices = Broker(devices_port=8883)
+    with _served(tmp_path_factory.mktemp("homes"), People(rate_limits=False), devices) as site:
         yield site
 
 
@@ -92,8 +93,8 @@ def settle(site: Site, name: str, *roles: str) -> Person:
 
 
 @contextmanager
-def _served(folder: Path, people: People) -> Iterator[Site]:
-    settings = Settings(data_dir=folder, people=people)
+def _served(folder: Path, people: People, broker: Broker | None = None) -> Iterator[Site]:
+    settings = Settings(data_dir=folder, people=people, broker=broker or Broker())
     engine = create_engine_for(settings.database_url)
     migrate(engine)
     town = Town(engine)

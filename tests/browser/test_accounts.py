@@ -77,7 +77,7 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
 
     press(page, f"Snooze: {JAM}")
     press(page, f"15 min: {JAM}")
-    expect(page.get_by_role("status")).to_contain_text(["Snoozed until 14:15: Jam ahead."])
+    expect(page.get_by_role("status")).to_contain_text([f"Snoozed until 14:15: {JAM}."])
     expect(held(page)).to_contain_text("Held back: 1")
     assert focused(page) == "Undo"
     go_to(page, f"Mute this kind: {FULL}", "Shift+Tab")
@@ -216,7 +216,7 @@ def test_one_logs_out_everywhere_and_nothing_of_one_stays_on_the_device(
     page.get_by_label("Name").fill("cy")
     page.get_by_label("Password", exact=True).fill("wrong wrong wrong")
     page.get_by_role("main").get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("name or password is wrong")
+    expect(page.get_by_role("alert")).to_contain_text("Name or password is wrong")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Log in").click()
     expect(page).to_have_url(url + "/account")
@@ -255,6 +255,24 @@ def test_too_many_attempts_are_told_when_to_come_again(
     page.get_by_role("main").get_by_role("button", name="Log in").click()
     expect(page.get_by_role("alert")).to_have_text("That was too often. Try again in 1 min.")
     watched.errors.clear()
+
+
+def test_what_is_wrong_at_signing_up_is_said_in_the_pages_language(
+    open_page: Open, homes: Site, watched: Watched
+) -> None:
+    settle(homes, "Eva")
+    page = open_page("/sign-up", PHONE, lang="da", url=homes.server.url)
+    submit = page.get_by_role("main").get_by_role("button", name="Opret konto")
+    for password, said in (
+        ("kort", "En adgangskode har 10 til 200 tegn."),
+        ("a" * 12, "Den er for let at gætte."),
+        (PASSWORD, "Det navn er taget."),
+    ):
+        page.get_by_label("Navn", exact=True).fill("Eva")
+        page.get_by_label("Adgangskode", exact=True).fill(password)
+        submit.click()
+        expect(page.locator(".field-error:visible")).to_contain_text(said)
+    watched.errors.clear()  # The browser notes the answers itself.
 
 
 def test_context_is_told_only_with_consent_which_is_asked_for_in_place(
@@ -376,7 +394,7 @@ def test_a_notification_comes_once_where_nobody_looks_and_is_answered(
     tell(homes, jam(ida.id))
     expect(card(page, "Randersvej")).to_be_visible()
     page.wait_for_timeout(500)
-    assert _shown(page) == ["Jam ahead: Randersvej, Risskov: 3 → 4 in 420 m"]
+    assert _shown(page) == ["Jam ahead: Traffic jam: Randersvej, Risskov: 3 → 4 in 420 m"]
     assert page.evaluate("localStorage.getItem('calls').split(',').length") == 1, "by each page"
     page.context.service_workers[0].evaluate(
         "(tag) => answer({tag, close() {}}, 'acknowledge')",

@@ -332,7 +332,8 @@ def test_an_evaluation_is_looked_into_and_says_why(
     expect(page.locator("#why-notice option")).to_have_attribute("value", "jam_ahead")
     page.get_by_label("About (event or place)").fill("old-jam")
     page.get_by_role("button", name="Explain").click()
-    expect(answer).to_contain_text("old-jam was told: here is why")
+    there = "there was a notice about Traffic jam, Randersvej, Risskov: 3 → 4: here is why"
+    expect(answer).to_contain_text(there)
     expect(answer.locator("pre")).to_contain_text("near_route")
     assert serious(page, axe) == []
     page.get_by_label("Which").select_option("failed")
@@ -340,10 +341,12 @@ def test_an_evaluation_is_looked_into_and_says_why(
     page.get_by_label("Instance", exact=True).fill("")
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_role("alert")).to_contain_text("Say which instance: choose one of yours")
-    tell(site, change("opened", about="old-jam", user="ann", instance=made["id"]))
+    at_trace = NOON_MS + 60_000
+    tell(site, change("opened", at_trace, about="old-jam", user="ann", instance=made["id"]))
     page.goto(site.server.url + "/apps")
     jam_card(page).get_by_role("link", name="Why?").click()
-    expect(answer).to_contain_text("old-jam was told: here is why")
+    expect(answer).to_contain_text(there)
+    expect(page.locator("why-not .notice-card")).to_contain_text("Traffic jam")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

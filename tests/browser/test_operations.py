@@ -130,7 +130,7 @@ def test_accounts_are_given_roles_shut_out_and_invited(
     page.get_by_role("button", name="Make a link").click()
     link = page.get_by_role("region", name="The invitation").locator("code").inner_text()
     guest = open_page(link.removeprefix(homes.server.url), PHONE, url=homes.server.url)
-    expect(guest.locator("sign-up")).to_contain_text("You are invited.")
+    expect(guest.locator("sign-up")).to_contain_text("If the invitation still holds")
 
 
 @pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS[1:3])

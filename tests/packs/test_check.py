@@ -613,6 +613,17 @@ def test_a_brace_that_encloses_no_name_is_found(app: AppFolder) -> None:
     ]
 
 
+def test_a_bracket_that_encloses_no_part_is_found(app: AppFolder) -> None:
+    app.manifest('"{about} in {metres} m"', '"{about}[ in {metres} m"')
+    app.write("strings/da.json", '{"notices.jam_ahead.text": "{about}[ om {meters} m]"}')
+    found = [line for line in app.findings() if " error " in line]
+    assert [line.split("`")[0] for line in found] == [
+        "app.toml:22:1: error brace: ",
+        "strings/da.json:1:2: error unknown-detail: ",
+    ]
+    assert "write […] around what is to be left out" in found[0]
+
+
 def test_expectations_of_no_scenario_are_found(app: AppFolder) -> None:
     app.write("scenarios/first.jsonl", '{"t": "2026-05-04T06:00:00Z"}')
     app.write("scenarios/first.expected.jsonl", "")

@@ -102,8 +102,8 @@ def phones(trips: Iterable[Trip], until_ms: int) -> Iterator[tuple[int, Standing
 
 
 def instance(user: str) -> Standing:
-    body = {"app": "contextual_filtering", "template": "critical_events", "version": 1}
-    values = {"radius": RADIUS_M, "categories": ["TrafficJam"]}
+    body = {"app": "contextual_filtering", "template": "critical_events", "version": 3}
+    values = {"interest": "my_route", "radius": RADIUS_M, "categories": ["TrafficJam"]}
     return Standing("instance", user, {**body, "user": user, "values": values}, 0)
 
 

@@ -83,12 +83,20 @@ def test_instances_come_change_and_go_while_the_system_runs(city: City) -> None:
             f"context/{user}", {"route": ROUTE, "position": HERE, "activity": "DrivingCar"}
         )
     city.publish("events/jam-1", JAM)
-    alice = city.ask("POST", "instances", {**WISH, "user": "alice", "values": {"radius": 200}})
+    alice = city.ask(
+        "POST",
+        "instances",
+        {**WISH, "user": "alice", "values": {"interest": "my_route", "radius": 200}},
+    )
     city.until(lambda: city.notices() == {(alice["id"], "opened")})
     why = city.ask("GET", f"why?instance={alice['id']}&about=jam-1")
     assert why["told"] is True
 
-    bob = city.ask("POST", "instances", {**WISH, "user": "bob", "values": {"radius": 50}})
+    bob = city.ask(
+        "POST",
+        "instances",
+        {**WISH, "user": "bob", "values": {"interest": "my_route", "radius": 50}},
+    )
     city.ask("PUT", f"instances/{alice['id']}", {"values": {"radius": 60}})
     city.until(lambda: city.notices() == {(alice["id"], "closed")})
     city.ask("PUT", f"instances/{bob['id']}", {"values": {"radius": 300}})
@@ -101,7 +109,7 @@ def test_instances_come_change_and_go_while_the_system_runs(city: City) -> None:
     assert gone["closed_because"] == "removed"
     assert {r: c.process.pid for r, c in city.system.children.items()} == processes
     names = {trace["request"] for trace in city.ask("GET", "traces")["traces"]}
-    assert "contextual_filtering/critical_events@2" in names
+    assert "contextual_filtering/critical_events@3" in names
 
 
 class Person:
@@ -138,7 +146,11 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
     phone = _phone(system, device)
     told = orjson.dumps({"position": HOME})
     phone.publish(f"citywise/context/{person.user}", told, qos=1).wait_for_publish(10)
-    made = person.ask("POST", "instances", {**WISH, "values": {"radius": 200}, "title": TITLE})
+    made = person.ask(
+        "POST",
+        "instances",
+        {**WISH, "values": {"interest": "my_route", "radius": 200}, "title": TITLE},
+    )
 
     def notices() -> list[Any]:
         found: list[Any] = person.ask("GET", "notices")["notices"]

@@ -1,6 +1,7 @@
 // Devices that tell or hear for a person, each with a token of its own.
 import { ask, wrong } from './api.js';
 import { copied } from './copied.js';
+import { devicesBroker } from './devices-broker.js';
 import { fieldsForm } from './fields-form.js';
 import { h } from './elements.js';
 import { textField } from './labelled-field.js';
@@ -22,7 +23,7 @@ customElements.define('account-devices', class extends HTMLElement {
       submit: t('device.make'),
       primary: false,
       send: async (body) => {
-        this.#show(await ask('/me/tokens', { method: 'POST', body }));
+        this.#show(await ask('/me/tokens', { method: 'POST', body }), await devicesBroker());
         form.reset();
         await this.#load();
       },
@@ -45,12 +46,14 @@ customElements.define('account-devices', class extends HTMLElement {
   }
 
   /** The secret, which is shown this once. */
-  #show({ id, secret, topic, context_topic: told }) {
+  #show({ id, secret, topic, context_topic: told }, broker) {
+    const mqtt = broker ? [copied(t(broker.tls ? 'device.broker.tls' : 'device.broker'), broker.address),
+      copied(t('device.user'), id), copied(t('device.secret'), secret),
+      topic ? copied(t('device.topic'), topic) : null, told ? copied(t('device.tells'), told) : null] : [];
     this.made.hidden = false;
-    this.made.replaceChildren(h('p', { class: 'verdict missing' }, t('device.once')), h('dl', { class: 'facts' },
-      copied(t('device.bearer'), `${id}.${secret}`), copied(t('device.user'), id), copied(t('device.secret'), secret),
-      topic ? copied(t('device.topic'), topic) : null, told ? copied(t('device.tells'), told) : null),
-    h('button', { type: 'button', class: 'button', onclick: () => {
+    this.made.replaceChildren(h('p', { class: 'verdict missing' }, t('device.once')),
+      h('dl', { class: 'facts' }, copied(t('device.bearer'), `${id}.${secret}`), ...mqtt),
+      h('p', { class: 'quiet' }, broker ? '' : t('device.nobroker')), h('button', { type: 'button', class: 'button', onclick: () => {
       this.made.hidden = true;
       this.made.replaceChildren();
       this.querySelector('summary').focus();

@@ -1,6 +1,7 @@
 // Tells people who cannot see the page what opened and ended, a few words at a time.
 import { city } from './city.js';
 import { eventTitle } from './event-card.js';
+import { wholeText } from './notice-words.js';
 import { notices } from './notices.js';
 import { t } from './strings.js';
 
@@ -27,7 +28,7 @@ customElements.define('city-announcer', class extends HTMLElement {
         return t(`announce.${change}`, words);
       });
     // What is told to this person comes first, and whole.
-    sentences.unshift(...this.#notices.slice(-MOST).map((notice) => t('announce.notice', notice)));
+    sentences.unshift(...this.#notices.slice(-MOST).map((notice) => t('announce.notice', { title: notice.title, text: wholeText(notice) })));
     this.#waiting = { opened: [], cleared: [] };
     this.#notices = [];
     if (sentences.length) this.textContent = sentences.join(' ');

@@ -1,5 +1,5 @@
 // Asking the API, and what it says when something is wrong.
-import { t } from './strings.js';
+import { knows, t } from './strings.js';
 import { duration } from './times.js';
 
 const API = '/api/v1';
@@ -8,22 +8,30 @@ const SAFE = ['GET', 'HEAD'];
 /** Who asks: `csrf` belongs to the login; `mend` tries to put right why one was refused. */
 export const asker = { csrf: null, mend: async () => false };
 
+/** Problems that are about one field of what was sent, though the API names none. */
+const FIELDS = { 'name-taken': 'name' };
+
 /**
  * What the API refused: `kind` names the problem, `errors` lists what is wrong with each field
- * (`path`, `message`).
+ * (`path`, `message`). What we have words for is said in the page's language.
  */
 export class Refused extends Error {
   constructor(response, problem) {
-    super(said(response, problem));
+    const kind = problem.type?.split(':').at(-1) ?? '';
+    super(said(response, problem, kind));
     this.status = response.status;
-    this.kind = problem.type?.split(':').at(-1) ?? '';
-    this.errors = problem.errors ?? [];
+    this.kind = kind;
+    const about = FIELDS[kind] ? [{ path: FIELDS[kind], message: this.message }] : [];
+    this.errors = problem.errors?.map((error) => ({ ...error, message: inWords(error) })) ?? about;
   }
 }
 
-function said({ status, headers }, { detail, title }) {
+const inWords = ({ code, message }) => (code && knows(`fault.${code}`) ? t(`fault.${code}`) : message);
+
+function said({ status, headers }, { detail, title }, kind) {
   const wait = Number(headers.get('Retry-After'));
   if (status === 429 && wait) return t('api.wait', { time: duration(wait) });
+  if (knows(`problem.${kind}`)) return t(`problem.${kind}`);
   return detail ?? title ?? String(status);
 }
 

@@ -131,7 +131,7 @@ customElements.define('my-instances', class extends HTMLElement {
       noticeCards(item.open, told, 'h4');
       item.open.hidden = told.length === 0;
       item.nothing.hidden = told.length > 0 || !notices.loaded;
-      setText(item.missing, context.missing(item.instance.asks));
+      setText(item.missing, told.length ? '' : context.missing(item.instance.asks));
     }
   }
 

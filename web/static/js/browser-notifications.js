@@ -1,5 +1,6 @@
 // Alerts beside the page, where nobody looks at it: each once, however many pages are open.
 import { query } from './api.js';
+import { wholeText } from './notice-words.js';
 import { notices } from './notices.js';
 import { t } from './strings.js';
 import { user } from './user.js';
@@ -12,6 +13,7 @@ const REMEMBERED = 50;
 
 class BrowserNotifications {
   #look = null;
+  #isRefused = false;
 
   constructor() {
     document.addEventListener('visibilitychange', () => this.#hold());
@@ -21,8 +23,15 @@ class BrowserNotifications {
     navigator.serviceWorker?.addEventListener('message', ({ data }) => this.#opened(data));
   }
 
-  /** `unsupported`, `insecure`, `default` (not asked yet), `granted` or `denied`. */
+  /** The browser takes no service worker of ours, as where it does not trust our certificate. */
+  refuse() {
+    this.#isRefused = true;
+    dispatchEvent(new Event('notifications-refused'));
+  }
+
+  /** `unsupported`, `insecure`, `untrusted`, `default` (not asked yet), `granted` or `denied`. */
   get state() {
+    if (this.#isRefused && location.protocol === 'https:') return 'untrusted';
     if (!isSecureContext) return 'insecure';
     if (!('Notification' in window && navigator.serviceWorker)) return 'unsupported';
     return Notification.permission;
@@ -54,7 +63,7 @@ class BrowserNotifications {
     if (held.some(({ name }) => name === LOOKING) || !this.#isNew(notice)) return;
     const registration = await navigator.serviceWorker.ready;
     await registration.showNotification(notice.title, {
-      body: notice.text,
+      body: wholeText(notice),
       tag: notice.id,
       lang: document.documentElement.lang,
       icon: document.querySelector('link[rel="apple-touch-icon"]').href,

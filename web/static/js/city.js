@@ -88,6 +88,7 @@ class City extends EventTarget {
       this.#onlyOpen(events);
       this.loaded = true;
       this.failed = false;
+      this.dispatchEvent(new Event('loaded'));
     } catch {
       this.failed = true;
       setTimeout(() => this.load(), RETRY_MS);

@@ -12,6 +12,7 @@ customElements.define('city-connection', class extends HTMLElement {
     this.append(h('span', { class: 'connection-dot', 'aria-hidden': 'true' }), word, age);
     city.follow(() => {
       this.dataset.state = city.state;
+      this.dataset.loaded = String(city.loaded);
       setText(word, t(`connection.${city.state}`));
       const stale = city.state !== 'live' && city.heardAt;
       const seconds = (Date.now() - city.heardAt) / 1000;

@@ -4,6 +4,7 @@ import { textField } from './labelled-field.js';
 import { t } from './strings.js';
 
 const LONGEST_NAME = 40;
+const SHORTEST_PASSWORD = 10;
 const LONGEST_PASSWORD = 200;
 
 /** A field for a name. */
@@ -22,7 +23,13 @@ export function passwordField({ title = t('person.password'), name = 'password',
   const both = h('span', { class: 'revealed' });
   input.replaceWith(both);
   both.append(input, reveal);
-  return field;
+  const check = () => {
+    if (!field.check() || !isNew) return field.check();
+    const isLong = [...input.value].length >= SHORTEST_PASSWORD;
+    field.say(isLong ? null : t('fault.password-length'));
+    return isLong;
+  };
+  return { ...field, check };
 }
 
 /** The local address that `?next=` names; elsewhere nobody is led. */

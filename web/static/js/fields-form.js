@@ -1,6 +1,7 @@
 // A form of a few fields that is sent to the API, and says at each field what is wrong with it.
 import { Refused, wrong } from './api.js';
 import { h, setText } from './elements.js';
+import { quieten } from './toast.js';
 
 /**
  * A form of `fields` (each with `name`, `element`, `value()`, `check()`, `say()`, `focus()`).
@@ -15,6 +16,7 @@ export function fieldsForm({ fields, submit, send, extra = [], primary = true, a
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     setText(summary, '');
+    quieten();
     const faulty = fields.filter((field) => !field.check());
     faulty[0]?.focus();
     if (faulty.length || form.dataset.busy) return;

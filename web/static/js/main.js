@@ -7,7 +7,7 @@ import './account-logins.js';
 import './account-person.js';
 import './announcer.js';
 import './apps.js';
-import './browser-notifications.js';
+import { browserNotifications } from './browser-notifications.js';
 import './connection.js';
 import './dead-letters.js';
 import './event-list.js';
@@ -35,4 +35,5 @@ import './traces.js';
 import './weather.js';
 
 city.start();
-if ('serviceWorker' in navigator) navigator.serviceWorker.register('/service-worker.js');
+// Where the certificate is not trusted there is none; the account page says so.
+if ('serviceWorker' in navigator) navigator.serviceWorker.register('/service-worker.js').catch(() => browserNotifications.refuse());

@@ -49,7 +49,8 @@ customElements.define('my-consents', class extends HTMLElement {
 
   #offer(select, chosen) {
     const usual = consents.usualHours;
-    const offered = [...new Set(chosen ? [...HOURS, chosen] : HOURS)].sort((a, b) => a - b);
+    const possible = HOURS.filter((hours) => !usual || hours < usual);
+    const offered = [...new Set(chosen ? [...possible, chosen] : possible)].sort((a, b) => a - b);
     const label = String([chosen, usual]);
     if (select.offered === label) return;
     select.offered = label;

@@ -2,6 +2,7 @@
 import { wrong } from './api.js';
 import { city } from './city.js';
 import { h, setText } from './elements.js';
+import { noticeName } from './notice-words.js';
 import { heldBecause, notices } from './notices.js';
 import { t } from './strings.js';
 import { at, nextDayAt } from './times.js';
@@ -30,21 +31,21 @@ async function attempt(id, what, { said, undo }) {
 }
 
 const acknowledge = (notice) => attempt(notice.id, () => notices.act(notice, 'acknowledge', 'POST'), {
-  said: () => t('notice.acked', { title: notice.title }),
+  said: () => t('notice.acked', { title: noticeName(notice) }),
   undo: () => notices.act(notice, 'acknowledge', 'DELETE'),
 });
 
 const unacknowledge = (notice) => attempt(notice.id, () => notices.act(notice, 'acknowledge', 'DELETE'), {
-  said: () => t('notice.unacked', { title: notice.title }),
+  said: () => t('notice.unacked', { title: noticeName(notice) }),
 });
 
 const snooze = (notice, until) => attempt(notice.id, () => notices.act(notice, 'snooze', 'POST', until), {
-  said: () => t('notice.snoozed', { title: notice.title, time: at(Date.parse(notices.find(notice.id).snoozed_until), city.now()) }),
+  said: () => t('notice.snoozed', { title: noticeName(notice), time: at(Date.parse(notices.find(notice.id).snoozed_until), city.now()) }),
   undo: () => notices.act(notice, 'snooze', 'DELETE'),
 });
 
 const wake = (notice) => attempt(notice.id, () => notices.act(notice, 'snooze', 'DELETE'), {
-  said: () => t('notice.woken', { title: notice.title }),
+  said: () => t('notice.woken', { title: noticeName(notice) }),
 });
 
 const mute = (notice) => attempt(notice.id, () => wishes.mute(notice), {
@@ -59,7 +60,7 @@ const unmute = (notice) => attempt(notice.id, () => wishes.unmute(notice), {
 /** Buttons for a notice, and the function that brings them up to date. */
 export function noticeActions(notice) {
   let current = notice;
-  const named = (key) => `${t(key)}: ${notice.title}, ${notice.about.name ?? notice.about.id}`;
+  const named = (key) => `${t(key)}: ${noticeName(notice)}`;
   const button = (key, act) => h('button', { type: 'button', class: 'button small', 'aria-label': named(key), onclick: () => act(current) }, t(key));
   const acks = [button('notice.ack', acknowledge), button('notice.unack', unacknowledge)];
   const mutes = [button('notice.mute', mute), button('notice.unmute', unmute)];
@@ -89,7 +90,7 @@ export function noticeActions(notice) {
 }
 
 /** Why a notice is held back, and when it will come. */
-function heldWords({ due, snoozed_until: until, criticality }, because) {
+export function heldWords({ due, snoozed_until: until, criticality }, because) {
   const comes = because === 'snoozed' ? until : due;
   const time = comes && !['muted', 'below-threshold'].includes(because) ? at(Date.parse(comes), city.now()) : null;
   return [t(`held.${because}`, { level: criticality, threshold: wishes.now?.threshold }), time ? t('held.comes', { time }) : t('held.never')].join(' ');

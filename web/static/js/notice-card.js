@@ -4,12 +4,13 @@ import { city } from './city.js';
 import { h, icon, keyed, setText } from './elements.js';
 import { levelMeter } from './levels.js';
 import { noticeActions } from './notice-actions.js';
+import { noticeName, whatHappened } from './notice-words.js';
 import { showOnMap } from './show-event.js';
 import { t } from './strings.js';
 import { at } from './times.js';
 
 /** Where it is said why an instance told something, or what it knew. */
-export const whyAddress = ({ instance, notice, about }) => `/apps/traces${query({ instance, notice, about })}`;
+export const whyAddress = ({ instance, notice, about, id }) => `/apps/traces${query({ instance, notice, about, id })}`;
 
 /**
  * A card and the function that brings it up to date; `heading` is its level, `isTrial` says
@@ -18,19 +19,21 @@ export const whyAddress = ({ instance, notice, about }) => `/apps/traces${query(
 export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const title = h('span', {});
   const level = levelMeter('notice.criticality');
+  const what = h('p', { class: 'card-what' });
   const text = h('p', { class: 'card-place' });
   const since = h('p', { class: 'quiet' });
   const seen = h('span', { class: 'chip', 'data-ok': 'true' }, t('notice.seen'));
   const show = h('button', { type: 'button', class: 'link', onclick: () => showOnMap(element, notice.about.id) }, t('event.show'));
   const why = h('a', { href: whyAddress({ ...notice, about: notice.about.id }) }, t('notice.why'),
-    h('span', { class: 'visually-hidden' }, ` ${notice.title}: ${notice.about.name ?? notice.about.id}`));
+    h('span', { class: 'visually-hidden' }, ` ${noticeName(notice)}`));
   const actions = isTrial ? null : noticeActions(notice);
   const element = h('article', { class: 'notice-card', 'data-notice': notice.id, tabindex: isTrial ? null : '-1' },
     h('header', {}, h(heading, {}, h('span', { class: 'badge' }, icon('bell')), title), level.meter),
-    text, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
+    what, text, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
 
   function update(current, now) {
     setText(title, current.title);
+    setText(what, whatHappened(current) ?? '');
     setText(text, current.text);
     setText(since, t('notice.since', { time: at(Date.parse(current.opened), now) }));
     level.show(current.criticality);

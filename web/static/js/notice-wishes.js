@@ -2,6 +2,7 @@
 import { wrong } from './api.js';
 import { browserNotifications } from './browser-notifications.js';
 import { wholeApp } from './catalogue.js';
+import { devicesBroker } from './devices-broker.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
 import { labelledField } from './labelled-field.js';
@@ -9,6 +10,7 @@ import { quietHoursField } from './quiet-hours.js';
 import { t } from './strings.js';
 import { duration } from './times.js';
 import { toast } from './toast.js';
+import { user } from './user.js';
 import { wishes } from './wishes.js';
 
 const COOL_DOWNS_S = [0, 300, 900, 1800, 3600, 10_800, 86_400];
@@ -83,15 +85,18 @@ customElements.define('notice-wishes', class extends HTMLElement {
       show();
     } }, t('channel.allow'));
     const show = () => {
-      setText(state, t(`channel.state.${browserNotifications.state}`));
+      setText(state, t(`channel.state.${browserNotifications.state}`, { host: location.hostname }));
       allow.hidden = browserNotifications.state !== 'default';
     };
     show();
+    addEventListener('notifications-refused', show);
     return h('div', { class: 'channel' }, this.#channel('browser'), state, allow);
   }
 
   #mqtt() {
-    return h('div', { class: 'channel' }, this.#channel('mqtt'), h('p', { class: 'quiet' }, t('channel.mqtt.help')));
+    const channel = h('div', { class: 'channel', hidden: true }, this.#channel('mqtt'), h('p', { class: 'quiet' }, t('channel.mqtt.help')));
+    user.follow(async () => user.own && (channel.hidden = (await devicesBroker()) === null));
+    return channel;
   }
 
   #show() {

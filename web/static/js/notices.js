@@ -18,6 +18,7 @@ class Notices extends EventTarget {
     super();
     city.addEventListener('notice', (event) => this.#take(event.detail));
     city.addEventListener('connected', () => this.#load());
+    city.addEventListener('loaded', () => this.dispatchEvent(new Event('change')));
     user.addEventListener('change', () => this.#forget());
     wishes.addEventListener('saved', () => this.#load());
     wishes.addEventListener('change', () => this.dispatchEvent(new Event('change')));

@@ -6,7 +6,7 @@ import { fieldsForm } from './fields-form.js';
 import { OperatorPart } from './operator-part.js';
 import { rolesField } from './roles-field.js';
 import { t } from './strings.js';
-import { at } from './times.js';
+import { atReal } from './times.js';
 import { toast } from './toast.js';
 
 const PAGE = 200;
@@ -23,7 +23,7 @@ customElements.define('operator-accounts', class extends OperatorPart {
         const { url, expires } = await ask('/invitations', { method: 'POST', body });
         this.made.hidden = false;
         this.made.replaceChildren(h('dl', { class: 'facts' }, copied(t('invite.link'), url)),
-          h('p', { class: 'quiet' }, t('invite.until', { time: at(Date.parse(expires), Date.now()) })));
+          h('p', { class: 'quiet' }, t('invite.until', { time: atReal(Date.parse(expires)) })));
         this.made.focus();
       },
     });
@@ -53,7 +53,7 @@ customElements.define('operator-accounts', class extends OperatorPart {
       if (!details.open) roles.set(next.roles);
     };
     return Object.assign(h('li', { 'data-account': account.id }, h('div', { class: 'line' },
-      h('p', {}, h('strong', {}, account.name), h('span', { class: 'quiet' }, ` ${t('accounts.since', { time: at(Date.parse(account.created), Date.now()) })}`)), state), details), { update });
+      h('p', {}, h('strong', {}, account.name), h('span', { class: 'quiet' }, ` ${t('accounts.since', { time: atReal(Date.parse(account.created)) })}`)), state), details), { update });
   }
 
   async #change({ id, name }, body) {

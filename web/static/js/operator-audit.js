@@ -2,14 +2,16 @@
 import { ask, query, wrong } from './api.js';
 import { h } from './elements.js';
 import { OperatorPart } from './operator-part.js';
-import { knows, t } from './strings.js';
-import { at } from './times.js';
+import { knows, language, t } from './strings.js';
+import { atReal } from './times.js';
 import { toast } from './toast.js';
 
 const PAGE = 50;
 
 customElements.define('operator-audit', class extends OperatorPart {
   #next = null;
+  #names = new Map();
+  #types = new Map();
 
   build() {
     this.list = h('ul', { class: 'letters' });
@@ -18,9 +20,21 @@ customElements.define('operator-audit', class extends OperatorPart {
     this.append(this.list, this.empty, this.more);
   }
 
-  load() {
+  async load() {
     const isRead = this.list.childElementCount > PAGE || this.list.querySelector('details[open]');
-    return isRead ? null : this.#ask();
+    if (isRead) return null;
+    const [found, { accounts }, { types }] = await Promise.all([
+      this.#ask(), ask(`/accounts${query({ limit: 1000 })}`), ask('/operator/events?limit=1')]);
+    this.#names = new Map(accounts.map(({ id, name }) => [id, name]));
+    this.#types = new Map(types.map(({ type, labels }) => [type, labels[language] ?? labels.en]));
+    return found;
+  }
+
+  /** What an action was done to, as people call it. */
+  #target(action, target, state) {
+    if (action.startsWith('event.') && state) return `${this.#types.get(state.type) ?? state.type}, ${state.name}`;
+    if (action === 'invitation.issued') return (state?.roles ?? []).map((role) => t(`role.${role}`)).join(', ');
+    return this.#names.get(target) ?? target;
   }
 
   #ask(before = null) {
@@ -46,13 +60,14 @@ customElements.define('operator-audit', class extends OperatorPart {
     const row = (key, value) => h('div', {}, h('dt', {}, t(key)), h('dd', {}, value));
     const state = (value) => (value === null ? '–' : h('code', {}, JSON.stringify(value)));
     const words = undoes ? t('audit.undid', { id: String(undoes) }) : knows(`audit.${action}`) ? t(`audit.${action}`) : action;
-    return h('li', {}, h('details', { 'data-action': id },
-      h('summary', {}, h('time', { datetime: time, class: 'chip' }, at(Date.parse(time), Date.now())), h('strong', {}, words),
-        h('span', { class: 'topic' }, target), h('span', { class: 'quiet' }, actor.name ?? actor.id),
+    const named = this.#target(action, target, after ?? before);
+    const undo = h('button', { type: 'button', class: 'button small', 'aria-label': `${t('toast.undo')}: ${words}, ${named}`, onclick: () => this.#undo(id) }, t('toast.undo'));
+    return h('li', { class: 'action', 'data-action': id }, h('details', {},
+      h('summary', {}, h('time', { datetime: time, class: 'chip' }, atReal(Date.parse(time))), h('strong', {}, words),
+        h('span', { class: 'name' }, named), h('span', { class: 'quiet' }, actor.name ?? actor.id),
         undone ? h('span', { class: 'chip' }, t('audit.undone')) : null),
-      h('dl', { class: 'facts' }, row('audit.before', state(before)), row('audit.after', state(after)),
-        row('audit.number', String(id)),
-        undoable && !undone ? row('toast.undo', h('button', { type: 'button', class: 'button', onclick: () => this.#undo(id) }, t('toast.undo'))) : null)));
+      h('dl', { class: 'facts' }, row('audit.target', h('code', {}, target)), row('audit.before', state(before)), row('audit.after', state(after)),
+        row('audit.number', String(id)))), undoable && !undone ? undo : null);
   }
 
   async #undo(id) {

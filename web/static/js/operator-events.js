@@ -88,7 +88,7 @@ customElements.define('operator-events', class extends OperatorPart {
       send: async ({ place_id: where, name, ...rest }) => {
         const opened = await ask('/operator/events', { method: 'POST', body: { ...rest, ...where, ...(name.trim() ? { name: name.trim() } : {}) } });
         form.reset();
-        this.#say(opened, 'byhand.opened');
+        this.#say(opened, opened.state === 'planned' ? 'byhand.planned' : 'byhand.opened');
         await this.refresh();
       },
     });
@@ -120,10 +120,11 @@ customElements.define('operator-events', class extends OperatorPart {
     const name = h('p', { class: 'card-place' });
     const change = h('details', { class: 'why' }, h('summary', {}, t('byhand.change')), h('div', { class: 'number' }, until,
       act('form.save', () => this.#do(`/operator/events/${event.id}`, 'PATCH', 'byhand.changed', { until: until.value ? new Date(fromLocalInput(until.value)).toISOString() : null }))));
-    const end = act('byhand.end', () => this.#do(`/operator/events/${event.id}/end`, 'POST', 'byhand.isended'));
-    Object.assign(parts, { name, until, change, end });
+    const over = (key, said) => act(key, () => this.#do(`/operator/events/${event.id}/end`, 'POST', said));
+    const [end, withdraw] = [over('byhand.end', 'byhand.isended'), over('byhand.withdraw', 'byhand.iswithdrawn')];
+    Object.assign(parts, { name, until, change, end, withdraw });
     return Object.assign(h('li', {}, h('article', { 'data-byhand': event.id }, h('header', {}, h('h3', {}, title), level.meter),
-      name, h('div', { class: 'line' }, parts.times, parts.state), h('div', { class: 'actions' }, end), change)), { parts });
+      name, h('div', { class: 'line' }, parts.times, parts.state), h('div', { class: 'actions' }, end, withdraw), change)), { parts });
   }
 
   #update({ parts }, event) {
@@ -133,7 +134,9 @@ customElements.define('operator-events', class extends OperatorPart {
     setText(parts.state, t(`byhand.is.${event.state}`));
     const until = event.end ?? event.until;
     setText(parts.times, [at(Date.parse(event.start), now), until ? at(Date.parse(until), now) : t('byhand.openend')].join(' – '));
-    parts.end.hidden = parts.change.hidden = !['planned', 'open'].includes(event.state);
+    parts.end.hidden = event.state !== 'open';
+    parts.withdraw.hidden = event.state !== 'planned';
+    parts.change.hidden = parts.end.hidden && parts.withdraw.hidden;
     if (!parts.change.open) parts.until.value = event.until ? localInput(Date.parse(event.until)) : '';
   }
 

@@ -15,8 +15,15 @@ customElements.define('city-tabs', class extends HTMLElement {
       }, section.dataset.title);
     });
     this.prepend(h('div', { class: 'tabs', role: 'tablist', onkeydown: (e) => this.#key(e) }, ...this.tabs));
-    const wanted = this.sections.findIndex((section) => section.dataset.name && `#${section.dataset.name}` === location.hash);
-    this.select(Math.max(wanted, 0));
+    this.select(Math.max(this.#wanted(), 0));
+    addEventListener('hashchange', () => this.#wanted() >= 0 && this.select(this.#wanted()));
+    // Where the strip is seen for the first time, so must be its tab.
+    new ResizeObserver(() => this.#scroll()).observe(this.firstChild);
+  }
+
+  /** The section that the page's address names, or -1. */
+  #wanted() {
+    return this.sections.findIndex((section) => section.dataset.name && `#${section.dataset.name}` === location.hash);
   }
 
   select(chosen) {
@@ -25,9 +32,14 @@ customElements.define('city-tabs', class extends HTMLElement {
       tab.tabIndex = index === chosen ? 0 : -1;
       this.sections[index].hidden = index !== chosen;
     });
-    const tab = this.tabs[chosen];
-    tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.offsetWidth;
+    this.#scroll();
     this.dispatchEvent(new Event('selected'));
+  }
+
+  #scroll() {
+    const tab = this.tabs.find((each) => each.getAttribute('aria-selected') === 'true');
+    const strip = tab.parentElement;
+    strip.scrollLeft = tab.offsetLeft - strip.offsetLeft - (strip.clientWidth - tab.offsetWidth) / 2;
   }
 
   #key(event) {

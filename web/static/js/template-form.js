@@ -106,13 +106,7 @@ customElements.define('template-form', class extends HTMLElement {
     setText(this.summary, errors.length ? rest.join('; ') : message);
   }
 
-  /** What of the person's context the rules would read. */
-  #asked() {
-    const hasOwnWay = this.fields.some((field) => field.type === 'route' && field.value()?.coordinates);
-    return this.template.asks.filter((subject) => subject !== 'route' || !hasOwnWay);
-  }
-
-  #show({ notices, reason }) {
+  #show({ notices, reason, missing }) {
     const found = notices ?? [];
     const cards = found.slice(0, MOST_TRIED).map((notice) => {
       const card = noticeCard(notice, { isTrial: true });
@@ -122,7 +116,7 @@ customElements.define('template-form', class extends HTMLElement {
     const verdict = notices && t(found.length ? 'form.would' : 'form.wouldnot', { count: found.length });
     const rest = found.length - cards.length;
     this.trial.replaceChildren(h('h3', {}, t('form.trial')), h('p', {}, verdict ?? t('form.untried')),
-      h('p', { class: 'verdict missing' }, context.missing(this.#asked())),
+      h('p', { class: 'verdict missing' }, found.length ? '' : context.missing(missing)),
       h('p', { class: 'quiet' }, reason ?? ''), h('ul', { class: 'cards' }, ...cards),
       h('p', { class: 'quiet' }, rest ? t('form.more', { count: rest }) : ''));
   }

@@ -8,6 +8,7 @@ const hourMinute = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit',
 const second = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const date = format({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
 const dayMinute = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const dateMinute = format({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 const zone = format({ timeZoneName: 'short' });
 
 export const atMinute = (ms) => minute.format(ms);
@@ -21,6 +22,9 @@ export const zoneName = (ms) =>
 /** The time alone for today, with the day otherwise. */
 export const at = (ms, now) =>
   (date.format(ms) === date.format(now) ? minute : dayMinute).format(ms);
+
+/** A time of the real clock, which need not be the city's: always with its date. */
+export const atReal = (ms) => dateMinute.format(ms);
 
 const written = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
 

@@ -8,6 +8,12 @@ const place = h('div', { class: 'toast-place', role: 'status' });
 document.body.append(place);
 let timer = null;
 
+/** Take away what is said, where something new is about to be. */
+export function quieten() {
+  clearTimeout(timer);
+  hide();
+}
+
 function hide() {
   const hadFocus = place.contains(document.activeElement);
   place.replaceChildren();

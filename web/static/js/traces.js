@@ -3,6 +3,9 @@ import { ask, query } from './api.js';
 import { city } from './city.js';
 import { h, setText } from './elements.js';
 import { eventTitle } from './event-card.js';
+import { noticeCard } from './notice-card.js';
+import { heldWords } from './notice-actions.js';
+import { heldBecause } from './notices.js';
 import { language, number, t } from './strings.js';
 import { at } from './times.js';
 import { NAME, user } from './user.js';
@@ -123,13 +126,36 @@ customElements.define('why-not', class extends HTMLElement {
     };
     this.error = h('p', { class: 'field-error', role: 'alert' });
     this.answer = h('div', { class: 'answer', role: 'region', 'aria-label': t('why.result'), hidden: true });
-    this.append(h('form', { novalidate: true, onsubmit: (event) => this.#ask(event) },
+    const form = h('form', { novalidate: true, onsubmit: (event) => this.#ask(event) },
       h('div', { class: 'fields' }, ...Object.values(this.fields).map(({ element }) => element)),
       h('p', { class: 'quiet' }, t('why.help')),
-      h('button', { type: 'submit', class: 'button primary' }, t('why.ask'))), this.error, this.answer);
+      h('button', { type: 'submit', class: 'button primary' }, t('why.ask')));
+    this.told = h('ul', { class: 'cards', hidden: true });
+    this.append(this.told, given.has('id') ? h('details', { class: 'why' }, h('summary', {}, t('why.other')), form) : form, this.error, this.answer);
     city.follow(() => this.#offerThings());
     user.follow(() => this.#offerInstances());
-    if (given.has('instance')) this.about(Object.fromEntries(given));
+    if (given.has('id')) this.#aboutNotice(Object.fromEntries(given));
+    else if (given.has('instance')) this.about(Object.fromEntries(given));
+  }
+
+  /** Of a notice that is known: itself, in words, and why it was when it was opened. */
+  async #aboutNotice({ id, ...asked }) {
+    const notice = await ask(`/notices/${encodeURIComponent(id)}${query({ lang: language })}`).catch(() => null);
+    if (notice) {
+      const card = noticeCard(notice, { isTrial: true });
+      city.follow(() => card.update(notice, city.now()));
+      const because = heldBecause(notice);
+      this.told.replaceChildren(h('li', {}, card.element), because ? h('li', { class: 'held-why' }, heldWords(notice, because)) : '');
+      this.told.hidden = false;
+      this.name = notice.about.name;
+    }
+    this.about({ ...asked, at: notice?.opened ?? asked.at, orNow: true });
+  }
+
+  /** What people call an event or a place. */
+  #nameOf(about) {
+    const event = city.events.get(about);
+    return event ? `${eventTitle(event)}, ${event.place.name}` : this.name ?? city.places.get(about)?.name ?? about;
   }
 
   /** Offer the person's own instances, and then the kinds of notices of the one chosen. */
@@ -161,15 +187,18 @@ customElements.define('why-not', class extends HTMLElement {
       ...[...city.places.values()].map(({ id, name }) => [id, name])]);
   }
 
-  /** Fill in what is asked about, and ask; `trace` is the evaluation meant, if not the last. */
+  /**
+   * Fill in what is asked about, and ask; `trace` is the evaluation meant, if not the last;
+   * with `orNow` it is about now where nobody knows any more how it was then.
+   */
   about(values) {
     for (const [name, { input }] of Object.entries(this.fields)) input.value = values[name] ?? '';
     this.#offerKinds();
-    this.#ask(null, values.trace);
+    this.#ask(null, values.trace, values.orNow);
     this.scrollIntoView({ block: 'start' });
   }
 
-  async #ask(event, trace = null) {
+  async #ask(event, trace = null, orNow = false) {
     event?.preventDefault();
     const values = Object.fromEntries(Object.entries(this.fields).map(([name, { input }]) => [name, input.value.trim()]));
     setText(this.error, '');
@@ -184,19 +213,26 @@ customElements.define('why-not', class extends HTMLElement {
     try {
       this.#show(await ask(`/why${query({ ...values, trace, at: trace ? null : values.at })}`));
     } catch ({ message }) {
-      setText(this.error, message);
+      if (orNow && values.at) {
+        this.fields.at.input.value = '';
+        await this.#ask(null);
+      } else {
+        setText(this.error, message);
+      }
     }
   }
 
   #show({ at: time, told, about, text, inputs, answer }) {
+    const isClosed = told !== null && !user.has('developer');
     const words = told === null ? 'why.then' : told ? 'why.told' : 'why.nottold';
     const part = (key, atoms) => h('details', { class: 'why', open: told === null }, h('summary', {}, t(key, { count: atoms.length })),
       h('ul', { class: 'atoms' }, ...atoms.map((atom) => h('li', {}, h('code', {}, short(atom))))));
     this.answer.replaceChildren(
-      h('p', { class: 'verdict' }, t(words, { about, time: at(Date.parse(time), city.now()) })),
+      h('p', { class: 'verdict' }, t(words, { about: about && this.#nameOf(about), time: at(Date.parse(time), city.now()) })),
       told === null ? h('p', { class: 'quiet' }, t('why.choose')) : '',
-      text ? h('pre', { class: 'tree', tabindex: '0' }, short(text)) : '',
-      part('why.inputs', inputs), part('why.concluded', answer));
+      h('details', { class: 'why rules', open: !isClosed }, h('summary', {}, t('why.rules')),
+        text ? h('pre', { class: 'tree', tabindex: '0' }, short(text)) : '',
+        part('why.inputs', inputs), part('why.concluded', answer)));
     this.answer.hidden = false;
   }
 });
