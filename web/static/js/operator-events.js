@@ -13,6 +13,7 @@ import { toast } from './toast.js';
 
 const LONGEST_NAME = 200;
 const USUAL_LEVEL = 3;
+const KEPT = 'citywise-byhand';
 const given = new URLSearchParams(location.search);
 
 const timeField = (name, title, help) => {
@@ -25,27 +26,43 @@ function levelField() {
   return { ...labelledField({ name: 'level', title: t('byhand.level'), input }), input, value: () => Number(input.value), check: () => true, focus: () => input.focus() };
 }
 
+/** What was typed stays while a point is chosen on the map: `inputs` by name. */
+const whilePicking = (inputs) => ({
+  keep() {
+    const values = Object.entries(inputs).map(([name, { value }]) => [name, value]);
+    sessionStorage.setItem(KEPT, JSON.stringify(Object.fromEntries(values)));
+  },
+  bringBack() {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? '{}');
+    sessionStorage.removeItem(KEPT);
+    for (const [name, value] of Object.entries(kept)) inputs[name].value = value;
+    return kept;
+  },
+});
+
 function typeField() {
   const input = h('select', { required: true }, h('option', { value: '' }, t('form.choose')));
   const field = labelledField({ name: 'type', title: t('list.type'), input });
+  let wanted = null;
+  const choose = (type) => (wanted = type);
   const offer = (labels) => {
     if (input.options.length > 1) return;
     const named = [...labels].sort(([, a], [, b]) => a.localeCompare(b, language));
-    input.append(...named.map(([type, label]) => h('option', { value: type }, label)));
+    input.append(...named.map(([type, label]) => h('option', { value: type, selected: type === wanted }, label)));
   };
-  return { ...field, input, offer, value: () => input.value, focus: () => input.focus(), check() {
+  return { ...field, input, offer, choose, value: () => input.value, focus: () => input.focus(), check() {
     field.say(input.value ? null : t('form.missing'));
     return Boolean(input.value);
   } };
 }
 
 /** Where it is: a place that is known, or a point. */
-function whereField() {
+function whereField(onpick) {
   const { select, element } = placeSelect(() => true, { title: t('list.place'), 'aria-label': t('list.place') });
   const number = (name, min, max) => h('input', { type: 'number', step: 'any', min, max, value: given.get(name) });
   const [lat, lon] = [number('lat', -90, 90), number('lon', -180, 180)];
   const labelled = (name, input) => h('label', { class: 'field' }, h('span', {}, t(`form.area.${name}`)), input);
-  const point = h('div', { class: 'number point' }, labelled('lat', lat), labelled('lon', lon), h('a', { class: 'button', href: '/?pick' }, t('byhand.onmap')));
+  const point = h('div', { class: 'number point' }, labelled('lat', lat), labelled('lon', lon), h('a', { class: 'button', href: '/?pick', onclick: onpick }, t('byhand.onmap')));
   const field = labelledField({ name: 'place_id', title: t('byhand.where'), help: t('byhand.where.help'), input: select, element: h('div', { class: 'stack' }, element, point), group: true });
   const hasPoint = () => lat.value !== '' && lon.value !== '';
   return {
@@ -80,10 +97,13 @@ const labelsOf = (types) => new Map(types.map(({ type, labels }) => {
 customElements.define('operator-events', class extends OperatorPart {
   build() {
     this.type = typeField();
-    const until = timeField('until', t('byhand.until'), t('byhand.until.help'));
+    const name = textField({ name: 'name', title: t('form.optional', { title: t('form.name') }), help: t('byhand.name.help'), maxlength: LONGEST_NAME, required: false });
+    const level = levelField();
+    const [start, until] = ['start', 'until'].map((key) => timeField(key, t(`byhand.${key}`), t(`byhand.${key}.help`)));
+    const typed = whilePicking({ type: this.type.input, name: name.input, level: level.input, start: start.input, until: until.input });
+    if (given.has('lat')) this.type.choose(typed.bringBack().type);
     const form = fieldsForm({
-      fields: [this.type, whereField(), textField({ name: 'name', title: t('form.optional', { title: t('form.name') }), help: t('byhand.name.help'), maxlength: LONGEST_NAME, required: false }),
-        levelField(), timeField('start', t('byhand.start'), t('byhand.start.help')), until],
+      fields: [this.type, whereField(typed.keep), name, level, start, until],
       submit: t('byhand.open'),
       send: async ({ place_id: where, name, ...rest }) => {
         const opened = await ask('/operator/events', { method: 'POST', body: { ...rest, ...where, ...(name.trim() ? { name: name.trim() } : {}) } });
