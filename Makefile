@@ -8,9 +8,11 @@ PREPARE = $(if $(PYTHON),$(PYTHON) scripts/prepare.py,\
 UV ?= uv
 BIN := .venv/bin
 PYTEST = mkdir -p .cache/tests && TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
-# Fast tests run side by side; those that start Spark or measure time one after the other.
+# Tests run side by side; those that start Spark or a browser one after the other.
 FAST = -m "not slow and not long" -n 2 --dist loadfile
-# Options that leave one of the two without tests are fine (exit code 5).
+SLOW = -m "slow and not long and not spark and not browser" -n 2 --dist loadfile
+LARGE = -m "slow and not long and (spark or browser)"
+# Options that leave one of them without tests are fine (exit code 5).
 SOME = || [ $$? -eq 5 ]
 
 help: ## show this list
@@ -21,7 +23,8 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 
 test: prepare-tests ## run all tests but those that take minutes each
 	@$(PYTEST) $(FAST) $(ARGS) $(SOME)
-	@$(PYTEST) -m "slow and not long" $(ARGS) $(SOME)
+	@$(PYTEST) $(SLOW) $(ARGS) $(SOME)
+	@$(PYTEST) $(LARGE) $(ARGS) $(SOME)
 
 check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from backend import machine
 from tests import postgresql
@@ -41,11 +41,17 @@ def postgresql_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def playwright() -> Iterator[Playwright]:
+    """What drives browsers; a process can have only one."""
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
     """A real Chromium, headless; without one the test fails and says how to get it."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=str(machine.chromium()), args=["--no-sandbox"]
-        )
-        yield chromium
-        chromium.close()
+    chromium = playwright.chromium.launch(
+        executable_path=str(machine.chromium()), args=["--no-sandbox"]
+    )
+    yield chromium
+    chromium.close()

@@ -419,7 +419,11 @@ def test_a_right_that_is_taken_away_is_gone_from_connections_that_are_open(tmp_p
             assert phone.sends(f"town/context/{ANNA}")
             city.file.write_text(json.dumps(changed))
             time.sleep(1.1)
-            assert not phone.sends(f"town/context/{ANNA}")
+            with client(city, "city", name="watcher") as watcher:
+                assert watcher.reads("town/#")
+                assert phone.sends(f"town/context/{ANNA}")
+                assert watcher.sends("town/last")
+                assert watcher.heard.get(timeout=SENT)[0] == "town/last"
     finally:
         city.embedded.stop()
 

@@ -25,7 +25,7 @@ import pytest
 from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from playwright.sync_api import Error, Page, sync_playwright
+from playwright.sync_api import Error, Page, Playwright
 
 from backend import cli, machine
 from backend.network import addresses, authority, certificates, hosting, welcome
@@ -160,7 +160,9 @@ def test_broken_handshakes_leave_nothing_in_the_log_and_delay_nobody(site: Site)
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_a_phone_that_trusts_the_authority_gives_position_and_notices(site: Site) -> None:
+def test_a_phone_that_trusts_the_authority_gives_position_and_notices(
+    site: Site, playwright: Playwright
+) -> None:
     """Chromium is told to trust the authority's key, under a name that is not this machine's."""
     assert site.hosting.authority is not None
     port = site.hosting.settings.web.port
@@ -169,19 +171,21 @@ def test_a_phone_that_trusts_the_authority_gives_position_and_notices(site: Site
     )
     pin = base64.b64encode(hashlib.sha256(key).digest()).decode()
     trust = f"--ignore-certificate-errors-spki-list={pin}"
-    with opened([trust]) as page:
+    with opened(playwright, [trust]) as page:
         page.goto(f"https://city.local:{port}/")
         assert page.evaluate("window.isSecureContext")
         assert page.evaluate("'serviceWorker' in navigator && 'Notification' in window")
-    with opened([]) as page, pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
+    with opened(playwright, []) as page, pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
         page.goto(f"https://city.local:{port}/")
 
 
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("language", ["en", "da"])
-def test_the_way_in_can_be_read_by_everybody(ours: Authority, language: str) -> None:
-    with welcome.Welcome("127.0.0.1", 0, URL, ours) as way_in, opened([]) as page:
+def test_the_way_in_can_be_read_by_everybody(
+    ours: Authority, playwright: Playwright, language: str
+) -> None:
+    with welcome.Welcome("127.0.0.1", 0, URL, ours) as way_in, opened(playwright, []) as page:
         page.goto(f"{way_in.shown}?lang={language}")
         assert not page.evaluate("window.isSecureContext")
         page.evaluate((machine.REPOSITORY / "node_modules/axe-core/axe.min.js").read_text())
@@ -189,15 +193,14 @@ def test_the_way_in_can_be_read_by_everybody(ours: Authority, language: str) -> 
 
 
 @contextmanager
-def opened(arguments: list[str]) -> Iterator[Page]:
+def opened(playwright: Playwright, arguments: list[str]) -> Iterator[Page]:
     """A page of a Chromium for which `city.local` is this machine."""
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=str(machine.chromium()),
-            args=["--no-sandbox", "--host-resolver-rules=MAP city.local 127.0.0.1", *arguments],
-        )
-        yield chromium.new_page(bypass_csp=True)
-        chromium.close()
+    chromium = playwright.chromium.launch(
+        executable_path=str(machine.chromium()),
+        args=["--no-sandbox", "--host-resolver-rules=MAP city.local 127.0.0.1", *arguments],
+    )
+    yield chromium.new_page(bypass_csp=True)
+    chromium.close()
 
 
 def test_a_certificate_that_is_renewed_is_used_without_a_new_start(tmp_path: Path) -> None:

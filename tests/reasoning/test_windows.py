@@ -260,7 +260,7 @@ def test_an_item_whose_time_does_not_fit_asp_is_refused_and_the_others_count() -
     """A count window in a request in milliseconds may hold what is more than 24 days old."""
     text = """
         #prefix e : <http://e/>.
-        #from stream <s> [count 2 step 1]. #from stream <other> [time 1ms step 1s].
+        #from stream <s> [count 2 step 1]. #from stream <other> [time 1ms step 1h].
         at(X) :- e_p(X,_,T). #show at/1."""
     day = 86_400_000
     reasoner = Reasoner(parse(text))

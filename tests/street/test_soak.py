@@ -219,7 +219,7 @@ def run(folder: Path, events: int, size: int, again_s: float) -> dict[str, objec
         soaking.until(lambda: all(told[n].closed >= counts[n] for n in told), 300)
         caught_up = time.monotonic() - caught_up
         # The phone that does not read, and those of whom no device was ever connected.
-        assert soaking.until(lambda: soaking.behind() == 2, 10)
+        assert soaking.until(lambda: soaking.behind() == 2, 60), f"behind: {soaking.behind()}"
         for stream in streams.values():
             stream.end()
         for phone in (*phones.values(), dead):
