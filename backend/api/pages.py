@@ -21,6 +21,7 @@ from backend.api import access, city_map, problems
 from backend.api.languages import COOKIE, LANGUAGES, chosen, strings
 from backend.api.security import nonce
 from backend.api.state import state
+from backend.times import ZONE
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 WEB = REPOSITORY / "web"
@@ -31,7 +32,6 @@ PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
 """Navigation: key of the string and address, in order."""
 THEMES = ("auto", "light", "dark")
 YEAR_S = 365 * 24 * 3600
-ZONE = "Europe/Copenhagen"
 
 blueprint = Blueprint("pages", __name__)
 mimetypes.add_type("text/javascript", ".js")

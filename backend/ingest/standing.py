@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, TypeAdapter, model_validator
 
 from backend.ingest.payloads import IDENTIFIER, Geometry, Identifier, Line, Name, Payload, Place
+from backend.people import consents
 
-Context = Literal["position", "route", "activity", "preferences"]
-CONTEXT: tuple[Context, ...] = ("position", "route", "activity", "preferences")
+Context = consents.Subject
+CONTEXT = consents.SUBJECTS
 """Subjects that a user's phone tells, with the user as key."""
 
 PERSONAL = frozenset((*CONTEXT, "instance"))

@@ -18,8 +18,9 @@ from backend.store.models import AccountRow, ConsentRow
 from backend.store.upsert import upsert
 from backend.times import wall_ms
 
-SUBJECTS = ("position", "route", "activity", "preferences")
-"""Kinds of context, as they stand in the log (`backend.ingest.standing.CONTEXT`)."""
+Subject = Literal["position", "route", "activity", "preferences"]
+SUBJECTS: tuple[Subject, ...] = ("position", "route", "activity", "preferences")
+"""Kinds of a person's context, as they stand in the log."""
 LONGEST_HOURS = 24.0 * 366
 
 

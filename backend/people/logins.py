@@ -57,7 +57,7 @@ def find_login(connection: Connection, secret: str) -> tuple[Login, Account] | N
 
 def see(connection: Connection, login: Login) -> None:
     """Note that a login is used, at most once a minute."""
-    if wall_ms() - login.seen_ms >= _SEEN_EVERY_MS:
+    if is_due(login):
         seen = update(LoginRow).where(LoginRow.id == login.id).values(seen_ms=wall_ms())
         connection.execute(seen)
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select
 
 from backend.operations import events, schedule
 from backend.operations.drafts import Draft
 from backend.operations.errors import EventExistsError, EventOverError
-from backend.store.database import create_engine_for, migrate
-from backend.store.models import AuditRow, Base, OutboxRow
+from backend.store.models import AuditRow, OutboxRow
 from backend.times import from_ms, parse_ms
 from tests.api.town import NOON, Town
+from tests.databases import emptied
 
 pytestmark = pytest.mark.slow
 AT = parse_ms(NOON)
@@ -27,11 +27,7 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     url = f"sqlite:///{tmp_path / 'test.db'}"
     if request.param == "postgresql":
         url = request.getfixturevalue("postgresql_url")
-    found = create_engine_for(url)
-    with found.begin() as connection:
-        Base.metadata.drop_all(connection)
-        connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
-    migrate(found)
+    found = emptied(url)
     town = Town(found)
     town.running()
     town.road("1", "Ringgaden")

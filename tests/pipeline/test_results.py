@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select
 
 from backend.pipeline.evaluation import Row
 from backend.pipeline.results import PositionError, Results
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import Base, CursorRow, DeadLetterRow, EventRow, OutboxRow, PlaceRow
+from tests.databases import emptied
 
 T = 1_407_196_800_000
 ROAD = {"id": "1", "kind": "road", "name": "Ringgaden", "lat": 56.2, "lon": 10.1}
@@ -24,11 +24,7 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     url = f"sqlite:///{tmp_path / 'test.db'}"
     if request.param == "postgresql":
         url = request.getfixturevalue("postgresql_url")
-    found = create_engine_for(url)
-    with found.begin() as connection:
-        Base.metadata.drop_all(connection)
-        connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
-    migrate(found)
+    found = emptied(url)
     with found.begin() as connection:
         place = {**ROAD, "body": {}, "updated_ms": 0}
         connection.execute(PlaceRow.__table__.insert(), [place])  # type: ignore[attr-defined]
