@@ -1,0 +1,252 @@
+"""An evaluation in terms of text: ground atoms enter and leave, relations are brought up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+
+from reasoning.engines.changes import Atoms, Entered, WindowChange
+from reasoning.engines.incremental.casp import Translated
+from reasoning.engines.incremental.evaluation import Evaluation
+from reasoning.engines.incremental.program import FALSE
+from reasoning.engines.incremental.terms import Row
+from reasoning.engines.limits import Limits
+from reasoning.program import Signature
+
+Translate = Callable[[frozenset[Signature]], Translated]
+"""Translates a program whose facts are of the given predicates."""
+
+
+class _BeginAgainError(Exception):
+    """What entered is not what the evaluation was made for; it knows now."""
+
+
+class AtomEvaluation:
+    """The evaluation of a translated program over atoms that come and go.
+
+    Parameters
+    ----------
+    translate:
+        The program; called again when atoms of predicates come that nobody foresaw.
+    supplied:
+        Predicates of which atoms may come, as far as is known.
+    knowledge:
+        Facts that always hold, one `atom.` a line.
+
+    An atom holds while anything supplies it: `knowledge`, or an item in a window. After an
+    error it begins anew with the next change.
+    """
+
+    def __init__(
+        self,
+        translate: Translate,
+        supplied: frozenset[Signature],
+        knowledge: str = "",
+        limits: Limits | None = None,
+    ) -> None:
+        self._translate = translate
+        self._supplied = supplied
+        self._knowledge = atoms_of(knowledge)
+        self._limits = limits
+        self._running: _Running | None = None
+        self._lines: set[str] | None = None
+        self._now = 0
+        self.moved = True
+        """Whether the last change did anything to the evaluation, which else made no step."""
+        self._both: frozenset[str] = frozenset()
+        """Relations of which some rows have a last instant, and some hold until they leave."""
+        self._adopt()
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The relations as of the last change."""
+        assert self._running is not None
+        return self._running.evaluation
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no constraint is violated."""
+        return not (self._constrained and self.evaluation.rows(FALSE))
+
+    def follow(self, change: WindowChange) -> bool:
+        """Bring the relations up to a change; False if they were made anew.
+
+        Raises `LimitError`.
+        """
+        if change.anew or self._lines is not None:
+            self._running = self._lines = None
+        return self._move(change.now, change.entered, change.left, change.whole)
+
+    def take(self, facts: str) -> bool:
+        """Bring the relations up to the facts of a window, one `atom.` a line; see `follow`."""
+        lines = set(atoms_of(facts))
+        if self._lines is None:
+            self._running = None
+        before, self._lines = self._lines or set(), lines
+        entered: Entered = {None: Atoms([*(lines - before)])}
+        whole: Entered = {None: Atoms([*lines])}
+        return self._move(self._now + 1, entered, list(before - lines), lambda: whole)
+
+    def drop(self) -> None:
+        """Forget the relations; they are made anew with the next change."""
+        self._running = None
+
+    def _move(
+        self, now: int, entered: Entered, left: Sequence[str], whole: Callable[[], Entered]
+    ) -> bool:
+        self._now, self.moved = now, True
+        running, self._running = self._running, None  # it is lost if something goes wrong
+        if running is not None:
+            try:
+                self.moved = running.move(now, entered, left)
+                self._running = running
+            except _BeginAgainError:
+                self._learn(running)
+            else:
+                return True
+        self._running = self._begun(now, whole())
+        return False
+
+    def _begun(self, now: int, whole: Entered) -> _Running:
+        while True:
+            running = _Running(self.translated, self._known, self._both, self._limits)
+            try:
+                running.move(now, whole, ())
+            except _BeginAgainError:
+                self._learn(running)
+            else:
+                return running
+
+    def _learn(self, running: _Running) -> None:
+        self._both |= running.overlapping
+        if not running.unforeseen <= self._supplied:
+            self._supplied |= running.unforeseen
+            self._adopt()
+
+    def _adopt(self) -> None:
+        self.translated = self._translate(self._supplied)
+        given = self.translated.rows(self._knowledge)
+        if not (known_of := frozenset(map(_signature, given))) <= self._supplied:
+            self._supplied |= known_of
+            self.translated = self._translate(self._supplied)
+        self._constrained = any(rule.head == FALSE for rule in self.translated.program.rules)
+        known = {name: set(rows) for name, rows in self.translated.facts.items()}
+        for name, rows in given.items():
+            known.setdefault(name, set()).update(rows)
+        self._known: Mapping[str, set[Row]] = known
+
+
+class _Running:
+    """An evaluation and what it was given."""
+
+    def __init__(
+        self,
+        translated: Translated,
+        known: Mapping[str, set[Row]],
+        both: frozenset[str],
+        limits: Limits | None,
+    ) -> None:
+        program = translated.program
+        self.evaluation = Evaluation(program, limits)
+        self.unforeseen: frozenset[Signature] = frozenset()
+        self.overlapping: frozenset[str] = frozenset()
+        self._translated = translated
+        self._inputs = program.inputs
+        self._known = known
+        self._lasting: dict[str, Counter[Row]] = {}
+        """Rows that hold until they leave, and how often they entered."""
+        self._timed: set[str] = set()
+        """Relations of which rows have a last instant."""
+        self._horizons: dict[str, dict[Row, int]] = {name: {} for name in both}
+        self._prune_at = 10_000
+        self._ends: list[int] = []
+        """Instants after which rows hold no more, the next first."""
+        self._begun = False
+        for name, rows in known.items():
+            if name in self._inputs:
+                self.evaluation.insert(name, rows)
+
+    def move(self, now: int, entered: Entered, left: Sequence[str]) -> bool:
+        """Bring the relations up to an instant; False if that changes nothing, for nothing
+        enters, leaves or ends. Raises `_BeginAgainError`."""
+        if not (self._due(now) or left or any(entered.values())) and self._begun:
+            return False
+        self._begun = True
+        if left:
+            self._leave(left)
+        for until, atoms in entered.items():
+            if until is not None:
+                heappush(self._ends, until)
+            for name, rows in self._translated.rows_of(atoms).items():
+                if name not in self._inputs:
+                    self._refuse(name)
+                self._enter(name, rows, until)
+        self.evaluation.step(now)
+        self._prune(now)
+        return True
+
+    def _due(self, now: int) -> bool:
+        """Whether rows that were given hold no more."""
+        ends = self._ends
+        if not ends or ends[0] >= now:
+            return False
+        while ends and ends[0] < now:
+            heappop(ends)
+        return True
+
+    def _refuse(self, relation: str) -> None:
+        self.unforeseen = frozenset({_signature(relation)})
+        raise _BeginAgainError
+
+    def _enter(self, name: str, rows: list[Row], until: int | None) -> None:
+        if until is None:
+            self._lasting.setdefault(name, Counter()).update(rows)
+        else:
+            self._timed.add(name)
+        if name in self._timed and name in self._lasting and name not in self._horizons:
+            self.overlapping = frozenset({name})
+            raise _BeginAgainError
+        if until is not None and name in self._horizons:
+            horizons = self._horizons[name]
+            horizons.update((row, max(until, horizons.get(row, until))) for row in rows)
+        self.evaluation.insert(name, rows, until)
+
+    def _leave(self, atoms: Sequence[str]) -> None:
+        for name, rows in self._translated.rows(atoms).items():
+            if name not in self._lasting:
+                continue
+            gone = list(self._gone(self._lasting[name], rows, self._known.get(name, ())))
+            self.evaluation.retract(name, gone)
+            horizons = self._horizons.get(name, {})
+            for row in gone if horizons else ():
+                if row in horizons:
+                    self.evaluation.insert(name, [row], horizons[row])
+
+    @staticmethod
+    def _gone(counts: Counter[Row], rows: Iterable[Row], known: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            counts[row] -= 1
+            if not counts[row]:
+                del counts[row]
+                if row not in known:
+                    yield row
+
+    def _prune(self, now: int) -> None:
+        """Forget horizons that have passed, when there are many."""
+        if sum(map(len, self._horizons.values())) < self._prune_at:
+            return
+        for name, horizons in self._horizons.items():
+            self._horizons[name] = {row: h for row, h in horizons.items() if h >= now}
+        self._prune_at = 10_000 + 2 * sum(map(len, self._horizons.values()))
+
+
+def atoms_of(facts: str) -> list[str]:
+    """The atoms of a text of facts, one `atom.` a line."""
+    return [line[:-1] for line in facts.split("\n") if line]
+
+
+def _signature(relation: str) -> Signature:
+    """The predicate whose rows a relation has."""
+    name, _slash, arity = relation.rpartition("/")
+    return Signature(name, int(arity))

@@ -1,0 +1,229 @@
+"""Relations that depend on one another, and how changes go through their rules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from reasoning.engines.incremental import generated, operators
+from reasoning.engines.incremental.generated import Change
+from reasoning.engines.incremental.joins import normal
+from reasoning.engines.incremental.program import Absent, Holds, Program, Rule, Scan
+from reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, Relation
+from reasoning.engines.incremental.terms import Row
+from reasoning.engines.incremental.watch import Watch
+
+
+@dataclass
+class _Met:
+    """A rule and a literal of its body, and what to do when rows of that change."""
+
+    compiled: _Compiled
+    literal: int
+    relation: Relation
+    absent: bool
+    inner: bool
+    """Whether the relation is one of the component's own."""
+
+
+class _Compiled:
+    """A rule and its functions, made when they are first needed."""
+
+    def __init__(self, rule: Rule, relations: Mapping[str, Relation], watch: Watch) -> None:
+        self.rule = rule
+        self._look = watch.look
+        self.head = relations[rule.head]
+        self.looked = [relations[literal.relation] for literal in rule.looks.values()]
+        self._relations = relations
+        self._functions: dict[tuple[int | None, str], Change] = {}
+        self._copy: generated.Copy | None = None
+        scans = [literal for literal in rule.body if isinstance(literal, Scan)]
+        others = any(isinstance(literal, Holds) for literal in rule.body)
+        self.simple = len(scans) == 1 and not others and rule.until is None
+        """Whether the head's rows hold as long as those of the only scan."""
+        if not any(isinstance(literal, Scan) for literal in rule.body):
+            self.function(None, "derive")  # raises what is wrong with the rule at once
+        else:
+            at = next(i for i, literal in enumerate(rule.body) if isinstance(literal, Scan))
+            self.function(at, "derive")
+
+    def function(self, literal: int | None, mode: generated.Mode) -> Change:
+        key = literal, mode
+        if key not in self._functions:
+            made = generated.function(self.rule, literal, mode, self._relations, self._look)
+            self._functions[key] = made
+        return self._functions[key]
+
+    def rederive(self) -> Change:
+        key = None, "again"
+        if key not in self._functions:
+            self._functions[key] = generated.rederiving(self.rule, self._relations, self._look)
+        return self._functions[key]
+
+    def copy(self, rows: Horizons, horizon: int) -> Horizons:
+        if self._copy is None:
+            self._copy = generated.copying(self.rule, self._relations, self._look)
+        return self._copy(rows, horizon)
+
+
+class Component:
+    """Relations that depend on one another, with what derives them."""
+
+    def __init__(
+        self,
+        names: frozenset[str],
+        program: Program,
+        relations: Mapping[str, Relation],
+        watch: Watch,
+    ) -> None:
+        self._watch = watch
+        self._own = [relations[name] for name in sorted(names)]
+        self._states = [
+            operators.state(operator, relations)
+            for operator in program.operators
+            if operator.result in names
+        ]
+        self._rules = [
+            _Compiled(normal(rule), relations, watch)
+            for rule in program.rules
+            if rule.head in names
+        ]
+        met = [
+            _Met(rule, index, relations[literal.relation], isinstance(literal, Absent),
+                 literal.relation in names)
+            for rule in self._rules
+            for index, literal in rule.rule.looks.items()
+        ]  # fmt: skip
+        self._outer = [each for each in met if not each.inner]
+        self._inner: defaultdict[str, list[_Met]] = defaultdict(list)
+        """By the name of the relation."""
+        for each in met:
+            if each.inner:
+                self._inner[each.relation.name].append(each)
+        self._start = [rule for rule in self._rules if not _reads(rule.rule)]
+
+    def step(self, now: int, *, first: bool) -> None:
+        for operator in self._states:
+            operator.update(now)
+        changed = [met for met in self._outer if met.relation.changed]
+        if changed:
+            self._withdraw(changed)
+            self._rederive(now)
+            for met in changed:
+                self._derive(met, now)
+        if first:
+            for rule in self._start:
+                self._join(rule, rule.function(None, "derive"), {(): FOREVER}, now)
+        if self._inner:
+            self._fix(now)
+
+    # -- what is withdrawn --------------------------------------------------------------
+
+    def _withdraw(self, changed: Iterable[_Met]) -> None:
+        """Take out what may rest on rows that were withdrawn, or on the absence of rows that
+        came."""
+        todo: list[tuple[Relation, Horizons]] = []
+        for met in changed:
+            if met.absent:
+                rows = dict.fromkeys(met.relation.came(), FOREVER)
+            elif met.relation.withdrawn:
+                rows = dict(met.relation.shortened())
+            else:
+                continue
+            if rows:
+                todo += self._take_out(met, rows)
+        while todo:
+            relation, rows = todo.pop()
+            for met in self._inner.get(relation.name, ()):
+                todo += self._take_out(met, rows)
+
+    def _take_out(self, met: _Met, rows: Horizons) -> list[tuple[Relation, Horizons]]:
+        head = met.compiled.head
+        found: list[Row] = []
+        ends: list[int] = []
+        run = met.compiled.function(met.literal, "withdraw")
+        head.list_rows()
+        for chunk in self._watch.chunks(rows, found):
+            run(chunk, found, ends, 0)
+        if not found:
+            return []
+        withdrawn = dict(zip(found, ends, strict=True))
+        head.withdraw(withdrawn)
+        return [(head, withdrawn)]
+
+    def _rederive(self, now: int) -> None:
+        """Derive what was taken out and still follows."""
+        lost = [(own, dict.fromkeys(own.withdrawn, FOREVER)) for own in self._own if own.withdrawn]
+        for own, rows in lost:
+            for rule in self._rules:
+                if rule.head is own:
+                    self._join(rule, rule.rederive(), rows, now)
+
+    # -- what comes ---------------------------------------------------------------------
+
+    def _derive(self, met: _Met, now: int) -> None:
+        """Meet a relation's new rows; for a negated literal those that are gone."""
+        rule = met.compiled
+        if met.absent:
+            if gone := dict.fromkeys(met.relation.gone(), FOREVER):
+                self._join(rule, rule.function(met.literal, "derive"), gone, now)
+            return
+        improved = met.relation.improved
+        if not rule.head.listed and improved and self._all_new(met):
+            together = {row: end for rows, _horizon in improved for row, end in rows.items()}
+            self._join_new(rule, rule.function(met.literal, "derive"), together, now)
+            return
+        for rows, horizon in improved:
+            self._meet(met, rows, horizon, now)
+
+    def _meet(self, met: _Met, rows: Horizons, horizon: int | None, now: int) -> None:
+        rule = met.compiled
+        if rule.simple and horizon is not None:
+            if found := rule.copy(rows, horizon):
+                rule.head.give(found, horizon)
+            return
+        self._join(rule, rule.function(met.literal, "derive"), rows, now)
+
+    def _join(self, rule: _Compiled, run: Change, rows: Horizons, now: int) -> None:
+        found: list[Row] = []
+        ends: list[int] = []
+        for chunk in self._watch.chunks(rows, found):
+            run(chunk, found, ends, now - 1)
+        if found:
+            rule.head.absorb(found, ends)
+
+    @staticmethod
+    def _all_new(met: _Met) -> bool:
+        """Whether a relation's changed rows are new, and all that is new to the rule."""
+        others = (looked for looked in met.compiled.looked if looked is not met.relation)
+        return met.relation.is_new() and not any(other.improved for other in others)
+
+    def _join_new(self, rule: _Compiled, run: Change, rows: Horizons, now: int) -> None:
+        """Join all new rows of a relation at once: of what they give together, which is
+        found once then, nothing was known. Limits are looked at within the joins."""
+        found: list[Row] = []
+        ends: list[int] = []
+        run(rows, found, ends, now - 1)
+        self._watch.look(len(found))
+        rule.head.give_once(found, ends)
+
+    def _fix(self, now: int) -> None:
+        """Meet the component's own new rows until there are none."""
+        seen = dict.fromkeys(self._inner, 0)
+        while True:
+            news: list[tuple[_Met, list[Improved]]] = []
+            for name, met in self._inner.items():
+                improved = met[0].relation.improved
+                news += [(each, improved[seen[name] :]) for each in met]
+                seen[name] = len(improved)
+            if not any(new for _met, new in news):
+                return
+            self._watch.look()
+            for each, new in news:
+                for rows, horizon in new:
+                    self._meet(each, rows, horizon, now)
+
+
+def _reads(rule: Rule) -> bool:
+    return any(isinstance(literal, Scan) for literal in rule.body)

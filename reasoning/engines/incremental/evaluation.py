@@ -1,0 +1,199 @@
+"""The relations of a program, moved from one point of time to the next by what changes.
+
+Three things can happen to a row (Laser, section 3, and beyond it):
+
+- it comes, or holds longer than was known: rules are joined with it (semi-naive
+  evaluation, within a point of time and between them);
+- it ends at its horizon: nothing is joined, for what rests on it has no later one;
+- it is withdrawn before its horizon, because it was retracted, or something came whose
+  absence it rested on: what may rest on it is taken out, and what still follows from the
+  rest is derived again (the delete-and-rederive of incremental Datalog, with horizons).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from reasoning.engines.incremental import copies
+from reasoning.engines.incremental.component import Component
+from reasoning.engines.incremental.joins import gives_once
+from reasoning.engines.incremental.program import (
+    CLOCK,
+    Absent,
+    Program,
+)
+from reasoning.engines.incremental.relation import FOREVER, Horizons, Relation
+from reasoning.engines.incremental.strata import components, has_functions
+from reasoning.engines.incremental.terms import Row
+from reasoning.engines.incremental.watch import Watch
+from reasoning.engines.limits import Limits
+
+_NOTHING = Relation("")
+"""Stands for relations that no rule mentions."""
+
+
+class Evaluation:
+    """The relations of a program.
+
+    Between steps `insert` and `retract` say what changes; `step` brings all relations to a
+    point of time. Raises `StratificationError` for a program with a loop through negation,
+    `SafetyError` for a rule whose variables get no values.
+    """
+
+    def __init__(self, program: Program, limits: Limits | None = None) -> None:
+        components(program)  # complains in the program's own words
+        self.program = program
+        ready, self._sources = copies.with_sources(program)
+        ready, self._copied = copies.without_copies(ready)
+        self._watch = Watch(ready.name, limits, self.sizes)
+        self._inputs = ready.inputs
+        self._functions = bool(ready.operators) or any(map(has_functions, ready.rules))
+        joined = _joined(ready)
+        once = _found_once(ready)
+        self._relations = {n: Relation(n, n in joined, n not in once) for n in _names(ready)}
+        self._pending: dict[str, _Pending] = {}
+        self._clock: int | None = None
+        self._broken = False
+        self._components = [
+            Component(names, ready, self._relations, self._watch)
+            for names in components(ready)
+            if names & _derived(ready)
+        ]
+
+    def insert(self, relation: str, rows: Iterable[Row], until: int | None = None) -> None:
+        """Rows of an input hold from the next step on, up to `until` (inclusive; None: until
+        they are retracted). Of several horizons of a row the latest counts."""
+        horizon = FOREVER if until is None else until
+        self._changes(relation).given.append((dict.fromkeys(rows, horizon), horizon))
+
+    def retract(self, relation: str, rows: Iterable[Row]) -> None:
+        """Rows of an input, whatever their horizon, hold no more from the next step on;
+        those that do not hold are ignored. What is inserted after it holds."""
+        changes = self._changes(relation)
+        dropped = dict.fromkeys(rows)
+        changes.dropped |= dropped
+        for given, _horizon in changes.given:
+            for row in dropped:
+                given.pop(row, None)
+
+    def step(self, now: int) -> None:
+        """Bring all relations to a point of time, not before the last.
+
+        Raises `LimitError` at a limit; nothing can be asked of it after that.
+        """
+        if self._broken:
+            raise RuntimeError("this evaluation was stopped amid a step")
+        if self._clock is not None and now < self._clock:
+            raise ValueError(f"time does not go back from {self._clock} to {now}")
+        self._broken = True
+        self._watch.begin()
+        for relation in self._relations.values():
+            relation.settle()
+            if self._clock is not None:
+                relation.expire(self._clock, now)
+        for name, changes in self._pending.items():
+            changes.apply(self._relations[name], now)
+        self._pending = {}
+        self._relations[CLOCK].give({(now,): now}, now)
+        try:
+            for component in self._components:
+                component.step(now, first=self._clock is None)
+        except MemoryError:
+            raise self._watch.exhausted() from None
+        self._watch.end()
+        self._clock = now
+        self._broken = False
+
+    def rows(self, relation: str) -> Collection[Row]:
+        """The rows that hold; a live view, to be looked at before the next step."""
+        return self._found(relation).rows()
+
+    def horizons(self, relation: str) -> Mapping[Row, int]:
+        """The rows that hold, with their horizons; a live view."""
+        found = self._found(relation)
+        found.list_rows()
+        return found.horizons
+
+    def came(self, relation: str) -> Collection[Row]:
+        """Rows of an output that hold, and did not before the last step."""
+        return self._found(relation).came()
+
+    def gone(self, relation: str) -> Collection[Row]:
+        """Rows of an output that held before the last step, and no more."""
+        return self._found(relation).gone()
+
+    def given(self, relation: str) -> Mapping[Row, int]:
+        """The rows of an input that were inserted and hold, with their horizons (`FOREVER`:
+        until they are retracted); a live view."""
+        return self._relations[self._sources.get(relation, relation)].horizons
+
+    def is_plain(self, most: int) -> bool:
+        """Whether no value of the last step was a function of others, if a look at `most`
+        rows that were inserted tells."""
+        given = [self._relations[name] for name in self._inputs]
+        groups = [rows for r in given for rows in (r.horizons, r.expired, r.withdrawn) if rows]
+        if self._functions or sum(map(len, groups)) > most:
+            return False
+        values = chain.from_iterable(chain.from_iterable(groups))
+        return tuple not in set(map(type, values))
+
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """The number of rows of each relation."""
+        return ((name, len(found)) for name, found in self._relations.items())
+
+    def _found(self, relation: str) -> Relation:
+        return self._relations.get(self._copied.get(relation, relation), _NOTHING)
+
+    def _changes(self, relation: str) -> _Pending:
+        return self._pending.setdefault(self._sources.get(relation, relation), _Pending())
+
+
+@dataclass
+class _Pending:
+    """What is to change of an input: first rows are dropped, then rows are given."""
+
+    dropped: dict[Row, None] = field(default_factory=dict)
+    given: list[tuple[Horizons, int]] = field(default_factory=list)
+
+    def apply(self, relation: Relation, now: int) -> None:
+        if self.dropped:
+            relation.drop(self.dropped)
+        for rows, horizon in self.given:
+            if horizon >= now and rows:
+                relation.give(rows, horizon)
+
+
+def _joined(program: Program) -> frozenset[str]:
+    """Relations whose rows are joined."""
+    looks = (literal for rule in program.rules for literal in rule.looks.values())
+    return frozenset(each.relation for each in looks if not isinstance(each, Absent))
+
+
+def _found_once(program: Program) -> frozenset[str]:
+    """Relations whose rows nobody looks at, and each of which only one instance of one rule
+    can give."""
+    heads = Counter(rule.head for rule in program.rules)
+    read = {literal.relation for rule in program.rules for literal in rule.looks.values()}
+    read |= {name for each in program.operators for name in (*each.reads, each.result)}
+    found = {rule.head for rule in program.rules if heads[rule.head] == 1 and gives_once(rule)}
+    return frozenset(found - read - program.inputs)
+
+
+def _names(program: Program) -> Collection[str]:
+    """All relations of a program, in a fixed order."""
+    names = {CLOCK: None, **dict.fromkeys(sorted(program.inputs | program.outputs))}
+    for rule in program.rules:
+        names[rule.head] = None
+        names |= dict.fromkeys(literal.relation for literal in rule.looks.values())
+    for operator in program.operators:
+        names |= dict.fromkeys((*operator.reads, operator.result))
+    return names
+
+
+def _derived(program: Program) -> frozenset[str]:
+    return frozenset(rule.head for rule in program.rules) | frozenset(
+        operator.result for operator in program.operators
+    )

@@ -1,0 +1,19 @@
+"""How often Python looks for garbage, where windows stand in memory."""
+
+from __future__ import annotations
+
+import gc
+
+_NEW_OBJECTS = 200_000
+"""So many more are made than have gone before they are looked through. As many rows come as go
+where windows overlap: none are looked through that only a step or two needed."""
+
+
+def seldom_collected() -> None:
+    """Have this process look for garbage seldom, unless it does already.
+
+    A window is many objects that stay until they leave it, and hardly any circles, which are
+    all that Python's collector is for: looking through them took a third of a worker's time.
+    """
+    if gc.get_threshold()[0] < _NEW_OBJECTS:
+        gc.set_threshold(_NEW_OBJECTS, 20, 100)
