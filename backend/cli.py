@@ -32,8 +32,10 @@ from reasoning.errors import ReasoningError
 
 if TYPE_CHECKING:
     from backend.pipeline.appreplay import Recording
+    from reasoning.engines.incremental.choosing import Choice
+    from reasoning.output import Operator
     from reasoning.parallel.plan import Name
-    from reasoning.recorded import Operator, Recorded
+    from reasoning.recorded import Recorded
 
 
 class Time(click.ParamType[datetime]):
@@ -317,6 +319,35 @@ def _replay_app(
 
 _COUNT = click.IntRange(1, 2**31 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_LIMITS = (
+    click.option(
+        "--time-limit",
+        type=Seconds(),
+        default=60,
+        show_default=True,
+        help="Seconds for one evaluation.",
+    ),
+    click.option(
+        "--memory-limit",
+        type=_COUNT,
+        default=4096,
+        show_default=True,
+        help="Megabytes for one evaluation.",
+    ),
+    click.option(
+        "--atom-limit",
+        type=_COUNT,
+        default=10_000_000,
+        show_default=True,
+        help="Ground atoms of one evaluation.",
+    ),
+)
+
+
+def _limits(command: Callable[..., None]) -> Callable[..., None]:
+    for add in reversed(_LIMITS):
+        command = add(command)
+    return command
 
 
 def recorded(command: Callable[..., None]) -> Callable[..., None]:
@@ -333,29 +364,9 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base."),
             click.option("--from", "start", type=StreamTime(), help="Drop what is before."),
-            click.option("--until", type=StreamTime(), help="End here [the last item's time]."),
+            click.option("--until", type=StreamTime(), help="End here [where the last item ends]."),
             click.option("--models", type=_COUNT, help="So many answer sets at most [all]."),
-            click.option(
-                "--time-limit",
-                type=Seconds(),
-                default=60,
-                show_default=True,
-                help="Seconds for one evaluation.",
-            ),
-            click.option(
-                "--memory-limit",
-                type=_COUNT,
-                default=4096,
-                show_default=True,
-                help="Megabytes for one evaluation.",
-            ),
-            click.option(
-                "--atom-limit",
-                type=_COUNT,
-                default=10_000_000,
-                show_default=True,
-                help="Ground atoms of one evaluation.",
-            ),
+            *_LIMITS,
             click.option(
                 "--model-limit",
                 type=_COUNT,
@@ -371,7 +382,13 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 
 @cli.command()
 @recorded
-@click.option("--engine", type=click.Choice(["auto", "solver"]), default="auto", help="Engine.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "incremental", "solver"]),
+    default="auto",
+    show_default=True,
+    help="What evaluates the rules; auto takes what they allow and what is faster.",
+)
 @click.option(
     "--parallel",
     type=click.IntRange(1, 1024),
@@ -389,7 +406,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--emit-as", default="", metavar="IRI", help="IRI of the stream --emit prints.")
 def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
-    """Evaluate PROGRAM (.casp, .lp) over recorded streams; print JSON Lines."""
+    """Evaluate PROGRAM (.casp, .lars, .rif, .rifps, .lp) over recordings; print JSON Lines."""
     from backend.reason import emitted, report, results
 
     if emit_as and emit == "results":
@@ -398,9 +415,8 @@ def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **
         raise click.UsageError("--deltas is for results; --emit istream and dstream are deltas")
     if sum(str(path) == "-" for path in given["streams"]) > 1:
         raise click.UsageError("--stream -: standard input can be read once")
-    del engine  # so far there is one, which either choice means
     run = _recorded(**given)
-    run.parallel = parallel
+    run.parallel, run.engine = parallel, cast("Choice", engine)
     if emit == "results":
         fine = report(run, results(run, deltas=deltas), _say)
     else:
@@ -428,13 +444,34 @@ def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **
     help="Ours, the thesis' (which may be wrong), or the one that cuts nothing.",
 )
 def plan(program: Path, form: str, name: Name) -> None:
-    """Show how PROGRAM is cut into parts that run side by side, and why."""
+    """Show how PROGRAM is evaluated: in which parts side by side and why, or by which network."""
+    from reasoning.languages import lars, rif
+    from reasoning.lars import description as of_lars
     from reasoning.parallel.description import describe
     from reasoning.parallel.dot import to_dot
     from reasoning.parallel.render import to_json, to_text
     from reasoning.recorded import read
 
-    found = describe(read(program), program, name)
+    if program.suffix in rif.SUFFIXES:
+        _plan_rif(program, form)
+        return
+    if program.suffix == lars.SUFFIX:
+        found = of_lars.describe(lars.parse_file(program), program)
+    else:
+        found = describe(read(program), program, name)
+    if form == "json":
+        click.echo(json.dumps(to_json(found), indent=2))
+    else:
+        click.echo(to_dot(found) if form == "dot" else to_text(found), nl=False)
+
+
+def _plan_rif(program: Path, form: str) -> None:
+    from reasoning.languages.rif import parse_file
+    from reasoning.rif.description import describe
+    from reasoning.rif.rendering import to_dot, to_json, to_text
+    from reasoning.rif.theory import theory
+
+    found = describe(theory(parse_file(program)))
     if form == "json":
         click.echo(json.dumps(to_json(found), indent=2))
     else:
@@ -470,7 +507,7 @@ def check(path: Path, partitioned: bool) -> None:
 @cli.command()
 @recorded
 @click.option("--at", type=StreamTime(), help="Time of the evaluation, as the recording has it.")
-@click.option("--atom", required=True, help="The ground atom in question.")
+@click.option("--atom", required=True, help="The ground atom in question; of RIF a triple, too.")
 @click.option("--not", "absent", is_flag=True, help="Ask why it is not in the answer.")
 @click.option(
     "--answer",
@@ -506,11 +543,11 @@ def explain(
     The limits are on each evaluation, as for `reason`, and on the explanation.
     """
     from backend.limited import limited
-    from reasoning.explain.recorded import RecordedExplainer
+    from reasoning.explain.languages import recorded_explainer
     from reasoning.explain.text import render
 
     run = _recorded(**given)
-    about = RecordedExplainer(run, at, answer, evaluation)
+    about = recorded_explainer(run, at, answer, evaluation)
     if evaluation is None and about.evaluations > 1:
         _say(
             f"there are {about.evaluations} evaluations at that time, this is the last; "
@@ -521,6 +558,37 @@ def explain(
     if found.holds == absent and found.question != "conflict":
         _say(f"`{found.atom}` is {'' if found.holds else 'not '}in the answer")
     click.echo(json.dumps(found.to_json(), indent=2) if form == "json" else render(found), nl=False)
+
+
+@cli.command()
+@click.argument("document", type=_FILE)
+@click.argument("conclusion", type=_FILE)
+@click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base; repeatable.")
+@_limits
+def entails(
+    document: Path,
+    conclusion: Path,
+    knowledge: tuple[Path, ...],
+    time_limit: float,
+    memory_limit: int,
+    atom_limit: int,
+) -> None:
+    """Tell whether DOCUMENT (.rif, .rifps) entails CONCLUSION: print yes, or no and end with 1.
+
+    CONCLUSION is a condition (.rif, .rifps), with the prefixes of DOCUMENT, or an RDF graph
+    (.ttl, .rdf, .nt); of a graph the triples that are missing are printed, one a line. There is
+    no stream. For example:
+
+    \b
+        citywise entails streets.rifps expected.ttl --kb sensors.ttl
+    """
+    from backend.entails import answer
+
+    found = answer(document, conclusion, knowledge, Limits(time_limit, memory_limit, atom_limit))
+    for line in found.lines():
+        click.echo(line)
+    if not found.holds:
+        sys.exit(1)
 
 
 def _recorded(
@@ -546,6 +614,31 @@ def _recorded(
 
 def _say(text: str) -> None:
     click.echo(f"citywise: {text}", err=True)
+
+
+@cli.command()
+@click.argument("what")
+@click.argument("request", type=_FILE)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Recorded data (the Aarhus pack's layout).",
+)
+@click.option("--at", type=Time(), help="When it is asked [where the data end].")
+def decide(what: str, request: Path, data: Path, at: datetime | None) -> None:
+    """Answer one REQUEST (JSON) of an app, on the data as they were known at a time.
+
+    WHAT is what is decided: travel or parking, or another app's decision.
+    """
+    from backend.packs.parts import found
+    from backend.times import to_ms
+
+    known = {name: each for parts in found().values() for name, each in parts.decisions.items()}
+    if what not in known:
+        raise click.UsageError(f"nothing decides `{what}`; there are {', '.join(sorted(known))}")
+    answer = known[what](request, data, None if at is None else to_ms(at))
+    click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
 
 
 @cli.command()
@@ -672,6 +765,13 @@ def _run(
 
 
 cli.add_command(app_commands)
+cli.add_command(
+    LaterGroup(
+        "city",
+        "backend.city_commands",
+        "Import a road network and its named places, or show what there is (docs/city.md).",
+    )
+)
 cli.add_command(
     LaterGroup(
         "user",

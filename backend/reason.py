@@ -9,17 +9,17 @@ from typing import TextIO
 
 import orjson
 
-from reasoning.recorded import Operator, Recorded
+from reasoning.engines.incremental.garbage import seldom_collected
+from reasoning.output import Operator
+from reasoning.recorded import Recorded
 from reasoning.recordings import write
-from reasoning.results import with_deltas
 
 _PROGRESS_S = 1.0
 
 
 def results(run: Recorded, *, deltas: bool) -> Iterator[str]:
     """The results of a run as JSON Lines, with deltas if they are wanted."""
-    found = run.results()
-    for values in with_deltas(found) if deltas else found:
+    for values in run.results(deltas=deltas):
         yield orjson.dumps(values).decode()
 
 
@@ -32,8 +32,10 @@ def emitted(run: Recorded, operator: Operator, stream: str) -> Iterator[str]:
 def report(run: Recorded, lines: Iterable[str], say: Callable[[str], None]) -> bool:
     """Print lines as they come and say what was wrong; True if nothing was.
 
-    What was wrong with an item or an evaluation does not stop the others.
+    What was wrong with an item or an evaluation does not stop the others. The process is the
+    run's own: what it makes stands in windows, so that garbage is looked for seldom.
     """
+    seldom_collected()
     fine = True
     progress = _Progress(sys.stderr)
     for text in lines:

@@ -1,6 +1,7 @@
 """C-ASP windows: what an evaluation costs beside plain clingo and a SPARQL engine.
 
     citywise bench casp            # all parts
+    citywise bench casp incremental Q4,300/s   # these rows of the part
     citywise bench casp --json
 
 Parts, each figure beside a baseline of the same run, as a median of ratios of interleaved
@@ -17,6 +18,9 @@ repetitions:
 - `citybench`: the requests in examples/citybench over two hours of real streams (with
   the data pack), from items to answers, beside the same clingo call and pyoxigraph on the
   query's own text (which reuses its answer while a window does not change).
+- `incremental`: the CityBench requests and LUBM's Listing 6.1 over windows of which nine
+  tenths are in the next: the incremental engine beside clingo started afresh for each
+  window (benchmarks/incremental/overlap.py), in CPU seconds; answers are compared.
 
 Peak memory is that of a process that does nothing else; `items` is one that only holds the
 items of the window as Python objects, clingo's has only the text file.
@@ -25,6 +29,7 @@ items of the window as Python objects, clingo's has only the text file.
 from __future__ import annotations
 
 import gc
+import gzip
 import json
 import os
 import random
@@ -33,10 +38,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import date
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +51,7 @@ from pyoxigraph import Literal as OxLiteral
 from pyoxigraph import NamedNode, Quad, Store
 
 from backend.settings import REPOSITORY
+from benchmarks.incremental.overlap import Overlap, overlapping
 from reasoning.encoding import Encoder
 from reasoning.engines.guard import GROUND_ONCE, GuardedEngine
 from reasoning.engines.limits import Limits
@@ -58,7 +65,14 @@ from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.recordings import Recording
 from reasoning.streams import Item
 
+PACK = Path(os.environ.get("CITYWISE_DATA", REPOSITORY.parent / "shared" / "data"))
 SIZES = (100, 1_000, 10_000, 100_000)
+OVERLAP_S = 10
+"""Seconds of the windows of `incremental`, which slide by a tenth."""
+SLIDES = 25
+"""Of a stream there, the first ten until the first window."""
+LUBM = {300: 2, 600: 2, 1000: 1}
+"""By triples a second of Listing 6.1's stream there: rounds."""
 TRIPLES = 44_213
 _ROADS = 449
 _SLOTS = 24
@@ -93,12 +107,17 @@ SELECT ?sensor ?level {
   FILTER(?level >= 0.02) }"""
 
 
-def run(parts: Sequence[str] = ("sizes", "knowledge", "once", "citybench")) -> dict[str, Any]:
-    """Measure the parts; each is a list of rows."""
+def run(
+    parts: str = "sizes,knowledge,once,citybench,incremental", rows: str = ""
+) -> dict[str, Any]:
+    """Measure parts, separated by commas; each is a list of rows. `rows` names those of
+    `incremental` (default: all): requests of CityBench, or rates of Listing 6.1 such as `300/s`."""
     results = {}
-    for part in parts:
+    if unknown := set(parts.split(",")) - set(_PARTS):
+        raise SystemExit(f"no part `{unknown.pop()}`; there are {', '.join(_PARTS)}")
+    for part in parts.split(","):
         print(f"measuring {part} …", file=sys.stderr)
-        results[part] = _PARTS[part]()
+        results[part] = list(incremental(rows) if part == "incremental" else _PARTS[part]())
     return results
 
 
@@ -385,13 +404,49 @@ def _turn(engine: Engine, windows: Sequence[WindowFacts]) -> Callable[[], object
 
 def citybench() -> list[dict[str, Any]]:
     """The CityBench requests over two hours of real streams."""
-    folder = Path(os.environ.get("CITYWISE_DATA", REPOSITORY.parent / "shared" / "data"))
-    if not (folder / "citybench").is_dir():
+    return [_citybench_query(path, PACK / "citybench") for path in _citybench_requests()]
+
+
+def _citybench_requests() -> list[Path]:
+    if not PACK.is_dir():
         return []
-    rows = []
-    for path in sorted((REPOSITORY / "examples" / "citybench").glob("*.casp")):
-        rows.append(_citybench_query(path, folder / "citybench"))
-    return rows
+    return sorted((REPOSITORY / "examples" / "citybench").glob("*.casp"))
+
+
+def incremental(rows: str = "") -> Iterator[dict[str, Any]]:
+    """Windows of which nine tenths are in the next, on the incremental engine."""
+    requests = {path.stem: path for path in _citybench_requests()}
+    rates = {f"{rate}/s": rate for rate in LUBM} if PACK.is_dir() else {}
+    wanted = set(rows.split(",")) if rows else {*requests, *rates}
+    if unknown := wanted - {*requests, *rates}:
+        names = ", ".join((*requests, *rates)) or "none without the data pack"
+        raise SystemExit(f"no row `{unknown.pop()}`; there are {names}")
+    for path in [path for name, path in requests.items() if name in wanted]:
+        with closing(CityBench(path, PACK / "citybench", SLIDES)) as case:
+            yield _overlap(path.stem, case.what, case.items, case.known)
+    path = REPOSITORY / "examples" / "lubm" / "listing61.casp"
+    for name in [name for name in rates if name in wanted]:
+        what, rate = parse_file(path), rates[name]
+        items = _lubm(what, rate)
+        yield _overlap(f"{path.stem}, {name}", what, items, Background(), LUBM[rate])
+
+
+def _overlap(
+    name: str, what: Request, items: Sequence[Item], known: Background, rounds: int = 2
+) -> dict[str, Any]:
+    unit = 1000 if what.unit == "ms" else 1
+    sliding = overlapping(what, OVERLAP_S * unit, OVERLAP_S * unit // 10)
+    measured = Overlap(sliding, known, items).measure(rounds, warm=3)
+    print(name, measured, file=sys.stderr)
+    return {"request": name, **measured}
+
+
+def _lubm(what: Request, rate: int) -> list[Item]:
+    """The first triples of LUBM, so many a second."""
+    with gzip.open(PACK / "lubm" / "lubm1_seed0.nt.gz", "rt", encoding="utf-8") as file:
+        lines = [line.removesuffix(" .\n").split(" ", 2) for line in islice(file, SLIDES * rate)]
+    triples = [dict(zip("spo", line, strict=True)) for line in lines]
+    return _items(what, [{"t": n // rate, **triple} for n, triple in enumerate(triples)])
 
 
 def _citybench_query(path: Path, folder: Path) -> dict[str, Any]:
@@ -416,33 +471,33 @@ def _citybench_query(path: Path, folder: Path) -> dict[str, Any]:
 class CityBench:
     """A CityBench request, and the same query for clingo and for a SPARQL engine."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, slots: int = _SLOTS) -> None:
         from tests.citybench import sparql, streams
 
         self._query = sparql.read(folder / "queries" / "csparql_query" / f"{path.stem}.txt")
         services = [window.stream for window in self._query.windows]
-        self._records = streams.Streams(folder, date(2014, 8, 5)).records(services, slots=_SLOTS)
+        self._records = streams.Streams(folder, date(2014, 8, 5)).records(services, slots=slots)
         self._files = [folder / f"{name}.n3.gz" for name in self._query.knowledge]
         self._store = streams.knowledge
-        self._what = parse_file(path)
-        self._items = _items(self._what, [record.line() for record in self._records])
+        self.what = parse_file(path)
+        self.items = _items(self.what, [record.line() for record in self._records])
         self._closing = ExitStack()
 
     @cached_property
     def known(self) -> Background:
         """What the request sees of its knowledge bases."""
-        return background(self._what, [KnowledgeSource(str(file)) for file in self._files])
+        return background(self.what, [KnowledgeSource(str(file)) for file in self._files])
 
     @cached_property
     def engine(self) -> GuardedEngine:
         """The engine of all runs."""
-        return self._closing.enter_context(closing(GuardedEngine(self._what, self.known)))
+        return self._closing.enter_context(closing(GuardedEngine(self.what, self.known)))
 
     @cached_property
     def evaluations(self) -> list[Evaluation]:
         """Every evaluation of the request."""
-        reasoner = Reasoner(self._what, engine=self.engine)
-        return [*reasoner.push(self._items), *reasoner.finish()]
+        reasoner = Reasoner(self.what, engine=self.engine)
+        return [*reasoner.push(self.items), *reasoner.finish()]
 
     def measures(self) -> dict[str, Callable[[], object]]:
         """What each system does from items to answers, prepared when it is first called."""
@@ -453,8 +508,8 @@ class CityBench:
         self._closing.close()
 
     def _citywise(self) -> object:
-        reasoner = Reasoner(self._what, engine=self.engine)
-        return [*reasoner.push(self._items), *reasoner.finish()]
+        reasoner = Reasoner(self.what, engine=self.engine)
+        return [*reasoner.push(self.items), *reasoner.finish()]
 
     def _clingo(self) -> object:
         return [baseline() for baseline in self._baselines]
@@ -464,8 +519,8 @@ class CityBench:
 
     @cached_property
     def _baselines(self) -> list[Clingo]:
-        windows = [_window(self._what, evaluation) for evaluation in self.evaluations]
-        found = [Clingo.of(self._what, self.known, window) for window in windows]
+        windows = [_window(self.what, evaluation) for evaluation in self.evaluations]
+        found = [Clingo.of(self.what, self.known, window) for window in windows]
         for baseline in found:
             self._closing.callback(baseline.close)
         return found
@@ -534,7 +589,13 @@ def _high_water(process: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-_PARTS = {"sizes": sizes, "knowledge": with_knowledge, "once": once, "citybench": citybench}
+_PARTS: Mapping[str, Callable[[], Iterable[dict[str, Any]]]] = {
+    "sizes": sizes,
+    "knowledge": with_knowledge,
+    "once": once,
+    "citybench": citybench,
+    "incremental": incremental,
+}
 
 
 # --- Report ------------------------------------------------------------------------------

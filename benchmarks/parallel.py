@@ -15,11 +15,14 @@ their number and a SHA-256 over the sorted atoms.
 - `whole`: one clingo call in a worker process; `clingo`: the same without worker and limits.
 - `greedy`: the plan of the thesis, whose wrong and missing atoms are counted.
 - `sound`: our plan, without and with data partitioning (`key 1`, `key 2`: the first and
-  second key found); `adaptive`: the engine as `citywise reason --parallel` has it.
+  second key found); `adaptive`: what chooses among them by what it measured.
+- `kept`: the incremental engine in this process; `kept key 1`: one in each bucket's process;
+  `auto`: the engine as `citywise reason --parallel` has it, which chooses among all.
 
-Parts: `static` (the first lines of LUBM), `streaming` (windows of 3 s every 2 s, cycling
-through the file), `no key` (a request that cannot be split), `superlinear` (one whose cost
-grows faster than its window: hypothesis H2 of the thesis, on one core).
+Parts: `overlap` (windows of LUBM of which nine tenths were in the one before), `static` (the
+first lines of LUBM), `streaming` (windows of 3 s every 2 s, cycling through the file),
+`no key` (a request that cannot be split), `superlinear` (one whose cost grows faster than its
+window: hypothesis H2 of the thesis, on one core).
 """
 
 from __future__ import annotations
@@ -67,6 +70,7 @@ _LARGE = 60_000
 _SAMPLE_S = 0.1
 _PIECE = 100_000
 _EVERY = ("whole", "greedy", "sound", "key 1", "key 2")
+_OVERLAPPING = ("whole", "key 1", "kept", "kept key 1", "auto")
 
 _NO_KEY = """
 #from stream <http://example.org/s> [time 3s step 2s].
@@ -100,6 +104,8 @@ class Extent:
     """By triples a second: windows."""
     streaming: Mapping[int, Sequence[str]]
     """By cores: modes."""
+    overlapping: Sequence[int] = (1000, 5000, 20_000)
+    """Triples in windows that overlap."""
     small: int = 30
     """Windows of the request without a key."""
     users: Sequence[int] = (8, 12, 16, 20)
@@ -112,7 +118,8 @@ EXTENTS = {
         repeats={},
         windows={300: 3},
         streaming={2: ("whole", "greedy", "adaptive")},
-        small=5,
+        overlapping=(1000,),
+        small=6,
         users=(4, 8),
     ),
     "default": Extent(
@@ -297,14 +304,15 @@ def _serve(name: str, cores: int, request: Path, facts: Path) -> None:
 def _engine(name: str, cores: int, what: Request) -> Engine:
     if name == "clingo":
         return SolverEngine(what)
-    plan = name if name in get_args(Name) else "sound"
+    plan = "whole" if name == "kept" else name if name in get_args(Name) else "sound"
     engine = ParallelEngine(
         what,
         limits=UNLIMITED,
         executor=Processes(cores),
         plan=cast("Name", plan),
         keys=name != "sound",
-        adaptive=name == "adaptive",
+        adaptive=name in ("adaptive", "auto"),
+        engine="auto" if name == "auto" or name.startswith("kept") else "solver",
     )
     engine.variant = 1 if name == "key 2" else 0
     return engine
@@ -481,6 +489,14 @@ def streaming(bench: Bench, much: Extent) -> Iterator[dict[str, Any]]:
                 yield from _named(_rows(cores, found), rules=rules.stem, triples_per_s=rate)
 
 
+def overlap(bench: Bench, much: Extent) -> Iterator[dict[str, Any]]:
+    """Windows that slide on by a tenth; the text of each is given whole."""
+    for width in much.overlapping:
+        windows = [Window(n * width // 10, width) for n in range(2 * much.small // 3)]
+        found = bench.measure(_OVERLAPPING, 2, POSITIVE, bench.lubm(POSITIVE), windows)
+        yield from _named(_rows(2, found), triples=width)
+
+
 def no_key(bench: Bench, much: Extent) -> Iterator[dict[str, Any]]:
     """A closure that joins with itself: nothing can be split."""
     chance, edges = random.Random(1), 4_000
@@ -510,7 +526,13 @@ def _named(rows: Iterator[dict[str, Any]], **names: Any) -> Iterator[dict[str, A
         yield names | row
 
 
-_PARTS = {"static": static, "streaming": streaming, "no key": no_key, "superlinear": superlinear}
+_PARTS = {
+    "overlap": overlap,
+    "static": static,
+    "streaming": streaming,
+    "no key": no_key,
+    "superlinear": superlinear,
+}
 
 
 # --- Report ------------------------------------------------------------------------------
@@ -534,7 +556,7 @@ def table(part: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
-    return f"{value}"
+    return "" if value is None else f"{value}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The pipeline under rising load: from a published reading to its answer in the store.
 
-    citywise bench pipeline
+    citywise bench pipeline            # rising load, then a backlog (see `bench backlog`)
+    citywise bench pipeline rising
 
 One request (`traffic_jam`) that divides by place, whole and in parts, at rising rates. Each
 rate is held for some seconds after a warm-up. Latency is from the moment a reading is
@@ -17,7 +18,7 @@ import random
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.request import urlopen
@@ -33,6 +34,7 @@ from backend.store.database import create_engine_for
 from backend.store.models import OutboxRow
 from backend.supervisor import System
 from backend.times import wall_ms
+from benchmarks import backlog
 from benchmarks.street import TRIPLES_PER_OBSERVATION, running
 
 RATES = (1000, 2500, 5000, 7500, 10_000, 15_000)
@@ -50,7 +52,15 @@ _STEPS = {
 }
 
 
-def run(
+def run(parts: str = "rising,backlog") -> dict[str, list[dict[str, Any]]]:
+    """Measure what is named, separated by commas."""
+    chosen = parts.split(",")
+    if not set(chosen) <= set(_PARTS):
+        raise SystemExit(f"no parts `{parts}`; there are {', '.join(_PARTS)}")
+    return {name: _PARTS[name][0]() for name in chosen}
+
+
+def rising(
     rates: Sequence[int] = RATES, plans: Sequence[int] = (1, 2), seconds: float = _HELD_S
 ) -> list[dict[str, Any]]:
     """Measure each rate with the request whole (1) and in parts (2), until one is too much."""
@@ -251,8 +261,13 @@ def sustained(rows: Sequence[Mapping[str, Any]], bound: float) -> dict[int, int]
     return best
 
 
-def report(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The results as a table, and what is sustained."""
+def report(results: Mapping[str, Sequence[dict[str, Any]]]) -> str:
+    """The results as tables."""
+    return "\n\n".join(_PARTS[name][1](rows) for name, rows in results.items())
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What rising load brought, and what is sustained."""
     lines = ["parts  readings/s  triples/s  events  p50 s  p99 s  batch s  where the time goes"]
     for row in rows:
         shares = ", ".join(f"{name} {value:.2f}" for name, value in row["share"].items() if value)
@@ -266,3 +281,8 @@ def report(rows: Sequence[Mapping[str, Any]]) -> str:
         said = ", ".join(f"{n:,} in {parts} part(s)" for parts, n in sorted(best.items()))
         lines.append(f"p99 below {bound} s: {said or 'none'} (triples a second)")
     return "\n".join(lines)
+
+
+_Part = tuple[Callable[[], list[dict[str, Any]]], Callable[[Sequence[dict[str, Any]]], str]]
+_PARTS: dict[str, _Part] = {"rising": (rising, table), "backlog": (backlog.run, backlog.report)}
+"""What is measured, and how it is told."""

@@ -18,6 +18,7 @@ _SHORTEST_LARGE = len("0x80000000")
 
 _VALUE = r'(?:"[^"\\\n\x00]*"|0|-?[1-9][0-9]{0,8}|_*(?!not\b)[a-z][A-Za-z0-9_]*)'
 _PLAIN = re.compile(rf"-?_*(?!not\b)[a-z][A-Za-z0-9_]*(?:\({_VALUE}(?:,{_VALUE})*\))?", re.ASCII)
+_ARGUMENT = re.compile(_VALUE, re.ASCII)
 STRING = re.compile(r'"(?:[^"\\\n]|\\[\\n"])*"')
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_'])(?:0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+|[0-9]+)")
 _COMPUTES = re.compile(r"[+*/\\?&^~|]|\.\.|[A-Za-z0-9_')]\s*-|-\s*[-(]")
@@ -154,6 +155,10 @@ def _short(text: str) -> str:
 
 def signature(text: str) -> Signature:
     """The predicate of a ground atom; raises `ItemError` for a text that is none."""
+    if _PLAIN.fullmatch(text) is not None:
+        name, bracket, rest = text.partition("(")
+        values = _ARGUMENT.findall(rest) if '"' in rest else rest.split(",")
+        return Signature(name, len(values) if bracket else 0)
     try:
         found = signature_of(clingo.parse_term(text))
     except RuntimeError:

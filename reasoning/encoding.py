@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from reasoning import atoms
 from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
-from reasoning.rdf.mapping import Mapper, Triple
+from reasoning.rdf.mapping import Iri, Mapper, Triple
 from reasoning.streams import Item
+
+if TYPE_CHECKING:
+    from reasoning.engines.incremental.terms import Row, Value
 
 
 class Encoder:
@@ -17,9 +21,10 @@ class Encoder:
 
     def __init__(self, request: Request) -> None:
         self.mapper = Mapper(request)
-        self.supplied: frozenset[Signature] = frozenset()
-        """Predicates of which the streams have supplied atoms so far."""
+        self.supplied = frozenset()
         self._request = request
+        self._time = 0
+        """A time that fits."""
         self._known = request.used | request.derived | request.shows
         self._names = {signature.name.removeprefix("-") for signature in self._known}
         self._triples: dict[str, frozenset[Signature]] = {}
@@ -32,16 +37,63 @@ class Encoder:
         """
         if isinstance(item.content, str):
             return self._atom(item.content)
-        time = item.time - base
-        if not atoms.SMALLEST <= time <= atoms.LARGEST:
-            raise ItemError("its time is too far from the window's to fit the 32 bits of ASP")
+        time = _fitting(item.time - base)
         self.supply(item.content)
+        if len(item.content) == 1:
+            return self.mapper.facts(item.content[0], time)
         return tuple([fact for triple in item.content for fact in self.mapper.facts(triple, time)])
+
+    def rows(self, triples: Iterable[Triple], time: int) -> list[tuple[str, Row]]:
+        """The atoms of an item's triples as rows of values, each with its relation: `p/2`;
+        `time` counts as it does in them.
+
+        Raises `ItemError` as `facts` does.
+        """
+        if time != self._time:
+            self._time = _fitting(time)
+        found: list[tuple[str, Row]] = []
+        relations, resource, term = self._relations, self.mapper.resource, self.mapper.term
+        for given, predicate, other in triples:
+            name, pair, timed = relations.get(predicate.value) or self._related(predicate.value)
+            if not name:
+                continue
+            subject = resource(given.value) if type(given) is Iri else term(given, name)
+            value = resource(other.value) if type(other) is Iri else _value(term(other, name))
+            if pair:
+                found.append((pair, (subject, value)))
+            if timed:
+                found.append((timed, (subject, value, time)))
+        return found
+
+    def _related(self, iri: str) -> tuple[str, str, str]:
+        """The predicate symbol of an IRI and the relations of its atoms, noted as supplied;
+        empty: not wanted."""
+        self._supplied |= self.signatures(iri)
+        name, binary, ternary = self.mapper.form(iri)
+        wanted = name if binary or ternary else ""
+        self._relations[iri] = wanted, binary * f"{name}/2", ternary * f"{name}/3"
+        return self._relations[iri]
+
+    @property
+    def supplied(self) -> frozenset[Signature]:
+        """Predicates of which the streams have supplied atoms so far."""
+        return self._supplied
+
+    @supplied.setter
+    def supplied(self, signatures: frozenset[Signature]) -> None:
+        self._supplied = signatures
+        self._relations: dict[str, tuple[str, str, str]] = {}
+        """What `rows` needs to know of predicates, of which it has noted that they are supplied."""
 
     def supply(self, triples: Iterable[Triple]) -> None:
         """Note which predicates triples of a stream supply."""
+        known, supplied = self._triples, self._supplied
         for triple in triples:
-            self._supply(self.signatures(triple.predicate.value))
+            found = known.get(triple.predicate.value)
+            if found is None:
+                found = self.signatures(triple.predicate.value)
+            if not found <= supplied:
+                self._supplied = supplied = supplied | found
 
     def signatures(self, iri: str) -> frozenset[Signature]:
         """The predicates of which triples with a predicate give atoms, if anything reads or
@@ -60,9 +112,18 @@ class Encoder:
             return ()
         if found.name.removeprefix("-") not in self._names:
             return ()
-        self._supply(frozenset({found}))
+        if found not in self.supplied:
+            self.supplied |= {found}
         return (atom,)
 
-    def _supply(self, found: frozenset[Signature]) -> None:
-        if not found <= self.supplied:
-            self.supplied |= found
+
+def _fitting(time: int) -> int:
+    """A time of an atom, if it fits ASP's numbers."""
+    if not atoms.SMALLEST <= time <= atoms.LARGEST:
+        raise ItemError("its time is too far from the window's to fit the 32 bits of ASP")
+    return time
+
+
+def _value(text: str) -> Value:
+    """What the text of a term, a string, number or boolean, stands for."""
+    return int(text) if text[0] != '"' and text[-1].isdigit() else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import Literal
 
 import clingo
 
@@ -12,7 +13,11 @@ from reasoning.program import Request
 from reasoning.rdf.inverse import Inverse
 from reasoning.rdf.mapping import Mapper, Triple
 from reasoning.reasoner import Evaluation
+from reasoning.results import Deltas
 from reasoning.streams import Item
+
+Operator = Literal["rstream", "istream", "dstream"]
+"""How answers become a stream: all that is shown, what came, what is gone."""
 
 
 class AmbiguousError(ReasoningError):
@@ -48,38 +53,32 @@ class OutputStream:
         Raises `AmbiguousError` for an evaluation with several answer sets. One without any
         gives nothing; one that failed is left out, as if it had not been due.
         """
-        yield from self._items((t, new) for t, _old, new in self._steps(evaluations))
+        yield from self._items((e.time, self._shown(e)) for e in _answered(evaluations))
 
     def istream(self, evaluations: Iterable[Evaluation]) -> Iterator[Item]:
         """The atoms that the evaluation before did not show. Raises as `rstream`."""
-        yield from self._items((t, new - old) for t, old, new in self._steps(evaluations))
+        deltas = Deltas(self._ambiguous)
+        yield from self._items((e.time, deltas.of(e)[0]) for e in _answered(evaluations))
 
     def dstream(self, evaluations: Iterable[Evaluation]) -> Iterator[Item]:
         """The atoms of the evaluation before that are shown no more. Raises as `rstream`."""
-        yield from self._items((t, old - new) for t, old, new in self._steps(evaluations))
+        deltas = Deltas(self._ambiguous)
+        yield from self._items((e.time, deltas.of(e)[1]) for e in _answered(evaluations))
 
-    def _steps(
-        self, evaluations: Iterable[Evaluation]
-    ) -> Iterator[tuple[int, frozenset[str], frozenset[str]]]:
-        before: frozenset[str] = frozenset()
-        for evaluation in evaluations:
-            if evaluation.error is not None:
-                continue
-            shown = self._shown(evaluation)
-            yield evaluation.time, before, shown
-            before = shown
-
-    def _shown(self, evaluation: Evaluation) -> frozenset[str]:
+    def _shown(self, evaluation: Evaluation) -> tuple[str, ...]:
         answers = evaluation.answer_sets
         if len(answers) > 1:
-            raise AmbiguousError(
-                f"request `{self._name}` has {len(answers)} answer sets at {evaluation.time}, and "
-                "its stream can carry one: add constraints or preferences that leave one, or "
-                "take any with `--models 1`"
-            )
-        return frozenset(answers[0].atoms) if answers else frozenset()
+            raise self._ambiguous(evaluation)
+        return answers[0].atoms if answers else ()
 
-    def _items(self, contents: Iterable[tuple[int, frozenset[str]]]) -> Iterator[Item]:
+    def _ambiguous(self, evaluation: Evaluation) -> AmbiguousError:
+        return AmbiguousError(
+            f"request `{self._name}` has {len(evaluation.answer_sets)} answer sets at "
+            f"{evaluation.time}, and its stream can carry one: add constraints or preferences "
+            "that leave one, or take any with `--models 1`"
+        )
+
+    def _items(self, contents: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[Item]:
         positions = count()
         for time, shown in contents:
             for atom in sorted(shown):
@@ -96,3 +95,7 @@ class OutputStream:
             triple = self._inverse.triple(symbol)
             self._contents[atom] = atom if triple is None else (triple,)
         return self._contents[atom]
+
+
+def _answered(evaluations: Iterable[Evaluation]) -> Iterator[Evaluation]:
+    return (evaluation for evaluation in evaluations if evaluation.error is None)

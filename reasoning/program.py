@@ -49,6 +49,8 @@ class StreamSource:
 
     iri: str
     window: Window
+    entailment: Entailment | None = None
+    """What is inferred from what the window holds (`rdf.inferring`)."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Request:
     streams: tuple[StreamSource, ...] = ()
     knowledge: tuple[KnowledgeSource, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """Predicates of properties under no prefix that rules of an entailment look at, by IRI."""
     inputs: frozenset[Signature] = frozenset()
     shows: frozenset[Signature] = frozenset()
     shows_terms: bool = False
@@ -89,6 +93,9 @@ class Request:
     after some rules, and the line of the one that computes."""
     priorities: tuple[int, ...] = ()
     """Priorities of weak constraints and optimisation statements, highest first."""
+    inferring: str = field(default="", compare=False)
+    """The rules at the end of `rules` that are not the request's own but those of an
+    entailment, a line each with its label."""
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict, compare=False)
     """Labels of statements of `rules`, by the line and column (from 1, in bytes) at which
     clingo's syntax tree says they begin."""

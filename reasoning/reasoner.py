@@ -7,23 +7,26 @@ how they were batched.
 
 from __future__ import annotations
 
-import heapq
 import time as wall
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
+from reasoning.arrivals import Arrivals
 from reasoning.atoms import signature
+from reasoning.contents import Contents
 from reasoning.encoding import Encoder
-from reasoning.engines.guard import GuardedEngine, is_large
-from reasoning.engines.limits import UNLIMITED, Limits
+from reasoning.engines.changes import Answered, ChangingEngine, WindowChange
+from reasoning.engines.incremental.choosing import solver_engine
+from reasoning.engines.limits import Limits
 from reasoning.engines.program import Knowledge, WindowFacts
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
+from reasoning.engines.solver import AnswerSet, Engine
 from reasoning.errors import ItemError, SolvingError
-from reasoning.program import Request, Signature, TimeWindow, previous
+from reasoning.program import CountWindow, Request, Signature, TimeWindow
 from reasoning.rdf.mapping import Mapper
 from reasoning.streams import Item
-from reasoning.windows import Held, WindowBuffer
 
 _DAY_MS = 86_400_000
 _REBASE_MS = 24 * _DAY_MS
@@ -36,8 +39,8 @@ class Evaluation:
     time: int
     """Tick, in the request's unit."""
     answer_sets: tuple[AnswerSet, ...]
-    items: tuple[Item, ...]
-    """The content of the windows."""
+    items: Sequence[Item]
+    """The content of the windows, put together when it is asked for."""
     atoms: int
     """Facts given to the engine."""
     seconds: float
@@ -46,6 +49,11 @@ class Evaluation:
     """Why there is no answer; the evaluations after it go on from the answer before."""
     fed_back: tuple[str, ...] = ()
     """Atoms of the evaluation before that this one saw, as `prev_…`."""
+    added: tuple[str, ...] | None = None
+    """Shown atoms, sorted, that the last answer before had not (one without an answer set has
+    none); None where the engine does not know, or there is an error."""
+    removed: tuple[str, ...] | None = None
+    """Those of the last answer that are shown no more."""
 
 
 @dataclass
@@ -136,19 +144,24 @@ class Reasoner:
         self.unix = True
         """Whether times are Unix times, of which atoms get what fits 32 bits (`base`), or
         integers of their own, which they get as they are."""
-        self.refused: dict[int, tuple[Item, str]] = {}
-        """Items without a value in ASP, by position, and why; the caller may clear it."""
         self._encoder = encoder or Encoder(request)
         self._encoder.supplied = frozenset(supplied)
-        self._engine = engine or _engine(request, background, limits)
+        self._engine = engine or solver_engine(request, background, limits)
         self._owns_engine = engine is None
+        self._changing = self._engine if isinstance(self._engine, ChangingEngine) else None
         self._state = State(first=start, given=start is not None, stream_time=start)
-        self._buffers = {s.iri: WindowBuffer(s.window) for s in request.streams}
-        self._pending: list[tuple[int, int, Item]] = []
+        self._contents = Contents(request, self._encoder, as_rows=self._changing is not None)
+        self._buffers = self._contents.buffers
+        self._counts = any(isinstance(s.window, CountWindow) for s in request.streams)
+        self._arrivals = Arrivals()
         self._clocked = clocked
         self._skip = skip_unchanged
         self._models = models
         self._last: tuple[WindowFacts, tuple[AnswerSet, ...]] | None = None
+        self._begun = False
+        """Whether there was an evaluation, or an engine's last answer is another's."""
+        self._answered_before = False
+        """Whether the evaluation before had an answer set, from which changes count."""
 
     def __enter__(self) -> Reasoner:
         return self
@@ -168,6 +181,11 @@ class Reasoner:
     def stream_time(self) -> int | None:
         """The newest time so far, of an item or given."""
         return self._state.stream_time
+
+    @property
+    def refused(self) -> dict[int, tuple[Item, str]]:
+        """Items without a value in ASP, by position, and why; the caller may clear it."""
+        return self._contents.refused
 
     @property
     def supplied(self) -> frozenset[Signature]:
@@ -193,28 +211,49 @@ class Reasoner:
         Items before `start` are dropped. Raises `ItemError` for an item of no stream of the
         request. What is not iterated over here comes with the next push.
         """
-        for item in [items] if isinstance(items, Item) else items:
-            self._take(item)
+        given = [items] if isinstance(items, Item) else list(items)
+        if not self._take_together(given):
+            for item in given:
+                self._take(item)
         newest = self._state.stream_time
         if self._clocked or newest is None or self._state.first is None:
             return iter(())
-        return self._run(newest - self.request.lateness, inclusive=False)
+        limit = newest - self.request.lateness
+        if not self._counts and (due := self._next_tick()) is not None and limit <= due:
+            return iter(())  # most pushes: the items wait where they are
+        return self._run(limit, inclusive=False)
+
+    def _take_together(self, items: list[Item]) -> bool:
+        """Take items that are all newer than those before, and in order; False: they are not."""
+        state, newest = self._state, self._state.stream_time
+        if len(items) < 2 or state.first is None or newest is None:
+            return False
+        turns = [(item.time, item.position) for item in items]
+        oldest = max(newest, state.first, newest if state.closed is None else state.closed)
+        known = {item.stream for item in items} <= self._buffers.keys()
+        if not known or turns[0][0] <= oldest or turns != sorted(turns):
+            return False
+        self._arrivals.add_all(items)
+        if not self._clocked:
+            state.stream_time = turns[-1][0]
+        return True
 
     def _take(self, item: Item) -> None:
         if item.stream not in self._buffers:
             raise ItemError(f"request `{self.request.name}` reads no stream <{item.stream}>")
-        state = self._state
-        if not self._takes(item):
+        state, time = self._state, item.time
+        if state.given and time < self._first:
             return
-        if self._is_late(item.time):
+        newest = state.stream_time
+        if newest is not None and time <= newest and self._is_late(time):
             state.late.append(item.position)
             self.late.append(item)
             return
-        if not state.given:
-            state.first = item.time if state.first is None else min(state.first, item.time)
-        heapq.heappush(self._pending, (item.time, item.position, item))
-        if not self._clocked:
-            self._reach(item.time)
+        if state.first is None or (time < state.first and not state.given):
+            state.first = time
+        self._arrivals.add(item)
+        if not self._clocked and (newest is None or time > newest):
+            state.stream_time = time
 
     def advance(self, time: int) -> Iterator[Evaluation]:
         """Declare everything up to and including `time` complete (less the lateness);
@@ -236,8 +275,7 @@ class Reasoner:
 
     def once(self) -> Evaluation:
         """The answer of a request that reads no stream."""
-        (evaluation,) = self._evaluate(0)
-        return evaluation
+        return self._evaluate(0, 0)
 
     def _takes(self, item: Item) -> bool:
         """Whether the item is on a stream of the request, and not before a given start."""
@@ -267,24 +305,31 @@ class Reasoner:
             return
         while True:
             due = self._next_tick()
-            item = self._pending[0][2] if self._pending else None
-            if item is not None and item.time <= limit and (due is None or item.time <= due):
-                heapq.heappop(self._pending)
-                buffer = self._buffers[item.stream]
-                if buffer.add(item):
-                    buffer.tick(item.time)
-                    yield from self._evaluate(item.time)
-            elif due is not None and (due < limit or (inclusive and due == limit)):
-                if self._skip and self._rests():
-                    after = limit + 1 if inclusive else limit
-                    self._skip_to(item.time if item and item.time <= limit else after)
-                    continue
-                for buffer in self._buffers.values():
-                    if buffer.next_tick(self._first) == due:
-                        buffer.tick(due)
-                yield from self._evaluate(due)
-            else:
+            yield from self._release(limit if due is None else min(due, limit))
+            if due is None or due > limit or (due == limit and not inclusive):
                 return
+            if self._skip and self._rests():
+                item = self._arrivals.first
+                after = limit + 1 if inclusive else limit
+                self._skip_to(item.time if item and item.time <= limit else after)
+                continue
+            for buffer in self._buffers.values():
+                if buffer.next_tick(self._first) == due:
+                    self._contents.tick(buffer, due)
+            yield self._evaluate(due, 2 * due + 1)
+
+    def _release(self, until: int) -> Iterator[Evaluation]:
+        """Let items up to a time into their windows; count windows tick with them."""
+        if not self._counts:
+            for stream, taken in groupby(self._arrivals.take(until), attrgetter("stream")):
+                self._buffers[stream].keep_all(taken)
+            return
+        while (item := self._arrivals.first) is not None and item.time <= until:
+            self._arrivals.pop()
+            buffer = self._buffers[item.stream]
+            if buffer.add(item):
+                self._contents.tick(buffer, item.time)
+                yield self._evaluate(item.time, 2 * item.time)
 
     @property
     def _first(self) -> int:
@@ -292,15 +337,17 @@ class Reasoner:
         return self._state.first
 
     def _next_tick(self) -> int | None:
-        ticks = (b.next_tick(self._first) for b in self._buffers.values())
-        return min((tick for tick in ticks if tick is not None), default=None)
+        first, due = self._first, None
+        for buffer in self._buffers.values():
+            tick = buffer.next_tick(first)
+            if tick is not None and (due is None or tick < due):
+                due = tick
+        return due
 
     def _rests(self) -> bool:
         """Whether windows are empty and the answer over empty windows is known to stay."""
-        empty = all(
-            not b.items and isinstance(b.window, TimeWindow) for b in self._buffers.values()
-        )
-        return empty and self._state.resting
+        waiting = self._counts or any(map(len, self._buffers.values()))
+        return self._state.resting and not waiting
 
     def _skip_to(self, time: int) -> None:
         for buffer in self._buffers.values():
@@ -308,61 +355,56 @@ class Reasoner:
 
     # -- answers --------------------------------------------------------------------
 
-    def _evaluate(self, time: int) -> Iterator[Evaluation]:
-        held = [h for b in self._buffers.values() for h in b.content()]
+    def _evaluate(self, time: int, now: int) -> Evaluation:
+        """The answer at a time, at the instant `now` of it (see `WindowChange`)."""
         before = tuple(self._state.feedback)
-        base = self.base(time)
-        facts = "".join([self._facts(h, base) for h in held])
-        facts += "".join(f"{previous(atom)}.\n" for atom in before)
+        contents = self._contents
+        change = contents.change(now, self.base(time), before)
         started = wall.perf_counter()
-        answers, error = self._answers(facts)
+        answered, error = self._answered(change)
         seconds = wall.perf_counter() - started
-        self._feed_back(answers)
+        self._feed_back(answered)
         same = tuple(self._state.feedback) == before
-        self._state.resting = same and error is None and (not held or self._state.resting)
-        items = tuple(h.item for h in held)
-        atoms = sum(h.atoms for h in held) + len(before)
-        yield Evaluation(time, answers, items, atoms, seconds, error, before)
+        state = self._state
+        state.resting = same and error is None and (contents.empty or state.resting)
+        items, (answers, added, removed) = contents.items, answered
+        size = change.size
+        return Evaluation(time, answers, items, size, seconds, error, before, added, removed)
 
-    def _answers(self, facts: str) -> tuple[tuple[AnswerSet, ...], str | None]:
-        """The engine's answers, or what it said; those of before if the facts are."""
-        window = WindowFacts(facts, self._encoder.supplied)
-        if self._last is None or self._last[0] != window:
-            try:
-                answers = self._engine.answer_sets(window, self._models)
-                self._require_one(answers)
-                self._last = (window, answers)
-            except SolvingError as failure:
-                self._last = None  # it may have been the moment's, not the window's
-                return (), str(failure)
-        return self._last[1], None
-
-    def _facts(self, held: Held, base: int) -> str:
-        """The facts of an item in a window whose times count from `base`."""
-        if held.facts is None or held.base != base:
-            atoms = self._encode(held.item, base)
-            held.facts = "".join([f"{atom}.\n" for atom in atoms])
-            held.atoms, held.base = len(atoms), base
-        return held.facts
-
-    def _encode(self, item: Item, base: int) -> tuple[str, ...]:
+    def _answered(self, change: WindowChange) -> tuple[Answered, str | None]:
+        """The engine's answer, or what it said."""
         try:
-            return self._encoder.facts(item, base)
-        except ItemError as error:
-            self.refused[item.position] = (item, str(error))
-            return ()
+            if self._changing is not None:
+                answered = self._changing.changed(change, self._models)
+                self._require_one(answered.answer_sets)
+                if not self._begun and answered.added is not None:
+                    answered = answered.as_first()
+            else:
+                answered = Answered(self._answers(self._engine, change.window()))
+        except SolvingError as failure:
+            self._last = None  # it may have been the moment's, not the window's
+            return Answered(()), str(failure)
+        self._begun = True
+        return answered, None
+
+    def _answers(self, engine: Engine, window: WindowFacts) -> tuple[AnswerSet, ...]:
+        """The engine's answers; those of before if the facts are."""
+        if self._last is None or self._last[0] != window:
+            answers = engine.answer_sets(window, self._models)
+            self._require_one(answers)
+            self._last = (window, answers)
+        return self._last[1]
 
     def window_facts(self) -> str:
         """The facts of the windows as of their last ticks, one `atom.` a line."""
         last = max(
             (b.last_tick for b in self._buffers.values() if b.last_tick is not None), default=0
         )
-        held = [h for b in self._buffers.values() for h in b.content()]
-        return "".join([self._facts(h, self.base(last)) for h in held])
+        return self._contents.text(self.base(last))
 
     def facts(self, item: Item, tick: int) -> tuple[str, ...]:
         """The atoms of an item in a window that is evaluated at `tick`."""
-        return self._encode(item, self.base(tick))
+        return self._contents.encoded(item, self.base(tick))
 
     def base(self, time: int) -> int:
         """What is subtracted from times in atoms of the tick at `time` (DESIGN A5)."""
@@ -378,10 +420,18 @@ class Reasoner:
                 "sets; add constraints or preferences that leave one"
             )
 
-    def _feed_back(self, answers: tuple[AnswerSet, ...]) -> None:
+    def _feed_back(self, answered: Answered) -> None:
         """Keep the atoms for the next evaluation; without an answer the old ones stay."""
-        if self.request.feedback and answers:
+        if not self.request.feedback:
+            return
+        answers, added, removed = answered
+        if answers and self._answered_before and added is not None and removed is not None:
+            changed = [atom for atom in (*added, *removed) if self._is_fed_back(atom)]
+            if changed:
+                self._state.feedback = sorted({*self._state.feedback} ^ {*changed})
+        elif answers:
             self._state.feedback = [a for a in answers[0].atoms if self._is_fed_back(a)]
+        self._answered_before = bool(answers)
 
     def _is_fed_back(self, atom: str) -> bool:
         name = atom.split("(", 1)[0]
@@ -398,7 +448,7 @@ class Reasoner:
     def resume_from(self, position: int) -> int:
         """The first position whose item is still needed when continuing at `position`."""
         needed = [p for b in self._buffers.values() for p in b.positions()]
-        needed += [p for _time, p, _item in self._pending]
+        needed += self._arrivals.positions()
         return min(needed, default=position)
 
     def snapshot(self, position: int) -> State:
@@ -408,7 +458,7 @@ class Reasoner:
         state.late = [p for p in state.late if p >= resume]
         state.last_ticks = [b.last_tick for b in self._buffers.values()]
         state.arrived = [b.arrived for b in self._buffers.values()]
-        state.held = [len(b.items) for b in self._buffers.values()]
+        state.held = [len(b) for b in self._buffers.values()]
         state.supplied = sorted((s.name, s.arity) for s in self._encoder.supplied)
         return State.from_json(state.to_json())
 
@@ -421,13 +471,14 @@ class Reasoner:
         kept = [i for i in items if i.position not in late and self._takes(i)]
         for item in sorted(kept, key=lambda i: (i.time, i.position)):
             if released is not None and item.time <= released:
-                self._buffers[item.stream].items.append(Held(item))
+                self._buffers[item.stream].keep(item)
             else:
-                heapq.heappush(self._pending, (item.time, item.position, item))
+                self._arrivals.add(item)
         for index, buffer in enumerate(self._buffers.values()):
             if not state.last_ticks:
                 break
             buffer.resume(state.last_ticks[index], state.arrived[index], state.held[index])
+        self._contents.restored()
 
     def _released_up_to(self) -> int | None:
         state = self._state
@@ -437,9 +488,3 @@ class Reasoner:
             return state.closed
         watermark = state.stream_time - self.request.lateness
         return watermark if state.closed is None else max(watermark, state.closed)
-
-
-def _engine(request: Request, background: Knowledge | None, limits: Limits | None) -> Engine:
-    if limits is None and not is_large(background):
-        return SolverEngine(request, background)
-    return GuardedEngine(request, background, limits or UNLIMITED)

@@ -7,6 +7,7 @@ import heapq
 import re
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,7 +52,8 @@ class Recording:
         `.jsonl` and `.jsonl.gz` files. Several are merged by time, each keeping its order:
         an item that is out of order in its file arrives with the newest before it.
     request:
-        Its streams and unit of time. ISO times finer than the unit are rounded down.
+        Its streams and unit of time. ISO times finer than the unit are rounded down. A stream
+        without a name takes items of any.
     on_error:
         Takes the `ItemError` of each line that is no item, reading goes on; without it the
         error is raised.
@@ -72,23 +74,24 @@ class Recording:
         self._unit = request.unit
         self._name = request.name
         self._streams = tuple(stream.iri for stream in request.streams)
+        self._any = self._streams == ("",)
         self._on_error = on_error
-        self._files, self._lines = array("H"), array("L")
+        self._places = _Places()
 
     def __iter__(self) -> Iterator[Item]:
         """Yield the items, positions counting from 0. The files are read as it goes."""
         self.form = None
-        self._files, self._lines = array("H"), array("L")
+        places = self._places = _Places()
         lines = [self._read(number) for number in range(len(self._paths))]
         merged = lines[0] if len(lines) == 1 else heapq.merge(*lines, key=lambda line: line[0])
         for position, line in enumerate(merged):
-            self._files.append(line.file)
-            self._lines.append(line.line)
+            places.add(position, line.file, line.line)
             yield Item(line.time, line.content, position, line.until, line.stream)
 
     def source(self, position: int) -> str:
         """`FILE:LINE` of the item at a position that has been read."""
-        return f"{self._paths[self._files[position]]}:{self._lines[position]}"
+        file, line = self._places.of(position)
+        return f"{self._paths[file]}:{line}"
 
     def _read(self, file: int) -> Iterator[_Line]:
         newest: int | None = None
@@ -113,7 +116,7 @@ class Recording:
         self, text: bytes, file: int, line: int
     ) -> tuple[int, str | tuple[Triple, ...], int | None, str]:
         values = _object(text)
-        stream = self._stream(values.get("stream"))
+        stream = "" if self._any else self._stream(values.get("stream"))
         form, time = self._time("t", values.get("t"))
         until = values.get("until")
         if until is not None:
@@ -123,7 +126,8 @@ class Recording:
             if until < time:
                 raise ItemError(f'"until" ({until}) is before "t" ({time}); write t <= until')
         content = _content(values, file, line)
-        self._agree(form)
+        if form != self.form:
+            self._agree(form)
         return time, content, until, stream
 
     def _agree(self, form: TimeForm) -> None:
@@ -139,6 +143,8 @@ class Recording:
                 f"request `{self._name}` reads no stream; "
                 "declare one, e.g. `#from stream <http://example.org/s> [time 10s step 1s].`"
             )
+        if self._streams == ("",):
+            return ""
         names = ", ".join(f"<{iri}>" for iri in self._streams)
         if stream is None:
             if len(self._streams) > 1:
@@ -149,6 +155,8 @@ class Recording:
         return str(stream)
 
     def _time(self, key: str, value: object) -> tuple[TimeForm, int]:
+        if type(value) is int and atoms.SMALLEST <= value <= atoms.LARGEST:
+            return "integer", value
         if type(value) is int or isinstance(value, str):
             time = read_time(value, self._unit)
         else:
@@ -158,6 +166,29 @@ class Recording:
                 'e.g. "2014-08-05T00:00:00Z"'
             )
         return ("iso" if isinstance(value, str) else "integer"), time
+
+
+class _Places:
+    """The files and lines of items, by position: one entry where lines follow each other."""
+
+    def __init__(self) -> None:
+        self._positions, self._files, self._lines = array("Q"), array("H"), array("Q")
+        """Where each run of lines begins."""
+        self._next = -1, 0
+        """File and line that would go on the last run."""
+
+    def add(self, position: int, file: int, line: int) -> None:
+        """The place of the next position."""
+        if (file, line) != self._next:
+            self._positions.append(position)
+            self._files.append(file)
+            self._lines.append(line)
+        self._next = file, line + 1
+
+    def of(self, position: int) -> tuple[int, int]:
+        """File and line of a position."""
+        run = bisect_right(self._positions, position) - 1
+        return self._files[run], self._lines[run] + position - self._positions[run]
 
 
 class NoStreamError(ReasoningError):
@@ -245,16 +276,18 @@ def _object(text: bytes) -> dict[str, Any]:
 
 def _content(values: dict[str, Any], file: int, line: int) -> str | tuple[Triple, ...]:
     """The atom, the triple or the graph of an item."""
-    given = [kind for kind, keys in _KINDS.items() if not keys.isdisjoint(values)]
-    if len(given) != 1:
-        found = " and ".join(given) or "none of them"
-        raise ItemError(f"expected one of {', '.join(_KINDS)}; found {found}")
+    if "s" not in values or "atom" in values or "graph" in values:  # not the usual case
+        given = [kind for kind, keys in _KINDS.items() if not keys.isdisjoint(values)]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise ItemError(f"expected one of {', '.join(_KINDS)}; found {found}")
     if "atom" in values:
         return atoms.ground(_text("atom", values["atom"]))
     if "graph" in values:
         return _graph(_text("graph", values["graph"]), f"f{file}g{line}")
-    subject, predicate, value = (_text(key, values.get(key)) for key in "spo")
-    return (_in_file(ntriples.triple(subject, predicate, value), file),)
+    subject, predicate = _text("s", values.get("s")), _text("p", values.get("p"))
+    triple = ntriples.triple(subject, predicate, _text("o", values.get("o")))
+    return (_in_file(triple, file),)
 
 
 def _graph(text: str, scope: str) -> tuple[Triple, ...]:
@@ -277,6 +310,8 @@ def _in_file(triple: Triple, file: int) -> Triple:
     if file:
         return parsing.scoped(triple, f"f{file}")
     subject, predicate, value = triple
+    if type(subject) is not Blank and type(value) is not Blank:
+        return triple
     return Triple(_unreserved(subject), predicate, _unreserved(value))
 
 

@@ -1,11 +1,12 @@
-"""Results as JSON Lines (DESIGN A4)."""
+"""Results as JSON Lines (DESIGN A4), and what changes from one to the next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from reasoning.errors import SolvingError
+from reasoning.engines.solver import AnswerSet, difference
+from reasoning.errors import ReasoningError, SolvingError
 from reasoning.reasoner import Evaluation
 
 
@@ -21,27 +22,37 @@ def result(evaluation: Evaluation, time: int | str | None) -> dict[str, Any]:
     return values
 
 
-def with_deltas(results: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Add `added` and `removed`, sorted, against the result before.
+class Deltas:
+    """What came to be shown and is shown no more, from evaluation to evaluation.
 
-    A result that failed is skipped over; one without an answer set has no atoms. Raises
-    `SolvingError` at a result with several answer sets.
+    Parameters
+    ----------
+    ambiguous:
+        The error for an evaluation with several answer sets.
     """
-    before: set[str] = set()
-    for values in results:
-        if "error" not in values:
-            atoms = _only(values)
-            values["added"] = sorted(atoms - before)
-            values["removed"] = sorted(before - atoms)
-            before = atoms
-        yield values
+
+    def __init__(self, ambiguous: Callable[[Evaluation], ReasoningError]) -> None:
+        self._ambiguous = ambiguous
+        self._before: AnswerSet | None = None
+
+    def of(self, evaluation: Evaluation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Atoms that came and went, sorted, against the evaluation before.
+
+        One without an answer set has no atoms; one that failed is to be left out. Raises
+        what `ambiguous` gives.
+        """
+        answers = evaluation.answer_sets
+        if len(answers) > 1:
+            raise self._ambiguous(evaluation)
+        before, self._before = self._before, answers[0] if answers else None
+        if evaluation.added is None or evaluation.removed is None:
+            return difference(before, self._before)
+        return evaluation.added, evaluation.removed
 
 
-def _only(values: dict[str, Any]) -> set[str]:
-    sets = values["answer_sets"]
-    if len(sets) > 1:
-        raise SolvingError(
-            f"at {values['t']} there are {len(sets)} answer sets: deltas are for programs with "
-            "one; ask for one (`--models 1`), or add constraints or preferences"
-        )
-    return set(sets[0]) if sets else set()
+def several(evaluation: Evaluation, time: int | str | None) -> SolvingError:
+    """The error for deltas of an evaluation with several answer sets."""
+    return SolvingError(
+        f"at {time} there are {len(evaluation.answer_sets)} answer sets: deltas are for programs "
+        "with one; ask for one (`--models 1`), or add constraints or preferences"
+    )

@@ -2,39 +2,73 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, count
+from typing import NamedTuple
 
 from reasoning.program import CountWindow, TimeWindow, Window
 from reasoning.streams import Item
 
 
-@dataclass(slots=True)
+class Told(NamedTuple):
+    """The facts of an item."""
+
+    atoms: tuple[str, ...]
+    base: int
+    """What the times in the atoms are counted from."""
+    text: str | None = None
+    """The atoms as facts, one `atom.` a line."""
+
+
+@dataclass(slots=True, eq=False)
 class Held:
-    """An item in a window, and its facts once they are known."""
+    """An item a window can still need."""
 
     item: Item
-    facts: str | None = None
-    """One `atom.` a line."""
-    atoms: int = 0
-    base: int = 0
-    """What the times in `facts` are counted from."""
+    inside: bool = False
+    """Whether it is in the window, as of its last tick."""
+    over: bool = False
+    """Whether no later window can hold it."""
+    told: Told | None = None
+    """Its facts, once they have been text."""
+    size: int = 0
+    """The number of its facts, once they are known."""
+
+
+class Moved(NamedTuple):
+    """What a tick changed in a window."""
+
+    entered: list[Held]
+    left: list[Held]
 
 
 class WindowBuffer:
     """The items one window can still need, in order of time and arrival.
 
     `last_tick` is the time of the window's last evaluation; its content is that of then.
+    A tick costs what it changes.
     """
 
     def __init__(self, window: Window) -> None:
         self.window = window
         self.last_tick: int | None = None
         self.arrived = 0
-        self.items: deque[Held] = deque()
-        self._intervals = False
+        self._items: deque[Held] = deque()
+        """Those up to the last tick."""
+        self._waiting: list[Held] = []
+        """Those that came since."""
+        self._over = 0
+        """How many of the items are over."""
+        self._ends: list[tuple[int, int, Held]] | None = None
+        """Items inside by when they end, once some end later than they begin."""
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        """How many items it can still need."""
+        return len(self._items) - self._over + len(self._waiting)
 
     def next_tick(self, first: int) -> int | None:
         """Time of the next tick of a time window; `first` is the request's first time."""
@@ -47,39 +81,62 @@ class WindowBuffer:
 
     def add(self, item: Item) -> bool:
         """Take an item in; True if a count window ticks with it."""
-        self.items.append(Held(item))
-        self._intervals |= item.until is not None
+        self.keep(item)
         if isinstance(self.window, TimeWindow):
             return False
         self.arrived += 1
         over = self.arrived - self.window.width
         return over >= 0 and over % self.window.slide == 0
 
-    def tick(self, time: int) -> None:
+    def keep(self, item: Item) -> None:
+        """Take an item in that came before (`resume`)."""
+        self.keep_all((item,))
+
+    def keep_all(self, items: Iterable[Item]) -> None:
+        """Take items in that came before."""
+        held = list(map(Held, items))
+        self._waiting += held
+        if self._ends is None and any(h.item.until is not None for h in held):
+            self._begin_ends()
+
+    def tick(self, time: int) -> Moved:
         """Evaluate at `time`: items that no later window can hold are forgotten."""
         self.last_tick = time
+        arrived = self._arrived(time)
+        self._items.extend(arrived)
         if isinstance(self.window, CountWindow):
-            while len(self.items) > self.window.width:
-                self.items.popleft()
-            return
-        oldest = time - self.window.width
-        if self._intervals:
-            self.items = deque(held for held in self.items if held.item.end >= oldest)
-            return
-        while self.items and self.items[0].item.time < oldest:
-            self.items.popleft()
+            out = [self._items.popleft() for _ in range(len(self._items) - self.window.width)]
+        elif self._ends is not None:
+            out = self._ended(self._ends, time - self.window.width)
+        else:
+            out = self._oldest(time - self.window.width)
+        left = []
+        for held in out:
+            held.over = True
+            if held.inside:
+                held.inside = False
+                left.append(held)
+        entered = arrived if len(left) == len(out) else [h for h in arrived if not h.over]
+        for held in entered:
+            held.inside = True
+        return Moved(entered, left)
+
+    def _begin_ends(self) -> None:
+        if isinstance(self.window, TimeWindow):
+            self._ends = [(h.item.end, next(self._numbers), h) for h in self.content()]
+            heapq.heapify(self._ends)
 
     def content(self) -> Iterator[Held]:
         """The items of the window as of its last tick (nothing before the first)."""
-        if self.last_tick is None:
-            return
-        if isinstance(self.window, CountWindow):
-            yield from islice(self.items, self.window.width)
-            return
-        oldest = self.last_tick - self.window.width
-        for held in self.items:
-            if held.item.time <= self.last_tick and held.item.end >= oldest:
-                yield held
+        return (held for held in self._items if held.inside)
+
+    def out_at(self, end: int) -> int:
+        """The time of the first tick of a time window at which an item that holds until `end`,
+        and is in the window, is out of it."""
+        assert isinstance(self.window, TimeWindow)
+        assert self.last_tick is not None
+        slide = self.window.slide
+        return self.last_tick + ((end + self.window.width - self.last_tick) // slide + 1) * slide
 
     def skip_to(self, time: int, first: int) -> None:
         """Leave out the ticks before `time` (their windows are known to be empty)."""
@@ -92,14 +149,50 @@ class WindowBuffer:
 
     def resume(self, last_tick: int | None, arrived: int, held: int) -> None:
         """Continue with the items given so far, of which the newest `held` were held."""
-        self.last_tick, self.arrived = last_tick, arrived
-        self._intervals = any(held.item.until is not None for held in self.items)
-        if isinstance(self.window, CountWindow):
-            while len(self.items) > held:
-                self.items.popleft()
-        elif last_tick is not None:
-            self.tick(last_tick)
+        self.arrived = arrived
+        if isinstance(self.window, TimeWindow):
+            if last_tick is not None:
+                self.tick(last_tick)
+            return
+        self.last_tick = last_tick
+        del self._waiting[: max(0, len(self._waiting) - held)]
+        if last_tick is not None:
+            self._items.extend(self._waiting[: self.window.width])
+            del self._waiting[: self.window.width]
+            for inside in self._items:
+                inside.inside = True
 
-    def positions(self) -> Iterable[int]:
-        """Log positions of the items it holds."""
-        return (held.item.position for held in self.items)
+    def positions(self) -> Iterator[int]:
+        """Log positions of the items it can still need."""
+        held = chain((h for h in self._items if not h.over), self._waiting)
+        return (h.item.position for h in held)
+
+    def _arrived(self, time: int) -> list[Held]:
+        """What came since the last tick, up to `time`."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and isinstance(self.window, TimeWindow) and waiting[-1].item.time > time:
+            self._waiting = [held for held in waiting if held.item.time > time]
+            waiting = [held for held in waiting if held.item.time <= time]
+        if self._ends is not None:
+            for held in waiting:
+                heapq.heappush(self._ends, (held.item.end, next(self._numbers), held))
+        return waiting
+
+    def _oldest(self, begin: int) -> list[Held]:
+        """Take the items out that are before `begin`; none has an interval."""
+        left = []
+        while self._items and self._items[0].item.time < begin:
+            left.append(self._items.popleft())
+        return left
+
+    def _ended(self, ends: list[tuple[int, int, Held]], begin: int) -> list[Held]:
+        """The items that end before `begin`; they are taken out when they are many."""
+        left = []
+        while ends and ends[0][0] < begin:
+            left.append(heapq.heappop(ends)[2])
+        self._over += len(left)
+        if 2 * self._over > len(self._items):
+            gone = {id(held) for held in left}
+            kept = (h for h in self._items if not h.over and id(h) not in gone)
+            self._items, self._over = deque(kept), 0
+        return left

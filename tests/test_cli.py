@@ -43,6 +43,7 @@ def test_wrong_usage_exits_with_2(arguments: list[str], code: int, says: str) ->
     assert says in result.stderr
 
 
+@pytest.mark.slow
 def test_data_at_fault_exits_with_1_and_names_the_file(tmp_path: Path) -> None:
     result = citywise("demo", "--data", str(tmp_path))
     assert result.returncode == 1

@@ -20,6 +20,8 @@ from reasoning.engines.limits import LimitError, Limits
 from reasoning.errors import ItemError, SolvingError
 from tests.command import Folder
 
+pytestmark = pytest.mark.slow
+
 COUNT = """#from stream <s> [time 2s step 1s].
 (in) in(X) :- d(X), not out(X).
 #show in/1.
@@ -186,7 +188,8 @@ def test_limited_work_ends_at_its_limits_and_leaves_no_process() -> None:
         limited(lambda: time.sleep(60), Limits(seconds=0.1), "it")
     room = int(psutil.Process().memory_info().rss / 1e6) + 100
     with pytest.raises(LimitError, match="it used more than"):
-        limited(lambda: _fill(300), Limits(seconds=30, megabytes=room), "it")
+        # Alone more than it may: of its parent's memory a child need not have anything resident.
+        limited(lambda: _fill(room + 200), Limits(seconds=60, megabytes=room), "it")
     assert {child.pid for child in psutil.Process().children(recursive=True)} == before
 
 
@@ -225,3 +228,28 @@ def test_one_of_very_many_answers_can_be_explained(folder: Folder) -> None:
     done = folder.run("explain", "many.lp", "--atom", "b", "--models", "1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("b  by rule line 1")
+
+
+# -- plain LARS ------------------------------------------------------------------------------
+
+
+def test_a_program_of_plain_lars_is_explained_too(folder: Folder) -> None:
+    folder.write("in.lars", "(in) in(X) :- <> d(X) [2], not out(X).\n#show in/1.\n")
+    assert explained(folder, "in.lars", "--at", "3", "--atom", "in(2)") == (
+        "in(2) at 3  by rule in: in(X) :- <> d(X) [2], not out(X).\n"
+        "├─ <> d(2) [2]  stream at 2 (items.jsonl:3)\n"
+        "└─ not out(2)  not in the answer\n"
+    )
+    said = explained(folder, "in.lars", "--at", "3", "--atom", "in(0)", "--not")
+    assert "<> d(0) [2]  stream at 0 (items.jsonl:1) is before the window [1, 3]\n" in said
+
+
+def test_the_json_of_plain_lars_has_documented_kinds(folder: Folder) -> None:
+    folder.write("up.lars", "@T up(X) :- @T d(X) [2].\nonce(X) :- <> up(X) [1].")
+    text = (REPOSITORY / "docs" / "explain.md").read_text(encoding="utf-8")
+    asked = ["--at", "3", "--atom", "once(2)", "--format", "json"]
+    found = json.loads(explained(folder, "up.lars", *asked))
+    kinds = [node["kind"] for node in _objects(found["tree"])]
+    assert kinds == ["derived", "window", "derived", "stream"]
+    assert all(f"| `{kind}`" in text or f", `{kind}`" in text for kind in kinds)
+    assert found["tree"]["rule"] == {"label": None, "line": 2, "text": "once(X) :- <> up(X) [1]."}

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from backend.settings import REPOSITORY
+from reasoning.recorded import Recorded
 from tests.command import Folder
 
 COUNT = """
@@ -60,13 +61,57 @@ def test_until_gives_a_prefix_of_the_whole_run(folder: Folder) -> None:
     assert folder.results("count.casp", "--stream", "items.jsonl", "--until", "3") == whole[:2]
 
 
-def test_deltas_say_what_came_and_went(folder: Folder) -> None:
-    found = folder.results("count.casp", "--stream", "items.jsonl", "--deltas")
+@pytest.mark.parametrize("engine", ["auto", "incremental", "solver"])
+def test_deltas_say_what_came_and_went(folder: Folder, engine: str) -> None:
+    given = ("--stream", "items.jsonl", "--engine", engine)
+    found = folder.results("count.casp", *given, "--deltas")
     assert [(line["added"], line["removed"]) for line in found] == [
         (["in(0)", "in(1)", "in(2)"], []),
         (["in(3)"], ["in(0)"]),
         (["in(4)"], ["in(1)"]),
     ]
+
+
+CHOICE = COUNT + "(pick) {c} :- in(X), not d(X+1). #show c/0."
+
+
+def test_every_engine_prints_the_same(folder: Folder) -> None:
+    """The second program is stratified but for its last rule."""
+    folder.write("choice.casp", CHOICE)
+    for program in ("count.casp", "choice.casp"):
+        given = (program, "--stream", "items.jsonl")
+        expected = folder.results(*given, "--engine", "solver")
+        assert folder.results(*given, "--engine", "auto") == expected
+
+
+@pytest.mark.parametrize("parallel", [(), ("--parallel", "2")])
+def test_a_program_outside_the_fragment_is_refused_with_the_rule_and_what_to_do(
+    folder: Folder, parallel: tuple[str, ...]
+) -> None:
+    folder.write("choice.casp", CHOICE)
+    given = ("choice.casp", "--stream", "items.jsonl", "--engine", "incremental", *parallel)
+    done = folder.run("reason", *given)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "choice.casp: (pick) is a choice; the incremental engine" in done.stderr
+    assert "take `--engine auto`" in done.stderr
+
+
+@pytest.mark.parametrize("engine", ["auto", "solver"])
+@pytest.mark.parametrize("operator", ["rstream", "istream", "dstream"])
+def test_answers_leave_as_the_same_stream_whatever_the_engine(
+    folder: Folder, operator: str, engine: str
+) -> None:
+    given = ("--stream", "items.jsonl", "--emit", operator, "--engine", engine)
+    done = folder.run("reason", "count.casp", *given)
+    found = [(line["t"], line["atom"]) for line in map(json.loads, done.stdout.splitlines())]
+    assert (
+        found
+        == {
+            "rstream": [(t, f"in({n})") for t in (2, 3, 4) for n in (t - 2, t - 1, t)],
+            "istream": [(2, "in(0)"), (2, "in(1)"), (2, "in(2)"), (3, "in(3)"), (4, "in(4)")],
+            "dstream": [(3, "in(0)"), (4, "in(1)")],
+        }[operator]
+    )
 
 
 def test_deltas_of_several_answer_sets_are_refused(folder: Folder) -> None:
@@ -148,11 +193,15 @@ def test_a_bad_line_is_named_and_the_others_are_evaluated(folder: Folder) -> Non
     assert json.loads(done.stdout.splitlines()[-1]) == {"t": 6, "answer_sets": [["in(4)", "in(6)"]]}
 
 
-def test_an_evaluation_at_its_limit_fails_alone(folder: Folder) -> None:
+@pytest.mark.parametrize(
+    ("engine", "phase"),
+    [("auto", "evaluation"), ("solver", "grounding")],
+)
+def test_an_evaluation_at_its_limit_fails_alone(folder: Folder, engine: str, phase: str) -> None:
     folder.write("grow.casp", COUNT + "p(0) :- d(2). p(X+1) :- p(X).")
     done = folder.run(
         *("reason", "grow.casp", "--stream", "items.jsonl", "--atom-limit", "100000"),
-        *("--from", "1", "--until", "7"),
+        *("--from", "1", "--until", "7", "--engine", engine),
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1
@@ -162,7 +211,7 @@ def test_an_evaluation_at_its_limit_fails_alone(folder: Folder) -> None:
         [["in(4)"]],
         [[]],
     ]
-    assert "at 3: request `grow` was stopped in grounding" in done.stderr
+    assert f"at 3: request `grow` was stopped in {phase}" in done.stderr
     assert "what grew: p/1" in done.stderr
 
 
@@ -250,6 +299,16 @@ def test_late_items_are_told_with_the_lateness_that_would_have_taken_them(folder
     assert "`#lateness 87s.`" in done.stderr
 
 
+def test_a_program_of_plain_lars_says_that_it_is_evaluated_in_one_process(folder: Folder) -> None:
+    program = folder.write("seen.lars", "seen(X) :- <> d(X) [2].")
+    run = Recorded(program, [folder.path / "items.jsonl"], parallel=2, limits=None)
+    assert len(list(run.results())) == 5
+    (warning,) = run.warnings
+    assert f"{program} is evaluated in one process" in warning
+    assert "leave `--parallel` out" in warning
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc lists what is left")
 def test_nothing_is_left_behind_when_the_command_is_killed(folder: Folder) -> None:
     folder.write("endless.lp", "n(0). n(X+1) :- n(X).")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from backend.city.events import changes
-from backend.city.observations import kind_of
+from backend.city.observations import ObservationKey, kind_of, observation_key
 from backend.ingest.records import ClockReading, LogEntry, Reading
 from backend.pipeline.prepared import Prepared
 from backend.pipeline.sharing import Sight
@@ -23,6 +23,10 @@ class Row:
     t_ms: int
     kind: str
     body: dict[str, Any]
+
+
+_FEW = 10_000
+"""Observations that are not looked through for those that nobody needs."""
 
 
 class RequestRun:
@@ -43,34 +47,62 @@ class RequestRun:
         self._scale = 1000 // request.ticks_per_second
         self._kinds = frozenset(kind_of(stream.iri) for stream in request.streams)
         self._sight = Sight(request, self._kinds)
+        self._observed: dict[ObservationKey, Item] = {}
+        """The items that a window may need, by their observations."""
+        self._most = _FEW
+        engine = found.engine()
+        self._catches_up = engine is not found.solver
         self._reasoner = Reasoner(
             request,
             clocked=True,
             skip_unchanged=True,
-            engine=found.engine,
+            engine=engine,
             encoder=self._sight.encoder,
         )
         readings = (e for e in past if isinstance(e, Reading) and e.kind in self._kinds)
         self._reasoner.restore(state or State(), [self._item(r) for r in readings])
         self._feedback = self._reasoner.feedback
 
-    def take(self, entry: LogEntry) -> Iterator[Row]:
-        """The next entry of the log; yields `change` and `trace` rows."""
-        if isinstance(entry, ClockReading):
-            # Of the request's units of time, the last that is over: more of its own may come.
-            complete = (entry.complete_ms + 1) // self._scale - 1
-            for evaluation in self._reasoner.advance(complete):
-                yield from self._rows(evaluation)
-        elif isinstance(entry, Reading) and entry.kind in self._kinds:
-            for evaluation in self._reasoner.push(self._item(entry)):
-                yield from self._rows(evaluation)
+    @property
+    def catches_up(self) -> bool:
+        """Whether taking what it missed costs less than beginning anew: its engine keeps the
+        window."""
+        return self._catches_up
+
+    def take(self, *entries: LogEntry) -> Iterator[Row]:
+        """The next entries of the log; yields `change` and `trace` rows."""
+        for evaluation in self._evaluations(entries):
+            yield from self._rows(evaluation)
+
+    def follow(self, entries: Iterable[LogEntry]) -> None:
+        """Take entries that another run has answered: nothing is said of them again."""
+        for _evaluation in self._evaluations(entries):
+            self._feedback = self._reasoner.feedback
+        self._reasoner.late.clear()
+        self._reasoner.refused.clear()
+
+    def _evaluations(self, entries: Iterable[LogEntry]) -> Iterator[Evaluation]:
+        """What is due when the entries have been taken; readings move no time."""
+        items: list[Item] = []
+        for entry in entries:
+            if isinstance(entry, Reading):
+                if entry.kind in self._kinds:
+                    items.append(self._item(entry))
+            elif isinstance(entry, ClockReading):
+                self._reasoner.push(items)
+                items = []
+                # Of the request's units of time, the last that is over: more of its own may come.
+                yield from self._reasoner.advance((entry.complete_ms + 1) // self._scale - 1)
+        self._reasoner.push(items)
 
     def _item(self, reading: Reading) -> Item:
         """A reading as an item: without content if another part sees it."""
         part, division = self._part, self._division
-        if division is None or division.of_sensor(reading.sensor, part.of) == part.number:
-            return self._sight.item(reading)
-        return self._sight.blank(reading)
+        if division is not None and division.of_sensor(reading.sensor, part.of) != part.number:
+            return self._sight.blank(reading)
+        item = self._sight.item(reading)
+        self._observed[reading.kind, reading.sensor, reading.observed_ms] = item
+        return item
 
     def dead_letters(self) -> Iterator[Row]:
         """Items that came too late (`late`) or have no value in ASP (`refused`), once."""
@@ -113,12 +145,24 @@ class RequestRun:
 
     def _atoms(self, evaluation: Evaluation, wanted: set[str]) -> dict[str, Sequence[str]]:
         """The facts of the wanted observations of a window, by the observation's IRI."""
-        facts: dict[str, Sequence[str]] = {}
-        for item in evaluation.items if wanted else ():
-            assert not isinstance(item.content, str)
-            if item.content and (subject := item.content[0].subject[0]) in wanted:
-                facts[subject] = self._reasoner.facts(item, evaluation.time)
-        return facts
+        self._forget()
+        windows = self._reasoner.windows()
+        keys = ((by, observation_key(by)) for by in wanted)
+        found = (
+            (by, item) for by, key in keys if key and (item := self._observed.get(key)) is not None
+        )
+        return {
+            by: self._reasoner.facts(item, evaluation.time)
+            for by, item in found
+            if _is_in(item, windows, evaluation)
+        }
+
+    def _forget(self) -> None:
+        """Drop the observations that no window needs any more, when there are many."""
+        if len(self._observed) > self._most:
+            needed = self._reasoner.resume_from(0)
+            kept = {by: item for by, item in self._observed.items() if item.position >= needed}
+            self._observed, self._most = kept, _FEW + 2 * len(kept)
 
     def _dead(self, reason: str, item: Item, detail: str) -> Row:
         assert not isinstance(item.content, str)
@@ -128,3 +172,11 @@ class RequestRun:
             "payload": str(item.content[0].subject[0]),
         }
         return Row(self.name, item.time * self._scale, reason, body)
+
+
+def _is_in(item: Item, windows: Mapping[str, tuple[int, int]], evaluation: Evaluation) -> bool:
+    """Whether an item is in its window; `windows` are those of time, the others are searched."""
+    if item.stream not in windows:
+        return any(item is other for other in evaluation.items)
+    first, last = windows[item.stream]
+    return first <= item.time <= last

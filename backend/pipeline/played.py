@@ -25,6 +25,7 @@ from backend.pipeline.prepared import prepared
 from backend.pipeline.requests import find
 from backend.settings import Pipeline
 from backend.space.geometry import Spot
+from reasoning.engines.incremental.choosing import Choice
 from reasoning.errors import ItemError
 
 Announced = tuple[int, str, dict[str, Any]]
@@ -52,11 +53,12 @@ class Played:
         templates: Sequence[TemplateVersion] = (),
         requests: Sequence[str] | None = (),
         failed: Failed = unheard,
+        engine: Choice = "auto",
     ) -> None:
         settings = Pipeline()
         limits = settings.limits.of_engine()
         names = () if requests is None else dict.fromkeys([*settings.requests, *requests])
-        self._requests = [RequestRun(prepared(find(name), limits)) for name in names]
+        self._requests = [RequestRun(prepared(find(name), limits, engine=engine)) for name in names]
         self.runs = [TemplateRun(template) for template in templates]
         self._places: dict[str, Place] = {}
         self._names: dict[str, tuple[str, float | None, float | None]] = {}

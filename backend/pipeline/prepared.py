@@ -8,7 +8,9 @@ from pathlib import Path
 
 from backend.pipeline.parts import WHOLE, Division, IndivisibleError, Part
 from reasoning.engines.guard import GuardedEngine
+from reasoning.engines.incremental.choosing import Choice, engine_for
 from reasoning.engines.limits import Limits
+from reasoning.engines.program import Knowledge
 from reasoning.engines.solver import Engine
 from reasoning.languages.casp import parse_file
 from reasoning.program import KnowledgeSource, Request, Signature
@@ -21,14 +23,26 @@ _Stamp = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A part of a request and the engine that evaluates it, kept from one stretch to the
-    next."""
+    """A part of a request and what evaluates it, kept from one stretch to the next."""
 
     request: Request
-    engine: Engine
+    knowledge: Knowledge
+    limits: Limits
+    choice: Choice = "auto"
     part: Part = WHOLE
     division: Division | None = None
     """How the request divides; not asked for the whole."""
+
+    @functools.cached_property
+    def solver(self) -> GuardedEngine:
+        """It keeps nothing of a window: all runs share it."""
+        return GuardedEngine(self.request, self.knowledge, self.limits)
+
+    def engine(self) -> Engine:
+        """An engine for one run, in which it may keep the window."""
+        return engine_for(
+            self.request, self.knowledge, self.limits, self.choice, lambda: self.solver
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +71,13 @@ class _Own:
     supplied: frozenset[Signature] = field(default=frozenset())
 
 
-def prepared(path: Path, limits: Limits, part: Part = WHOLE) -> Prepared:
+def prepared(path: Path, limits: Limits, part: Part = WHOLE, engine: Choice = "auto") -> Prepared:
     """A part of the request in a file; it is read again when the file or its knowledge
     changes.
 
     Raises `RequestError` for either, `IndivisibleError` for a part of what does not divide.
     """
-    return _prepared(path, _stamps(path), limits, part)
+    return _prepared(path, _stamps(path), limits, part, engine)
 
 
 def division(path: Path) -> Division | str:
@@ -100,21 +114,22 @@ def _read(source: KnowledgeSource, scope: str) -> KnowledgeBase:
 
 
 @functools.lru_cache(maxsize=64)
-def _known(path: Path, stamps: tuple[_Stamp, ...]) -> _Known:
-    request = _parsed(path, stamps[0])
+def _known(path: Path, _when: tuple[_Stamp, ...]) -> _Known:
+    request = parse_file(path)  # what its streams entail depends on the knowledge too
     return _Known(request, knowledge.background(request, read=_read))
 
 
 @functools.lru_cache(maxsize=128)
-def _prepared(path: Path, stamps: tuple[_Stamp, ...], limits: Limits, part: Part) -> Prepared:
+def _prepared(
+    path: Path, stamps: tuple[_Stamp, ...], limits: Limits, part: Part, engine: Choice
+) -> Prepared:
     known = _known(path, stamps)
     if part.of == 1:
-        return Prepared(known.request, GuardedEngine(known.request, known.background, limits))
+        return Prepared(known.request, known.background, limits, engine)
     if isinstance(known.division, str):
         raise IndivisibleError(
             f"request `{known.request.name}` runs in one piece: {known.division}"
         )
     facts = known.division.knowledge(known.background.facts, part)
     own = _Own("".join(f"{fact}.\n" for fact in facts), known.background.supplied)
-    engine = GuardedEngine(known.request, own, limits)
-    return Prepared(known.request, engine, part, known.division)
+    return Prepared(known.request, own, limits, engine, part, known.division)

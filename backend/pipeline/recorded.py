@@ -19,6 +19,7 @@ from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
 from backend.pipeline.played import Announced, Failed, Played, unheard
 from backend.times import iso, to_ms
+from reasoning.engines.incremental.choosing import Choice
 
 
 def announcements(data: Path, start: datetime, until: datetime, lead_in: float) -> Iterator[str]:
@@ -59,9 +60,9 @@ def lines(found: Iterable[Announced], start: datetime) -> Iterator[str]:
             yield orjson.dumps({"t": iso(t_ms), "kind": kind, **body}).decode()
 
 
-def changes(source: Source) -> Iterator[Announced]:
-    """The events of a source's whole run."""
-    played = Played(source.places())
+def changes(source: Source, engine: Choice = "auto") -> Iterator[Announced]:
+    """The events of a source's whole run, by an engine (see the setting `pipeline.engine`)."""
+    played = Played(source.places(), engine=engine)
     for entry in entries(source):
         yield from played.take(entry)
 

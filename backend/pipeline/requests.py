@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from backend.errors import CitywiseError
+from reasoning.engines.incremental.choosing import Choice, engine_for
 from reasoning.languages.casp import parse_file
 from reasoning.program import Request
 from reasoning.rdf.knowledge import background
@@ -30,11 +31,14 @@ def find(name: str) -> Path:
     )
 
 
-def check(path: Path) -> Request:
+def check(path: Path, engine: Choice = "auto") -> Request:
     """Read a request and see that the pipeline can run it.
 
-    Raises `RequestError` for its text and its knowledge bases.
+    Raises `RequestError` for its text and its knowledge bases, `UnsupportedError` if it has
+    to be evaluated incrementally and cannot be.
     """
     request = parse_file(path)
-    background(request)
+    known = background(request)
+    if engine == "incremental":
+        engine_for(request, known, choice=engine)
     return request

@@ -59,7 +59,8 @@ class PipelineService:
 
     def run(self) -> None:
         """Start Spark and work until `stop` is set or the query fails."""
-        requests = [check(find(request)) for request in self._settings.pipeline.requests]
+        pipeline = self._settings.pipeline
+        requests = [check(find(name), pipeline.engine) for name in pipeline.requests]
         self._whole = self._indivisible()
         self._names = [*(request.name for request in requests), READINGS]
         self._results.forget_others(self._names)
@@ -94,6 +95,7 @@ class PipelineService:
             .option("requests", ",".join(self._settings.pipeline.requests))
             .option("start", str(self._committed()))
             .option("limits", self._settings.pipeline.limits.model_dump_json())
+            .option("engine", self._settings.pipeline.engine)
             .option("workers", str(spark.sparkContext.defaultParallelism))
             .option("partitions", str(self._settings.pipeline.partitions))
             .option("max_batch_bytes", str(self._settings.pipeline.max_batch_bytes))

@@ -1,25 +1,29 @@
-"""What the requests of a process share: the triples of a reading, and the facts they give.
+"""What the requests of a process share: the items of readings, and the facts they give.
 
 Requests over the same streams differ in their rules, and mostly not in how they see a
-reading; the second to meet one finds its triples, and its facts, where the first left them.
+reading; the second to meet one finds its item, with its facts, where the first left it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Generic, TypeVar
 
 from backend.city.observations import predicates, stream_iri, triples
 from backend.ingest.records import Reading
+from backend.pipeline.phrases import Phrases
+from reasoning import atoms
 from reasoning.encoding import Encoder
+from reasoning.errors import ItemError
 from reasoning.program import Request
-from reasoning.rdf.mapping import Iri
+from reasoning.rdf.mapping import Iri, Triple
 from reasoning.streams import Item
 
 _REMEMBERED = 50_000
-"""Readings; each takes about 1.5 kB with its triples and facts."""
+"""Readings; each takes about 1 kB with its facts."""
 
 Source = TypeVar("Source", Reading, Item)
 Value = TypeVar("Value")
@@ -47,13 +51,44 @@ class Memory(Generic[Source, Value]):
         return value
 
 
-@lru_cache(maxsize=64)
-def _items(_wanted: frozenset[Iri], _scale: int) -> Memory[Reading, Item]:
-    return Memory()
+_set = object.__setattr__
+"""An item is frozen."""
+
+
+class Observed(Item):
+    """A reading as an item; its triples, which hardly anybody asks for, are put together
+    when they are."""
+
+    __slots__ = ("reading", "told", "wanted")
+
+    reading: Reading
+    wanted: frozenset[Iri]
+    """Predicates of the triples that are its content, with the feature of interest."""
+    told: tuple[int, tuple[str, ...]] | None
+    """Its facts, and what times in them are counted from; of all requests that see it."""
+
+    def __init__(self, reading: Reading, scale: int, stream: str, wanted: frozenset[Iri]) -> None:
+        _set(self, "time", reading.observed_ms // scale)
+        _set(self, "position", reading.position)
+        _set(self, "until", None)
+        _set(self, "stream", stream)
+        _set(self, "reading", reading)
+        _set(self, "wanted", wanted)
+        _set(self, "told", None)
+
+    @property
+    def content(self) -> tuple[Triple, ...]:
+        """The reading's triples."""
+        return triples(self.reading, self.wanted)
+
+    def tell(self, base: int, facts: tuple[str, ...]) -> tuple[str, ...]:
+        """Keep its facts."""
+        _set(self, "told", (base, facts))
+        return facts
 
 
 @lru_cache(maxsize=64)
-def _facts(_view: Hashable) -> Memory[Item, tuple[int, tuple[str, ...]]]:
+def _items(_view: Hashable, _wanted: frozenset[Iri], _scale: int) -> Memory[Reading, Observed]:
     return Memory()
 
 
@@ -67,44 +102,69 @@ class Sight:
     """
 
     def __init__(self, request: Request, kinds: frozenset[str]) -> None:
-        seen = frozenset(iri for kind in kinds for iri in predicates(kind))
-        self.encoder = SharedEncoder(request, seen)
+        self.encoder = ReadingEncoder(request, kinds)
         """Gives the facts of the items."""
-        self._wanted = frozenset(iri for iri in seen if self.encoder.signatures(iri.value))
+        self._wanted = self.encoder.wanted
         self._scale = 1000 // request.ticks_per_second
-        self._known = _items(self._wanted, self._scale)
+        self._streams = {kind: stream_iri(kind) for kind in kinds}
+        self._known = _items(self.encoder.view, self._wanted, self._scale)
 
-    def item(self, reading: Reading) -> Item:
+    def item(self, reading: Reading) -> Observed:
         """A reading with its triples, on its stream."""
         known = self._known.get(reading)
-        return known or self._known.put(reading, self._item(reading, self._wanted))
+        if known is None:
+            stream = self._streams[reading.kind]
+            made = Observed(reading, self._scale, stream, self._wanted)
+            known = self._known.put(reading, made)
+        return known
 
     def blank(self, reading: Reading) -> Item:
         """A reading of which the request sees only that and when it came."""
-        return self._item(reading, None)
-
-    def _item(self, reading: Reading, wanted: frozenset[Iri] | None) -> Item:
-        return Item(
-            reading.observed_ms // self._scale,
-            () if wanted is None else triples(reading, wanted),
-            reading.position,
-            stream=stream_iri(reading.kind),
-        )
+        time, stream = reading.observed_ms // self._scale, self._streams[reading.kind]
+        return Item(time, (), reading.position, stream=stream)
 
 
-class SharedEncoder(Encoder):
-    """An encoder that asks first whether another, which sees triples with these predicates
-    as it does, has encoded the item."""
+class ReadingEncoder(Encoder):
+    """An encoder that gives the facts of readings without their triples, and asks first
+    whether another, which sees them as it does, has given them."""
 
-    def __init__(self, request: Request, predicates: frozenset[Iri]) -> None:
+    def __init__(self, request: Request, kinds: frozenset[str]) -> None:
         super().__init__(request)
-        self._shared = _facts(self.mapper.view(iri.value for iri in predicates))
+        seen = {kind: predicates(kind) for kind in kinds}
+        every = frozenset(iri for iris in seen.values() for iri in iris)
+        self.view = self.mapper.view(iri.value for iri in every)
+        """What decides the facts of readings: encoders with equal views give the same."""
+        self.wanted = frozenset(iri for iri in every if self.signatures(iri.value))
+        """Predicates that the request can see."""
+        self._phrases = {kind: self._phrased(kind) for kind in kinds}
+        self._supplies = {
+            stream_iri(kind): frozenset(s for iri in iris for s in self.signatures(iri.value))
+            for kind, iris in seen.items()
+        }
 
     def facts(self, item: Item, base: int = 0) -> tuple[str, ...]:
         """See `Encoder.facts`."""
-        known = self._shared.get(item)
-        if known is None or known[0] != base:
-            known = self._shared.put(item, (base, super().facts(item, base)))
-        elif not isinstance(item.content, str):
+        if not isinstance(item, Observed):
+            return super().facts(item, base)
+        if item.told is None or item.told[0] != base:
+            return item.tell(base, self._facts(item, base))
+        self._supply(item)
+        return item.told[1]
+
+    def _facts(self, item: Observed, base: int) -> tuple[str, ...]:
+        time = item.time - base
+        if atoms.SMALLEST <= time <= atoms.LARGEST:
+            self._supply(item)
+            with suppress(ItemError):  # the triples' says where it is
+                found = self._phrases[item.reading.kind].facts(item.reading, time)
+                if found is not None:
+                    return found
+        return super().facts(item, base)
+
+    def _supply(self, item: Observed) -> None:
+        """Note what the item supplies; mostly all that its kind can is known."""
+        if not self._supplies[item.stream] <= self.supplied:
             self.supply(item.content)
-        return known[1]
+
+    def _phrased(self, kind: str) -> Phrases:
+        return Phrases(self.mapper, kind, self.wanted.intersection(predicates(kind)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from backend.ingest import records
 from backend.ingest.records import LogEntry, item_position
@@ -15,6 +16,17 @@ Read = Callable[[str, int, int], Iterable[Entry]]
 
 def _read(location: str, start: int, end: int) -> Iterable[Entry]:
     return records.read(location, start, end)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What of the log is to be taken next, and what was committed before it."""
+
+    location: str
+    start: int
+    end: int
+    resume_from: int
+    state: Mapping[str, Any]
 
 
 @dataclass

@@ -59,6 +59,7 @@ class CitywiseLogSource(DataSource):
     - `database`, `start`, `max_batch_bytes`;
     - `requests` (comma-separated), and as JSON `sources`, what stands for each of them in a
       task, and `limits` of an evaluation;
+    - `engine`, what evaluates requests (`auto`, `incremental` or `solver`);
     - `workers`, over which the tasks of a batch are dealt out, and `partitions`, into how
       many parts a request divides: a number, or `auto`.
     """
@@ -88,6 +89,7 @@ class LogStreamReader(DataSourceStreamReader):
         self._workers = int(options["workers"])
         self._partitions = options["partitions"]
         self._limits = orjson.loads(options["limits"])
+        self._choice: Any = options["engine"]
         self._engine: Engine | None = None
         self._templates = RunningTemplates()
 
@@ -120,15 +122,24 @@ class LogStreamReader(DataSourceStreamReader):
         with self._engine.connect() as connection:
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
             templates = self._templates.read(connection)
-        tasks = [self._readings(cursors.get(READINGS), begin, stop)]
+        readings = self._readings(cursors.get(READINGS), begin, stop)
+        tasks: list[Task] = []
         for request in self._requests:
             cursor = cursors.get(find(request).stem)
             tasks += self._tasks(request, cursor, begin, stop)
         for template in templates:
             tasks += self._of_template(template, cursors.get(template.request), begin, stop)
+        return [TaskPartition(share) for share in self._shares(readings, tasks, stop)]
+
+    def _shares(self, readings: Task, tasks: Sequence[Task], stop: int) -> list[list[str]]:
+        """The tasks dealt out over the workers; the readings are little work, and need no
+        worker of their own: one that nobody else needs is one that a run does not move to."""
         texts = [task.to_json() for task in tasks if task.start < stop]
-        shares = [texts[first :: self._workers] for first in range(self._workers)]
-        return [TaskPartition(share) for share in shares if share]
+        dealt = [texts[first :: self._workers] for first in range(self._workers)]
+        shares = [share for share in dealt if share] or [[]]
+        if readings.start < stop:
+            shares[-1].insert(0, readings.to_json())
+        return [share for share in shares if share]
 
     def _readings(self, cursor: object, begin: int, stop: int) -> Task:
         return self._task(READINGS, "", cursor, begin, stop)
@@ -164,6 +175,7 @@ class LogStreamReader(DataSourceStreamReader):
             resume_from=getattr(cursor, "resume_from", begin),
             state=getattr(cursor, "state", None) or {},
             limits=self._limits,
+            engine=self._choice,
         )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

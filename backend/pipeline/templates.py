@@ -8,27 +8,14 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
 from backend.packs.run import TemplateRun, serves
 from backend.packs.template import TemplateVersion
 from backend.pipeline.parts import Part
-from backend.pipeline.slices import Slices
+from backend.pipeline.slices import Slices, Stretch
 from reasoning.engines.limits import Limits
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """What of the log is to be taken next, and what was committed before it."""
-
-    location: str
-    start: int
-    end: int
-    resume_from: int
-    state: Mapping[str, Any]
 
 
 class TemplateRuns:

@@ -2,7 +2,8 @@
 
 The log and the committed state are the truth (docs/decisions/pipeline.md). Partitions move
 between workers, batches are repeated, and some are never committed: a run goes on only
-from exactly where its request is committed.
+where it stands as its request is committed. One that another worker has overtaken and
+whose engine keeps its window takes what lies between first, and tells nobody.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 
 import orjson
 
+from backend.ingest.records import item_position, record_position
 from backend.pipeline.evaluation import RequestRun
+from backend.pipeline.slices import Slices, Stretch
 from reasoning.reasoner import State
 
 
@@ -27,34 +30,49 @@ class _Stand:
     resume_from: int
     state: bytes
 
+    @classmethod
+    def of(cls, run: RequestRun, position: int) -> _Stand:
+        """Where a run stands that has taken the log up to `position`."""
+        item = item_position(position)
+        resume_from = record_position(run.resume_from(item))
+        state, _answered = run.snapshot(item)
+        return cls(run, position, resume_from, _canonical(state.to_json()))
+
 
 class WarmRuns:
     """The runs that answered last, `most` of them, by what they evaluate."""
 
-    def __init__(self, most: int = 64) -> None:
+    def __init__(self, slices: Slices, most: int = 64) -> None:
+        self._slices = slices
         self._most = most
         self._stands: OrderedDict[Hashable, _Stand] = OrderedDict()
 
-    def take(
-        self, key: Hashable, position: int, resume_from: int, state: State
-    ) -> RequestRun | None:
-        """The run for `key`, if it stands at this position in this state.
+    def take(self, key: Hashable, stretch: Stretch, state: State) -> RequestRun | None:
+        """The run for `key`, if it stands where the stretch begins in this state, or comes
+        to that.
 
         Whoever takes it keeps it again when done: a run that fails on the way is gone.
         """
         stand = self._stands.pop(key, None)
-        if stand is None or (stand.position, stand.resume_from) != (position, resume_from):
+        if stand is None:
             return None
-        return stand.run if stand.state == _canonical(state.to_json()) else None
+        if stand.position != stretch.start:
+            if not (stand.run.catches_up and stretch.resume_from <= stand.position < stretch.start):
+                return None
+            stand = self._followed(stand, stretch)
+        same = stand.resume_from == stretch.resume_from
+        return stand.run if same and stand.state == _canonical(state.to_json()) else None
 
-    def keep(
-        self, key: Hashable, run: RequestRun, position: int, resume_from: int, state: State
-    ) -> None:
+    def keep(self, key: Hashable, run: RequestRun, position: int) -> None:
         """Keep a run that stands at `position`; the one longest unused may have to go."""
-        stand = _Stand(run, position, resume_from, _canonical(state.to_json()))
-        self._stands[key] = stand
+        self._stands[key] = _Stand.of(run, position)
         while len(self._stands) > self._most:
             self._stands.popitem(last=False)
+
+    def _followed(self, stand: _Stand, stretch: Stretch) -> _Stand:
+        """Where a run stands after what others have answered."""
+        stand.run.follow(self._slices.read(stretch.location, stand.position, stretch.start))
+        return _Stand.of(stand.run, stretch.start)
 
 
 def _canonical(values: Mapping[str, Any]) -> bytes:

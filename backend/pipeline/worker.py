@@ -23,9 +23,11 @@ from backend.pipeline import bundle
 from backend.pipeline.evaluation import RequestRun, Row
 from backend.pipeline.parts import Part
 from backend.pipeline.prepared import prepared
-from backend.pipeline.slices import Slices
-from backend.pipeline.templates import Stretch, TemplateRuns
+from backend.pipeline.slices import Slices, Stretch
+from backend.pipeline.templates import TemplateRuns
 from backend.pipeline.warm import WarmRuns
+from reasoning.engines.incremental.choosing import Choice
+from reasoning.engines.incremental.garbage import seldom_collected
 from reasoning.engines.limits import Limits
 from reasoning.reasoner import State
 
@@ -55,6 +57,8 @@ class Task:
     parts: int = 1
     template: Mapping[str, Any] | None = None
     """An app's template in place of a request's file."""
+    engine: Choice = "auto"
+    """What evaluates a request's file."""
 
     def to_json(self) -> str:
         """The task as Spark carries it."""
@@ -74,7 +78,7 @@ class Worker:
 
     def __init__(self, slices: Slices | None = None, runs: WarmRuns | None = None) -> None:
         self._slices = slices or Slices()
-        self._runs = runs or WarmRuns()
+        self._runs = runs or WarmRuns(self._slices)
         self._templates = TemplateRuns(self._slices)
         self._said: dict[str, float] = {}
         """When it was last said that a template is stuck, by its name."""
@@ -93,17 +97,18 @@ class Worker:
     def _evaluate(self, task: Task) -> Iterator[Row]:
         began = time.perf_counter()
         run, key, warm = self._run(task)
+        ready = time.perf_counter()
         entries = self._slices.read(task.location, task.start, task.end)
-        steps = {"read": time.perf_counter() - began, "reason": 0.0}
-        for entry in entries:
-            for row in run.take(entry):
-                steps["reason"] += row.body.get("seconds", 0.0)
-                yield row
+        read = time.perf_counter()
+        steps = {"catch up": ready - began, "read": read - ready, "reason": 0.0}
+        for row in run.take(*entries):
+            steps["reason"] += row.body.get("seconds", 0.0)
+            yield row
         yield from run.dead_letters()
         end = records.item_position(task.end)
         resume_from = records.record_position(run.resume_from(end))
         after, answered = run.snapshot(end)
-        self._runs.keep(key, run, task.end, resume_from, after)
+        self._runs.keep(key, run, task.end)
         steps["encode"] = time.perf_counter() - began - sum(steps.values())
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
         yield _cursor(task, resume_from, answered, after.to_json(), more)
@@ -120,7 +125,7 @@ class Worker:
 
     def _concluded(self, task: Task, template: TemplateVersion) -> Iterator[Row]:
         began = time.perf_counter()
-        stretch = Stretch(task.location, task.start, task.end, task.resume_from, task.state)
+        stretch = _stretch(task)
         part = Part(task.part, task.parts)
         run, warm = self._templates.take(template, Limits(**task.limits), stretch, part)
         steps = {"read": time.perf_counter() - began, "reason": 0.0}
@@ -157,12 +162,13 @@ class Worker:
     def _run(self, task: Task) -> tuple[RequestRun, Hashable, bool]:
         """The run that a task continues, what it is kept by, and whether it was kept."""
         part = Part(task.part, task.parts)
-        found = prepared(bundle.source(task.source), Limits(**task.limits), part)
+        limits = Limits(**task.limits)
+        found = prepared(bundle.source(task.source), limits, part, task.engine)
         state = State.from_json(task.state)
         if found.division is not None:
             state = found.division.own(state, part)
         key = (found, task.location)
-        kept = self._runs.take(key, task.start, task.resume_from, state)
+        kept = self._runs.take(key, _stretch(task), state)
         if kept is not None:
             return kept, key, True
         past = self._slices.read(task.location, task.resume_from, task.start)
@@ -202,7 +208,12 @@ _HERE = Worker()
 
 def run(task: Task) -> Iterator[Row]:
     """Evaluate a task with what this process keeps; see `Worker.run`."""
+    seldom_collected()
     return _HERE.run(task)
+
+
+def _stretch(task: Task) -> Stretch:
+    return Stretch(task.location, task.start, task.end, task.resume_from, task.state)
 
 
 def _cursor(

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from reasoning.analysis import lars as lars_analysis
+from reasoning.analysis import rif as rif_analysis
 from reasoning.analysis.dependencies import Dependencies
 from reasoning.analysis.findings import Finding
 from reasoning.analysis.growth import suspects
 from reasoning.analysis.predicates import Predicates
 from reasoning.errors import RequestError
-from reasoning.languages.casp import PLAIN, Reading, read_file
+from reasoning.languages import casp, lars, rif
+from reasoning.languages.casp import PLAIN, Reading
+from reasoning.languages.lars import LarsReading
 from reasoning.program import Signature
+from reasoning.rdf.inferring import inferring
 from reasoning.rdf.knowledge import background, missing
 
-SUFFIXES = (".casp", PLAIN)
+_READERS: dict[str, Callable[[Path], Reading]] = {
+    ".casp": casp.read_file,
+    PLAIN: casp.read_file,
+    lars.SUFFIX: lars.read_file,
+}
+SUFFIXES = (*_READERS, *rif.SUFFIXES)
 
 
 def check(path: Path, *, partitioned: bool = False) -> list[Finding]:
@@ -25,8 +35,10 @@ def check(path: Path, *, partitioned: bool = False) -> list[Finding]:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
         return [finding for file in files for finding in check(file, partitioned=partitioned)]
+    if path.suffix in rif.SUFFIXES:
+        return rif_analysis.findings(path)
     try:
-        reading = read_file(path)
+        reading = _READERS.get(path.suffix, casp.read_file)(path)
     except RequestError as error:
         return [Finding.of(error)]
     return check_reading(reading, partitioned=partitioned)
@@ -40,13 +52,22 @@ def check_reading(reading: Reading, *, partitioned: bool = False) -> list[Findin
     found += _repeated_labels(reading)
     if reading.is_whole:
         found += Predicates(reading, supplied).findings()
-        dependencies = Dependencies(reading.rules)
+        dependencies = _dependencies(reading)
         found += suspects(reading, dependencies)
+        if isinstance(reading, LarsReading):
+            found = [*lars_analysis.joined(reading, found), *lars_analysis.suspects(reading)]
         if partitioned:
             found += _unstratified(reading, dependencies)
     return sorted(
         set(found), key=lambda f: (f.location.file, f.location.line, f.location.column, f.code)
     )
+
+
+def _dependencies(reading: Reading) -> Dependencies:
+    """What depends on what in a text."""
+    if isinstance(reading, LarsReading):
+        return lars_analysis.dependencies(reading.program, reading.rules)
+    return Dependencies(reading.rules)
 
 
 def _repeated_labels(reading: Reading) -> Iterator[Finding]:
@@ -73,7 +94,7 @@ def _knowledge(reading: Reading) -> tuple[frozenset[Signature], list[Finding]]:
     if missing or not reading.request.knowledge or not reading.is_whole:
         return frozenset(), missing
     try:
-        return background(reading.request).supplied, []
+        return background(inferring(reading.request)).supplied, []
     except RequestError as fault:
         return frozenset(), [Finding.of(fault)]
 

@@ -32,11 +32,18 @@ class Dependency:
 
 
 class Dependencies:
-    """The dependency graph of a program's predicates."""
+    """The dependency graph of a program's predicates.
 
-    def __init__(self, statements: Sequence[Node]) -> None:
+    The edges are those of its statements, unless what these mean for each other is not all
+    that clingo sees of them (plain LARS).
+    """
+
+    def __init__(
+        self, statements: Sequence[Node], edges: Iterable[Dependency] | None = None
+    ) -> None:
         self._statements = statements
-        self.edges = tuple(dict.fromkeys(e for s in statements for e in _edges(s)))
+        found = (e for s in statements for e in _edges(s)) if edges is None else edges
+        self.edges = tuple(dict.fromkeys(found))
         self._out: dict[Signature, list[Dependency]] = {}
         for edge in self.edges:
             self._out.setdefault(edge.head, []).append(edge)

@@ -89,6 +89,24 @@ class Relevance:
         return str(symbol)
 
 
+def constants(request: Request, signature: Signature, place: int) -> frozenset[str] | None:
+    """The constants that atoms of a predicate have at a place, from 0, as text; None where
+    one may have any value there, or where the predicate is shown."""
+    if request.shows_terms or signature in request.shows:
+        return None
+    statements: list[AST] = []
+    parse_string(request.rules, statements.append, logger=lambda _code, _words: None)
+    found: set[str] = set()
+    for atom in (atom for statement in statements for atom in _atoms(statement)):
+        for name, arguments in _alternatives(atom.symbol):
+            if Signature(name, len(arguments)) == signature:
+                term = arguments[place]
+                if term.ast_type != ASTType.SymbolicTerm or term.symbol.type != SymbolType.String:
+                    return None
+                found.add(str(term.symbol))
+    return frozenset(found)
+
+
 def _unsigned(signature: Signature) -> Signature:
     return Signature(signature.name.removeprefix("-"), signature.arity)
 

@@ -85,9 +85,11 @@ class GuardedEngine:
         self._setup: Setup | None = None
         self._dynamic = supplied_by_windows(request)
 
-    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
-        """See `Engine`."""
-        return self.guard.evaluate(self._current(window.supplied), window.text, models)
+    def answer_sets(
+        self, window: WindowFacts, models: int = 0, seconds: float | None = None
+    ) -> tuple[AnswerSet, ...]:
+        """See `Engine`; `seconds` may allow it less time than the limits do."""
+        return self.guard.evaluate(self._current(window.supplied), window.text, models, seconds)
 
     @property
     def process(self) -> int | None:
@@ -165,9 +167,11 @@ class Guard:
         assert self._worker is not None
         return self._worker.source
 
-    def evaluate(self, what: Setup, facts: str, models: int = 0) -> tuple[AnswerSet, ...]:
-        """The answers to a window's facts; see `Engine.answer_sets`."""
-        self.begin(what, facts, models)
+    def evaluate(
+        self, what: Setup, facts: str, models: int = 0, seconds: float | None = None
+    ) -> tuple[AnswerSet, ...]:
+        """The answers to a window's facts; see `Engine.answer_sets` and `begin`."""
+        self.begin(what, facts, models, seconds)
         while (answers := self.proceed()) is None:
             pass
         return answers

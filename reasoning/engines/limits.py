@@ -15,7 +15,7 @@ class Limits:
     seconds: float = 60.0
     """Wall time of grounding and solving together."""
     megabytes: int = 4096
-    """Resident memory of the process that evaluates."""
+    """Resident memory of a process that evaluates; what it gains where it evaluates others too."""
     atoms: int = 10_000_000
     """Ground atoms."""
     models: int = 100_000
@@ -33,6 +33,11 @@ UNLIMITED = Limits(seconds=1e9, megabytes=10**9, atoms=2**31, models=10**9)
 class LimitError(SolvingError):
     """An evaluation was stopped at a limit; the message says which, and what grew."""
 
+    limit: str = ""
+    """Which limit, in words; empty if it is not `exceeded` that made the error."""
+    grown: Mapping[str, int] = {}
+    """The predicates with most ground atoms, and their numbers."""
+
 
 class TooManyAnswersError(LimitError):
     """An evaluation has more answer sets than allowed: so it has, however it is evaluated."""
@@ -45,7 +50,9 @@ def exceeded(name: str, limit: str, phase: str, grown: Mapping[str, int]) -> Lim
     """
     most = ", ".join(f"{predicate} ({count:,} atoms)" for predicate, count in grown.items())
     grew = f"; what grew: {most}" if most else ""
-    return LimitError(f"request `{name}` was stopped in {phase}: {limit}{grew}")
+    error = LimitError(f"request `{name}` was stopped in {phase}: {limit}{grew}")
+    error.limit, error.grown = limit, grown
+    return error
 
 
 def too_many(name: str, most: int) -> TooManyAnswersError:

@@ -28,6 +28,15 @@ class AnswerSet:
     cost: tuple[int, ...] = ()
 
 
+def difference(
+    before: AnswerSet | None, after: AnswerSet | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What came and what is gone between two answers, sorted; None has no atoms."""
+    old = frozenset(before.atoms if before else ())
+    new = frozenset(after.atoms if after else ())
+    return tuple(sorted(new - old)), tuple(sorted(old - new))
+
+
 class Engine(Protocol):
     """What evaluates a request's rules over the facts of a window."""
 

@@ -7,6 +7,8 @@ window's facts to the ground knowledge and ends after its answer: nothing of a w
 left for the next. The fork for the next window is made before the window is there.
 Large windows, and those after a large answer, have a fork of their own as well: clingo
 keeps every term it ever saw until its process ends.
+
+Where the incremental engine evaluates, the process keeps it from window to window.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
@@ -32,6 +34,10 @@ from reasoning.engines.program import Program
 from reasoning.engines.readback import LARGE
 from reasoning.engines.solver import AnswerSet, Solving
 from reasoning.errors import SolvingError
+from reasoning.program import Signature
+
+if TYPE_CHECKING:
+    from reasoning.engines.incremental.engine import ProgramEngine
 
 STOPPED = 3
 """Exit code of a process that was stopped at a limit."""
@@ -54,17 +60,28 @@ class Setup:
     limits: Limits
     knowledge: str = ""
     once: str = ""
+    incremental: tuple[Signature, ...] | None = None
+    """Predicates of the facts of windows, where the incremental engine evaluates; None: the
+    solver does."""
 
     def to_json(self) -> dict[str, Any]:
         """Values for a message."""
-        return asdict(self)
+        kept = None if self.incremental is None else [list(s) for s in self.incremental]
+        return {**asdict(self), "incremental": kept}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Setup:
         """The setup that `to_json` described."""
         what = values["program"] | {"priorities": tuple(values["program"]["priorities"])}
-        limits = Limits(**values["limits"])
-        return cls(Program(**what), limits, values["knowledge"], values["once"])
+        limits, kept = Limits(**values["limits"]), values["incremental"]
+        facts = None if kept is None else tuple(Signature(*signature) for signature in kept)
+        return cls(Program(**what), limits, values["knowledge"], values["once"], facts)
+
+    @property
+    def stays(self) -> bool:
+        """Whether a process is worth most to who has it set up in this way: it keeps more
+        than the text of a program."""
+        return bool(self.once) or self.incremental is not None
 
 
 class Worker:
@@ -75,6 +92,7 @@ class Worker:
         self._sink = sink
         self._setup: Setup | None = None
         self._ground: Solving | None = None
+        self._kept: ProgramEngine | None = None
         self._busy = mmap.mmap(-1, 1)
         """Not 0 while a fork has a message and no answer yet."""
         self._large = mmap.mmap(-1, 1)
@@ -97,6 +115,7 @@ class Worker:
 
     def _prepare(self, values: dict[str, Any]) -> list[AnswerSet]:
         setup = self._setup = Setup.from_json(values)
+        self._kept = None if setup.incremental is None else _incremental(setup)
         if setup.once:
             solving = Solving(setup.program, setup.limits)
 
@@ -110,7 +129,11 @@ class Worker:
         return []
 
     def _evaluate(self, message: dict[str, Any]) -> None:
-        """Answer a message with a control of its own; in a fork, if that may be large."""
+        """Answer a message with the engine that is kept, or with a control of its own: in a
+        fork, if that may be large."""
+        if (kept := self._kept) is not None:
+            self._answer(lambda: list(kept.answers(message["facts"], message["models"])))
+            return
         work = partial(self._fresh, message)
         large = bool(self._large[0]) or len(message["facts"]) >= _LARGE_TEXT
         if large and hasattr(os, "fork"):
@@ -190,6 +213,13 @@ class Worker:
             frames.send(self._sink, message)
         except frames.EndedError:
             os._exit(0)
+
+
+def _incremental(setup: Setup) -> ProgramEngine:
+    from reasoning.engines.incremental.engine import ProgramEngine
+
+    supplied = frozenset(setup.incremental or ())
+    return ProgramEngine(setup.program, setup.knowledge, supplied, setup.limits)
 
 
 def watched(solving: Solving, limits: Limits, work: Callable[[], Result], source: int) -> Result:

@@ -167,7 +167,7 @@ class Absence:
             yield from (self._why(atom, 2) for atom in found[:_SIMILAR])
             return
         slips = (atom for atom in there if matches(pattern, atom, _alike))
-        yield from map(_slip, islice(slips, _SIMILAR))
+        yield from map(slip, islice(slips, _SIMILAR))
         this = clingo.String(str(pattern))
         if levels > 1 and this not in asked:
             for attempt in self._prefixes.attempts_like(pattern):
@@ -211,8 +211,8 @@ class Absence:
         """Atoms that are there and differ only in how a value is written, or but a little."""
         same = list(self._model.named(("" if atom.positive else "-") + atom.name))
         slips = [a for a in same if a != atom and _loosely(a) == _loosely(atom)]
-        for slip in slips[:_SIMILAR]:
-            yield _slip(slip)
+        for each in slips[:_SIMILAR]:
+            yield slip(each)
         if slips or signature_of(atom) in self._derived or not atom.arguments:
             return
         scores = [(_shared(a, atom), a) for a in same if len(a.arguments) == len(atom.arguments)]
@@ -276,7 +276,14 @@ def _alike(one: Symbol, other: Symbol) -> bool:
     return bool(_loosely(one) == _loosely(other))
 
 
-def _slip(atom: Symbol) -> Node:
+def alike(one: str, other: str) -> bool:
+    """Whether two ground atoms differ only in quotes, escapes, case or how a number is
+    written."""
+    return _alike(clingo.parse_term(one), clingo.parse_term(other))
+
+
+def slip(atom: Symbol | str) -> Node:
+    """An atom that is there, and differs in how a value is written."""
     text = f"{atom}  is there: it differs in how a value is written"
     return Node("hint", text, atom=str(atom))
 

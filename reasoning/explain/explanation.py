@@ -87,6 +87,8 @@ class Explainer:
         self._outside, self._supplied = outside or {}, supplied
         self._meanings = meanings
         self._most, self._depth = most, depth
+        if source and request.inferring:
+            source += ("" if source.endswith("\n") else "\n") + request.inferring
         self._rules = read(request.rules, source)
         self._source = source
         self._derived = Derived(set(), Recording([], {}), Derivations((), ()))

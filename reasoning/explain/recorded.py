@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Protocol
 
 from reasoning.encoding import Encoder
+from reasoning.engines.incremental.choosing import engine_for
+from reasoning.engines.solver import AnswerSet
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason
+from reasoning.explain.tree import Explanation
 from reasoning.program import CountWindow, Signature, previous
+from reasoning.rdf.knowledge import Background
 from reasoning.rdf.mapping import Literal, Triple
 from reasoning.reasoner import Evaluation, Reasoner
 from reasoning.recorded import Recorded, RecordedError
@@ -65,6 +71,13 @@ class Sought:
         return self.number in (None, self.count)
 
 
+class Explains(Protocol):
+    """What explains one answer of one evaluation."""
+
+    def explain(self, atom: str) -> Explanation:
+        """See `Explainer.explain`."""
+
+
 class RecordedExplainer:
     """Explains an evaluation of a run.
 
@@ -92,7 +105,7 @@ class RecordedExplainer:
         evaluation: int | None = None,
     ) -> None:
         self._run = run
-        self._knowledge = run.background()
+        self._knowledge = self._background()
         if at is not None and not run.request.streams:
             raise RecordedError(f"--at {at}: {run.program} reads no stream, so it has no times")
         self._start = run.parse_time("--from", run.start)
@@ -105,13 +118,22 @@ class RecordedExplainer:
         answers = self.evaluation.answer_sets
         if number > max(1, len(answers)):
             raise RecordedError(f"--answer {number}: {_there(len(answers), 'answer set')}")
-        self.explainer = Explainer(
+        self.explainer = self._explainer(answers[number - 1] if answers else None)
+
+    def _background(self) -> Background:
+        """The facts of the knowledge bases."""
+        return self._run.background()
+
+    def _explainer(self, answer: AnswerSet | None) -> Explains:
+        """What explains an answer of the evaluation."""
+        run, seen = self._run, self._seen
+        return Explainer(
             run.request,
-            self._seen.facts,
-            time=run.time(self.evaluation),
-            answer=answers[number - 1] if answers else None,
+            seen.facts,
+            time=run.time(seen.evaluation),
+            answer=answer,
             outside=dict(self._outside()),
-            supplied=self._seen.supplied,
+            supplied=seen.supplied,
             source=run.program.read_text(encoding="utf-8"),
         )
 
@@ -119,7 +141,8 @@ class RecordedExplainer:
         """Run until the time asked for is past."""
         run = self._run
         answered: int | None = None
-        with run.reasoner(self._knowledge) as reasoner:
+        engine = engine_for(run.request, self._knowledge, run.limits, run.engine)
+        with closing(engine), run.reasoner(self._knowledge, engine) as reasoner:
             for evaluation in run.run(reasoner):
                 if sought.passes(evaluation):
                     return
@@ -171,17 +194,21 @@ class RecordedExplainer:
         found: dict[str, list[Outside]] = defaultdict(list)
         request, seen = self._run.request, self._seen
         encoder = Encoder(replace(request, inputs=frozenset()))
-        if not all(path.is_file() for path in self._run.streams):
-            return iter(())
-        recording = Recording(self._run.streams, request, lambda _error: None)
         places = _Places(self._run, seen, self._start)
-        others = (item for item in recording if places.reason(item) is not None)
-        for item in islice(others, MOST_OUTSIDE):
-            outside = self._as_outside(item, recording.source(item.position), places)
-            for fact in _facts(encoder, item, seen.base):
+        others = (each for each in self._items() if places.reason(each[0]) is not None)
+        for item, source in islice(others, MOST_OUTSIDE):
+            outside = self._as_outside(item, source, places)
+            for fact in facts_as_written(encoder, item, seen.base):
                 if fact not in seen.facts:
                     found[fact].append(outside)
         return ((fact, tuple(items)) for fact, items in found.items())
+
+    def _items(self) -> Iterator[tuple[Item, str]]:
+        """The recording once more, with the places of its items, where it is files."""
+        if all(path.is_file() for path in self._run.streams):
+            recording = Recording(self._run.streams, self._run.request, lambda _error: None)
+            for item in recording:
+                yield item, recording.source(item.position)
 
     def _as_outside(self, item: Item, source: str, places: _Places) -> Outside:
         reason = places.reason(item)
@@ -258,7 +285,7 @@ def _place(item: Item) -> tuple[int, int]:
     return item.time, item.position
 
 
-def _facts(encoder: Encoder, item: Item, base: int) -> tuple[str, ...]:
+def facts_as_written(encoder: Encoder, item: Item, base: int) -> tuple[str, ...]:
     """Its facts; literals that have no value in ASP are there as they are written."""
     try:
         return encoder.facts(item, base)
@@ -268,7 +295,7 @@ def _facts(encoder: Encoder, item: Item, base: int) -> tuple[str, ...]:
     if len(item.content) == 1:
         return _written(encoder, item, item.content[0], base)
     triples = (replace(item, content=(triple,)) for triple in item.content)
-    return tuple(fact for triple in triples for fact in _facts(encoder, triple, base))
+    return tuple(fact for triple in triples for fact in facts_as_written(encoder, triple, base))
 
 
 def _written(encoder: Encoder, item: Item, triple: Triple, base: int) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from reasoning.program import Signature
 
 AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate)
 _BLANKS = re.compile(rb'("(?:[^"\\\\]|\\\\.)*")|\s+')
-_LABEL = re.compile(rb"\(\s*(\w+)\s*\)\s*\Z")
+_LABEL = re.compile(rb"\(\s*([\w-]+)\s*\)\s*\Z")
 
 
 def statements_of(program: str) -> list[AST]:

@@ -13,11 +13,11 @@ from reasoning.rdf.ntriples import write
 Kind = Literal[
     # why
     "derived", "chosen", "alternative", "shown", "fact", "stream", "knowledge", "previous",
-    "given", "seen", "cut", "opaque",
+    "given", "seen", "cut", "opaque", "justified",
     # parts of a rule's body
-    "absent", "present", "comparison", "aggregate", "conditional",
+    "absent", "present", "comparison", "aggregate", "conditional", "window",
     # why not
-    "missing", "unknown", "rule", "holds", "fails", "not chosen", "outside", "hint",
+    "missing", "unknown", "rule", "holds", "fails", "not chosen", "outside", "past", "hint",
     "elsewhere", "excluded",
     # conflicts
     "conflict", "wish", "constraint", "instance", "bound", "contradiction", "inconsistent",
@@ -52,6 +52,7 @@ class Node:
     `text` says it for people. `atom` or `literal` is what it is about, `count` how many
     there are where `children` or `values` are only the first of them, `values` the
     assignments tried, each variable with its value and the literal with them filled in.
+    `valid` are the first and the last time at which it holds (None: for ever).
     """
 
     kind: Kind
@@ -64,6 +65,7 @@ class Node:
     value: str | None = None
     values: tuple[dict[str, str], ...] = ()
     children: tuple[Node, ...] = ()
+    valid: tuple[Time | None, Time | None] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The node and all below it as values JSON can hold; what is not there is left out."""
@@ -75,6 +77,8 @@ class Node:
             found["rule"] = self.rule.to_json()
         if self.origins:
             found["origins"] = [origin_json(origin) for origin in self.origins]
+        if self.valid:
+            found["from"], found["until"] = self.valid
         if self.values:
             found["values"] = [dict(value) for value in self.values]
         if self.children:

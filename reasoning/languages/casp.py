@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from clingo import ast as clingo_ast
 from clingo.ast import ASTType
@@ -42,6 +43,7 @@ from reasoning.program import (
     Window,
     previous,
 )
+from reasoning.rdf.inferring import inferring
 
 MAX_RULE_CHARACTERS = 250_000
 """Of the rules that are no plain facts, white space aside: some seconds to read."""
@@ -74,6 +76,12 @@ class Reading:
     faults: tuple[RequestError, ...]
     """In order of position."""
 
+    def sound(self) -> Self:
+        """The reading; raises `RequestError`, the first fault, if there is one."""
+        if self.faults:
+            raise self.faults[0]
+        return self
+
     @property
     def is_whole(self) -> bool:
         """Whether all statements could be read, so that what is missing is missing."""
@@ -81,33 +89,36 @@ class Reading:
 
 
 def parse_file(path: Path) -> Request:
-    """Read a `.casp` or `.lp` file; knowledge bases are relative to its folder."""
-    return _sound(read_file(path))
+    """Read a `.casp` or `.lp` file; knowledge bases are relative to its folder.
+
+    What its streams' items entail is inferred by rules that the request has besides its own
+    (`rdf.inferring`). Raises `RequestError`.
+    """
+    return inferring(read_file(path).sound().request)
 
 
 def parse(
     text: str, *, name: str = "request", file: str = "<text>", folder: Path = Path()
 ) -> Request:
     """Turn a C-ASP text into a request; raises `RequestError` at the first fault."""
-    return _sound(read(text, name=name, file=file, folder=folder))
-
-
-def _sound(reading: Reading) -> Request:
-    if reading.faults:
-        raise reading.faults[0]
-    return reading.request
+    return read(text, name=name, file=file, folder=folder).sound().request
 
 
 def read_file(path: Path) -> Reading:
     """Read a file whatever its faults; raises `RequestError` if it is no text."""
+    plain = path.suffix == PLAIN
+    text = text_of(path)
+    return read(text, name=path.stem, file=str(path), folder=path.parent, plain=plain)
+
+
+def text_of(path: Path) -> str:
+    """The text in a file; raises `RequestError`."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise RequestError(Location(str(path), 1, 1), "file", f"{error.strerror}") from error
     except UnicodeDecodeError as error:
         raise RequestError(Location(str(path), 1, 1), "encoding", "is not UTF-8 text") from error
-    plain = path.suffix == PLAIN
-    return read(text, name=path.stem, file=str(path), folder=path.parent, plain=plain)
 
 
 def read(
@@ -119,19 +130,24 @@ def read(
     plain: bool = False,
 ) -> Reading:
     """Read a text whatever its faults; `plain` text is in clingo's own language."""
-    source = Source(text, file)
-    if len(text) > MAX_CHARACTERS:
-        message = f"a program has at most {MAX_CHARACTERS} characters; put facts into a file of "
-        raise source.error(0, "size", message + "their own and read it with `#from <file>`")
+    source = sized(Source(text, file))
     bare = without_comments(source)
     statements = tuple(split(source, bare, plain=plain))
     found, rules = _directives(source, bare, statements, folder, plain)
     remaining, facts = separate(rules, statements)
     nodes = _rules(source, Complaints(source, bare, statements), rules, remaining)
     request = _request(source, found, name, rules, nodes, facts)
-    request = replace(request, labels=dict(_labels(source, rules, statements)))
+    request = replace(request, labels=dict(labels(source, rules, statements)))
     faults = tuple(error for _index, error in sorted(source.faults, key=lambda f: f[0]))
     return Reading(source, statements, found, nodes, facts, request, faults)
+
+
+def sized(source: Source) -> Source:
+    """A source of which there is not too much to read; else raises `RequestError`."""
+    if len(source.text) > MAX_CHARACTERS:
+        message = f"a program has at most {MAX_CHARACTERS} characters; put facts into a file of "
+        raise source.error(0, "size", message + "their own and read it with `#from <file>`")
+    return source
 
 
 def _directives(
@@ -153,29 +169,41 @@ def _directives(
             source.note(statement.start, error)
             ours = True
         text = bare[statement.start : statement.end]
-        pieces.append(blanked(text) if ours else _ended(text, statement))
+        pieces.append(blanked(text) if ours else ended(text, statement))
     pieces.append(blanked(bare[position:]))
     return found, "".join(pieces)
 
 
-def _ended(text: str, statement: Statement) -> str:
+def ended(text: str, statement: Statement) -> str:
     """A rule of clingo's, ended by `.` whatever ended it in C-ASP."""
     end = statement.terminator - statement.start
     return f"{text[:end]}.{text[end + 1 :]}"
 
 
 def _rules(source: Source, complaints: Complaints, rules: str, remaining: str) -> tuple[Node, ...]:
+    """The syntax trees of the `remaining` rules, those that are no plain facts; unsafe
+    variables are faults too."""
+    check_numbers(source, rules)
+    before = len(source.faults)
+    nodes = syntax_trees(source, complaints, rules, remaining)
+    if len(source.faults) == before:
+        complaints.check_safety(rules)
+    return nodes
+
+
+def syntax_trees(
+    source: Source, complaints: Complaints, rules: str, remaining: str
+) -> tuple[Node, ...]:
     """The syntax trees of the `remaining` rules, those that are no plain facts.
 
     clingo's complaints and what is forbidden become faults.
     """
-    check_numbers(source, rules)
     if _hidden(source, rules) or _is_too_long(source, remaining):
         return ()
     trees = complaints.parse(remaining)
     if trees is None:
         return ()
-    before, nodes = len(source.faults), []
+    nodes = []
     for tree in trees:
         if tree.ast_type == ASTType.Program:
             continue
@@ -187,8 +215,6 @@ def _rules(source: Source, complaints: Complaints, rules: str, remaining: str) -
     for node in nodes:
         _refuse_foreign(source, node, calls)
     check_results(source, nodes)
-    if len(source.faults) == before:
-        complaints.check_safety(rules)
     return tuple(nodes)
 
 
@@ -260,7 +286,10 @@ def _request(
     return Request(
         name=name,
         rules=rules,
-        streams=tuple(StreamSource(iri, _in_unit(w, per_unit)) for iri, w, _s in found.streams),
+        streams=tuple(
+            StreamSource(iri, _in_unit(window, per_unit), found.entailment)
+            for iri, window, _statement in found.streams
+        ),
         knowledge=tuple(found.knowledge),
         prefixes=found.prefixes,
         inputs=frozenset(found.inputs),
@@ -281,7 +310,7 @@ def _request(
 _UP_TO_ELEMENT = re.compile(r"#(?:min|max)imi[sz]e\s*\{\s*")
 
 
-def _labels(
+def labels(
     source: Source, rules: str, statements: Iterable[Statement]
 ) -> Iterator[tuple[tuple[int, int], str]]:
     """Where clingo says that labelled statements begin, and their labels."""

@@ -24,7 +24,10 @@ _COUNT = r"([0-9]+)"
 _DURATION = _COUNT + r"\s*(d|h|ms|m|s)"
 _PREFIX = re.compile(r"#prefix\s+([A-Za-z][A-Za-z0-9_-]*)?\s*:\s*<([^<>\s\"]+)>\s*$")
 _BEGUN = re.compile(r"#prefix\s+[\w-]*\s*:\s*<[^<>\s\"]+>(?=\s*\S)")
-_STREAM = re.compile(r"#from\s+stream\s+<([^<>\s\"]+)>\s*(\[.*\])?\s*$", re.DOTALL)
+STREAM = re.compile(
+    r"#from\s+stream\s+<([^<>\s\"]+)>\s*(\[.*?\])?\s*(?:\[\s*([\w-]*)\s*\])?\s*$", re.DOTALL
+)
+"""Its groups are the stream, its window, and what is inferred from it."""
 _KNOWLEDGE = re.compile(r"#from\s+<([^<>\n\"]+)>\s*(?:\[\s*([\w-]*)\s*\])?\s*$")
 _TIME_WINDOW = re.compile(rf"\[\s*time\s+{_DURATION}\s+step\s+{_DURATION}\s*\]$")
 _COUNT_WINDOW = re.compile(rf"\[\s*count\s+{_COUNT}\s+step\s+{_COUNT}\s*\]$")
@@ -55,6 +58,8 @@ class Directives:
     streams: list[tuple[str, tuple[int, int] | CountWindow, Statement]] = field(
         default_factory=list
     )
+    entailment: Entailment | None = None
+    """What is inferred from what comes on the streams."""
     knowledge: list[KnowledgeSource] = field(default_factory=list)
     inputs: set[Signature] = field(default_factory=set)
     shows: set[Signature] = field(default_factory=set)
@@ -123,7 +128,7 @@ def _prefix(source: Source, statement: Statement, found: Directives, _folder: Pa
 
 
 def _from(source: Source, statement: Statement, found: Directives, folder: Path) -> bool:
-    if match := _STREAM.match(statement.text):
+    if match := STREAM.match(statement.text):
         _stream(source, statement, found, *match.groups())
         return True
     if match := _KNOWLEDGE.match(statement.text):
@@ -137,7 +142,12 @@ def _from(source: Source, statement: Statement, found: Directives, folder: Path)
 
 
 def _stream(
-    source: Source, statement: Statement, found: Directives, iri: str, window: str | None
+    source: Source,
+    statement: Statement,
+    found: Directives,
+    iri: str,
+    window: str | None,
+    entailment: str | None,
 ) -> None:
     if window is None:
         raise source.error(
@@ -150,12 +160,28 @@ def _stream(
         raise source.error(
             statement.start, "stream", f"stream <{iri}> is named twice; give it one window"
         )
+    regime = _regime(source, statement, entailment)
+    if found.streams and regime != found.entailment:
+        raise source.error(
+            statement.start,
+            "entailment",
+            "a request infers the same from all its streams, as their items meet in one "
+            "window; write `[rdfs]` or `[owl-rl]` behind each of them or behind none",
+        )
+    found.entailment = regime
     found.streams.append((iri, _window(source, statement, window, found), statement))
 
 
 def _knowledge(
     source: Source, statement: Statement, folder: Path, file: str, entailment: str | None
 ) -> KnowledgeSource:
+    regime = _regime(source, statement, entailment)
+    if not file.isprintable():
+        raise source.error(statement.start, "from", "a file's name has no control characters")
+    return KnowledgeSource(str(folder / file), regime, written=file)
+
+
+def _regime(source: Source, statement: Statement, entailment: str | None) -> Entailment | None:
     regimes = get_args(Entailment)
     if entailment is not None and entailment not in regimes:
         raise source.error(
@@ -163,10 +189,7 @@ def _knowledge(
             "entailment",
             f"`[{entailment}]` is no entailment regime; there are {', '.join(regimes)}",
         )
-    if not file.isprintable():
-        raise source.error(statement.start, "from", "a file's name has no control characters")
-    regime = cast("Entailment | None", entailment)
-    return KnowledgeSource(str(folder / file), regime, written=file)
+    return cast("Entailment | None", entailment)
 
 
 def _window(
@@ -224,7 +247,8 @@ def _short(text: str) -> str:
     return " ".join(text[:80].split())
 
 
-def _signature(source: Source, statement: Statement) -> Signature:
+def signature(source: Source, statement: Statement) -> Signature:
+    """The `p/2` behind a directive's keyword; raises `RequestError`."""
     match = _SIGNATURE.match(statement.text)
     if not match:
         raise source.error(
@@ -234,9 +258,9 @@ def _signature(source: Source, statement: Statement) -> Signature:
 
 
 def _input(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
-    signature = _signature(source, statement)
-    found.inputs.add(signature)
-    found.noted(statement, signature)
+    given = signature(source, statement)
+    found.inputs.add(given)
+    found.noted(statement, given)
     return True
 
 
@@ -252,7 +276,7 @@ def _show(_source: Source, statement: Statement, found: Directives, _folder: Pat
 
 
 def _feedback(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
-    found.feedback[_signature(source, statement)] = statement
+    found.feedback[signature(source, statement)] = statement
     return True
 
 

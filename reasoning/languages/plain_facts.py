@@ -24,6 +24,12 @@ class FactCount:
     count: int
 
 
+def is_plain_fact(statement: Statement) -> bool:
+    """Whether a statement is an atom of plain arguments."""
+    fact = _FACT.match(statement.text)
+    return fact is not None and fact.group(1) != "not"
+
+
 def separate(rules: str, statements: Iterable[Statement]) -> tuple[str, dict[Signature, FactCount]]:
     """`rules` with the plain facts blanked, and how many of each predicate there were."""
     pieces: list[str] = []

@@ -43,7 +43,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _MEASURES = re.compile(r"#(?:from|lateness|scale)\b")
-_LABEL = re.compile(r"\(\s*([\w']+)\s*\)\s*(?=[A-Za-z_:{#\-\d&])")
+_LABEL = re.compile(r"\(\s*([\w']+)\s*\)\s*(?=[A-Za-z_:{#\-\d&@])")
 _PAIR = {")": "(", "]": "[", "}": "{"}
 _TAILED = (":~", "#external", "#heuristic", "#const")
 _TAIL = re.compile(r"\s*\[[^\]]*\]")

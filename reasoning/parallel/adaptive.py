@@ -33,9 +33,12 @@ class Way(NamedTuple):
     """Into how many facts with a key are split; 0: nothing is cut."""
     variant: int = 0
     """Which of several keys is used."""
+    incremental: bool = False
+    """Whether the incremental engine evaluates all parts that it can."""
 
 
-WHOLE = Way(0)
+WHOLE, KEPT = Way(0), Way(0, incremental=True)
+"""Everything at once by the solver, and by the incremental engine."""
 
 
 class Choice(NamedTuple):
@@ -65,10 +68,17 @@ class _Class:
 
 
 class Adaptive:
-    """Chooses among ways: `WHOLE`, and then what is most likely to be faster first."""
+    """Chooses among ways: a whole one, and then what is most likely to be faster first.
 
-    def __init__(self, ways: Sequence[Way]) -> None:
+    Parameters
+    ----------
+    first:
+        Facts from which on the second way is tried first; default: `LARGE`.
+    """
+
+    def __init__(self, ways: Sequence[Way], first: int | None = None) -> None:
         self._ways = ways
+        self._first = LARGE if first is None else first
         self._classes: dict[int, _Class] = {}
 
     def choose(self, facts: int) -> Choice:
@@ -79,7 +89,7 @@ class Adaptive:
         seconds, best = known.best
         known.since += 1
         others = [way for way in self._ways if way != best]
-        if not others or (best == WHOLE and seconds < WORTH_S):
+        if not others or (not best.buckets and seconds < WORTH_S):
             return Choice(best)
         untried = [way for way in others if way not in known.seconds]
         patience = min(_FIRST_WAIT, _UNTRIED_WAIT * (len(known.seconds) - 1))
@@ -110,4 +120,4 @@ class Adaptive:
         ]
         if measured:
             return self._classes[min(measured)[1]].best[1]
-        return self._ways[1 if facts >= LARGE and len(self._ways) > 1 else 0]
+        return self._ways[1 if facts >= self._first and len(self._ways) > 1 else 0]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reasoning.analysis.dependencies import Dependencies, Fragment
 from reasoning.engines.guard import supplied_by_windows
+from reasoning.engines.incremental.choosing import suited
 from reasoning.engines.program import program
 from reasoning.languages.casp import PLAIN
 from reasoning.parallel import greedy, sound
@@ -30,6 +31,9 @@ class Description:
     language: str
     fragment: Fragment
     engine: str
+    """What evaluates it: `incremental`, `solver`, or the one below and the other above."""
+    outside: tuple[str, ...]
+    """Why statements are not in the incremental engine's fragment."""
     strata: tuple[frozenset[Signature], ...] | None
     """Predicates by stratum; None where a cycle leads through negation."""
     cycle: str | None
@@ -61,12 +65,14 @@ def describe(request: Request, path: Path, name: Name = "sound") -> Description:
     inputs = input_predicates(request, rules)
     extended = extended_graph(rules)
     cycle = dependencies.negative_cycle()
+    engine, outside = suited(request)
     return Description(
         file=path.name,
         language="asp" if path.suffix == PLAIN else path.suffix.removeprefix("."),
         fragment=dependencies.fragment(),
-        engine="solver",
-        strata=_strata(dependencies, extended.nodes),
+        engine=engine,
+        outside=outside,
+        strata=strata(dependencies, extended.nodes),
         cycle=None if cycle is None else ", ".join(f"{e.head} needs {e}" for e in cycle),
         rules=rules,
         inputs=inputs,
@@ -85,9 +91,10 @@ def _plan(request: Request, inputs: frozenset[Signature], name: Name) -> Plan:
     return sound.plan(what, request.labels, present=present)
 
 
-def _strata(
+def strata(
     dependencies: Dependencies, predicates: frozenset[Signature]
 ) -> tuple[frozenset[Signature], ...] | None:
+    """Predicates by stratum; None where a cycle leads through negation."""
     levels = dependencies.strata()
     if levels is None:
         return None

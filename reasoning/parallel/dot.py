@@ -24,7 +24,7 @@ def to_dot(found: Description) -> str:
     inputs = _places(found.inputs_of(p) for p in found.plan.partitions)
     derived = _places({s for r in p.rules for s in r.head} for p in found.plan.partitions)
     lines = [
-        f"digraph {_quoted(found.file)} {{",
+        f"digraph {quoted(found.file)} {{",
         '  node [shape=ellipse, style=filled, fillcolor="#ffffff"];',
         *_cluster("extended", "Extended dependency graph", found.extended.nodes, derived | inputs),
         *_edges("extended", found.extended.directed, ""),
@@ -47,19 +47,19 @@ def _places(partitions: Iterable[Iterable[Signature]]) -> dict[Signature, list[i
 
 
 def _cluster(name: str, title: str, nodes: Iterable[Signature], places: _Places) -> Iterator[str]:
-    yield f"  subgraph {_quoted(f'cluster_{name}')} {{"
-    yield f"    label={_quoted(title)};"
+    yield f"  subgraph {quoted(f'cluster_{name}')} {{"
+    yield f"    label={quoted(title)};"
     for node in sorted(nodes):
         yield f"    {_node(name, node)} [{_look(node, places.get(node, ()))}];"
 
 
 def _look(node: Signature, numbers: Sequence[int]) -> str:
     if not numbers:
-        return f"label={_quoted(str(node))}"
+        return f"label={quoted(str(node))}"
     label = f"{node}\n{', '.join(map(str, numbers))}"
     colours = ":".join(map(_colour, numbers))
     style = ', style="wedged"' if len(numbers) > 1 else ""
-    return f"label={_quoted(label)}, fillcolor={_quoted(colours)}{style}"
+    return f"label={quoted(label)}, fillcolor={quoted(colours)}{style}"
 
 
 def _edges(cluster: str, edges: Iterable[Edge], look: str) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _edges(cluster: str, edges: Iterable[Edge], look: str) -> Iterator[str]:
 
 
 def _node(cluster: str, signature: Signature) -> str:
-    return _quoted(f"{cluster}: {signature}")
+    return quoted(f"{cluster}: {signature}")
 
 
 def _colour(number: int) -> str:
@@ -76,7 +76,7 @@ def _colour(number: int) -> str:
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A DOT string; in labels a line break is `\\n`."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

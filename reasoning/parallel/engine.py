@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 
+from reasoning.engines.changes import Answered, WindowChange
 from reasoning.engines.guard import is_large, supplied_by_windows
+from reasoning.engines.incremental.choosing import Choice as EngineChoice
 from reasoning.engines.limits import UNLIMITED, LimitError, Limits, TooManyAnswersError
 from reasoning.engines.program import Knowledge, Program, WindowFacts, program
 from reasoning.engines.solver import AnswerSet
 from reasoning.parallel import greedy, sound
-from reasoning.parallel.adaptive import WHOLE, Adaptive, Choice, Way
+from reasoning.parallel.adaptive import KEPT, WHOLE, Adaptive, Choice, Way
 from reasoning.parallel.combining import combined
 from reasoning.parallel.executors import Executor, Task
 from reasoning.parallel.graphs import input_predicates
+from reasoning.parallel.keeping import Asked, Kept
 from reasoning.parallel.layouts import Layout, Planned, with_keys
 from reasoning.parallel.plan import Name, Plan
 from reasoning.parallel.routing import Groups, by_signature, grouped
@@ -44,6 +48,9 @@ class ParallelEngine:
     weights:
         Facts of a window by predicate, by which keys are chosen; default: those of windows,
         if it is `adaptive`.
+    engine:
+        What evaluates the parts: `solver`; `incremental`, each part that can be, which keeps
+        its window; `auto`, what measures faster if it is `adaptive`, else the same.
 
     Within limits, those on memory and time are on all parts together, those on atoms on
     each of them, and that on answer sets on what they combine to.
@@ -61,6 +68,7 @@ class ParallelEngine:
         keys: bool = True,
         adaptive: bool = True,
         weights: Mapping[Signature, int] | None = None,
+        engine: EngineChoice = "solver",
     ) -> None:
         self._request = request
         self._knowledge = knowledge
@@ -75,9 +83,15 @@ class ParallelEngine:
         self._keys = keys
         self._adaptive = adaptive
         self._weights = weights
+        self._engine = engine
+        self._kept = Kept.of(request, knowledge, limits, engine)
+        self._last: Way | None = None
+        """How the window before was evaluated."""
         self._choosing: Adaptive | None = None
         self._told: frozenset[Signature] = frozenset()
         self._seen = supplied_by_windows(request)
+        self._asked: frozenset[Signature] = frozenset()
+        """What streams had supplied when the window before was evaluated."""
         self._windows = 0
         self._counts: Mapping[str, int] = {}
         """Facts of a window, by the name of their predicate."""
@@ -92,19 +106,32 @@ class ParallelEngine:
     @property
     def refusal(self) -> str | None:
         """Why the last window could not be evaluated in parts; None if it could."""
-        if self._planned is None or len(self._ways(self._planned.plan)) > 1:
+        if self._planned is None or any(way.buckets for way in self._ways(self._planned)):
             return None
         return "; ".join(self._planned.plan.reasons) or f"the plan is `{self._name}`"
 
     def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
         """See `Engine`."""
+        return self._answered(Asked(window.supplied, models, lambda: window)).answer_sets
+
+    def changed(self, change: WindowChange, models: int = 0) -> Answered:
+        """See `ChangingEngine`."""
+        return self._answered(Asked(change.supplied, models, change.window, change))
+
+    def _answered(self, asked: Asked) -> Answered:
         self._windows += 1
-        self._told = window.supplied | supplied_by_windows(self._request)
-        self._prepare(window)
+        self._told = asked.supplied | supplied_by_windows(self._request)
+        self._prepare(asked)
         if self._choosing is None:
-            way = WHOLE if self._name == "whole" else Way(self.partitions, self.variant)
-            return self._evaluate(window.text, models, Choice(way))
-        return self._adaptively(self._choosing, window.text, models)
+            return self._evaluate(asked, Choice(self._fixed))
+        return self._adaptively(self._choosing, asked)
+
+    @property
+    def _fixed(self) -> Way:
+        """The way that is gone where nothing is measured."""
+        kept = self._engine != "solver"
+        buckets = 0 if self._name == "whole" else self.partitions
+        return Way(buckets, self.variant if buckets else 0, kept)
 
     def close(self) -> None:
         """See `Engine`."""
@@ -112,17 +139,19 @@ class ParallelEngine:
 
     # -- plans ----------------------------------------------------------------------
 
-    def _prepare(self, window: WindowFacts) -> None:
+    def _prepare(self, asked: Asked) -> None:
         """Have a plan for what the streams supply, and now and then see if it still suits."""
-        supplied = window.supplied
-        what = program(self._request, supplied | self._supplied)
-        known = self._planned
+        supplied, known = asked.supplied, self._planned
+        if supplied != self._asked or known is None:
+            what, self._asked = program(self._request, supplied | self._supplied), supplied
+        else:
+            what = known.what
         same = known is not None and known.what == what and supplied <= self._seen
         again = self._adaptive and self._planning_s < _QUICK_S
         if same and not (again and is_power(self._windows, _REPLANNED)):
             return
         self._seen |= supplied
-        self._counts = {name: len(lines) for name, lines in grouped(window.text).items()}
+        self._counts = {name: len(lines) for name, lines in grouped(asked.facts).items()}
         started = time.perf_counter()
         plan = self._plan(what)
         self._planning_s = time.perf_counter() - started
@@ -142,31 +171,40 @@ class ParallelEngine:
         return sound.plan(what, labels, present=present, weights=weights, keys=self._keys)
 
     def _adopt(self, what: Program, plan: Plan) -> None:
-        self._planned = Planned(what, plan, self._knowledge, self._seen, self._limits)
-        self._choosing = None
-        if self._adaptive and plan.name != "whole":
-            self._choosing = Adaptive(self._ways(plan))
+        planned = Planned(what, plan, self._knowledge, self._seen, self._limits)
+        self._planned, self._choosing = planned, None
+        if self._adaptive and (plan.name != "whole" or self._engine != "solver"):
+            first = None if self._kept is None else sys.maxsize
+            self._choosing = Adaptive(self._ways(planned), first)
 
-    def _ways(self, plan: Plan) -> list[Way]:
-        """The ways worth trying."""
+    def _ways(self, planned: Planned) -> list[Way]:
+        """The ways worth trying; the incremental engine, where it has all of a request, is
+        likely to be faster than any other."""
+        cut = self._cuts(planned.plan)
+        kept = [way._replace(incremental=True) for way in cut if self._engine != "solver"]
+        kept = [KEPT] * (self._kept is not None) + kept * planned.keeps
+        return kept if self._engine == "incremental" else [*kept, WHOLE, *cut]
+
+    def _cuts(self, plan: Plan) -> list[Way]:
+        """The ways that cut facts."""
         variants = max((len(p.others) + 1 for p in plan.partitions if p.key), default=0)
         if not variants:
-            return [WHOLE, *[Way(1)] * (len(plan.partitions) > 1)]
+            return [Way(1)] * (len(plan.partitions) > 1)
         few = min(self._executor.width, self.partitions)
         numbers = {few, self.partitions} - ({1} if len(plan.partitions) == 1 else set())
         order = sorted(range(variants), key=lambda v: _spread(plan, v))
-        return [WHOLE, *(Way(n, v) for n in sorted(numbers) for v in order)]
+        return [Way(n, v) for n in sorted(numbers) for v in order]
 
     # -- evaluation -----------------------------------------------------------------
 
-    def _adaptively(self, choosing: Adaptive, facts: str, models: int) -> tuple[AnswerSet, ...]:
+    def _adaptively(self, choosing: Adaptive, asked: Asked) -> Answered:
         """Evaluate in the way that pays, or try another; if that reaches a limit, the best
         of the others, in the time that is left."""
-        size = self._size(facts)
+        size = self._size(asked)
         started = time.perf_counter()
         choice = choosing.choose(size)
         try:
-            return self._measured(choosing, facts, models, choice)
+            return self._measured(choosing, asked, choice)
         except TooManyAnswersError:
             raise
         except LimitError:
@@ -174,24 +212,23 @@ class ParallelEngine:
             other = choosing.choose(size)
             if other.way == choice.way or left <= 0:
                 raise
-            return self._measured(choosing, facts, models, Choice(other.way, left))
+            return self._measured(choosing, asked, Choice(other.way, left))
 
-    def _size(self, facts: str) -> int:
+    def _size(self, asked: Asked) -> int:
         """The number of facts in an evaluation, but for those that are ground already."""
         assert self._planned is not None
         once = self._request.streams and is_large(self._knowledge)
         known = self._knowledge.text.count("\n") if self._knowledge and not once else 0
-        return facts.count("\n") + known + self._planned.plan.facts.count("\n")
+        return asked.size + known + self._planned.plan.facts.count("\n")
 
-    def _measured(
-        self, choosing: Adaptive, facts: str, models: int, choice: Choice
-    ) -> tuple[AnswerSet, ...]:
-        assert self._planned is not None
-        size = self._size(facts)
-        warm = self._planned.layout(choice.way).warm
+    def _measured(self, choosing: Adaptive, asked: Asked, choice: Choice) -> Answered:
+        size = self._size(asked)
+        warm = self._is_warm(choice.way)
+        if choice.way.incremental and not warm:
+            choice = Choice(choice.way)  # it takes the whole window first, but only once
         started = time.perf_counter()
         try:
-            answers = self._evaluate(facts, models, choice)
+            answered = self._evaluate(asked, choice)
         except TooManyAnswersError:
             raise
         except LimitError:
@@ -199,9 +236,29 @@ class ParallelEngine:
             raise
         if warm:
             choosing.took(size, choice.way, time.perf_counter() - started)
-        return answers
+        return answered
 
-    def _evaluate(self, facts: str, models: int, choice: Choice) -> tuple[AnswerSet, ...]:
+    def _is_warm(self, way: Way) -> bool:
+        """Whether an evaluation takes as long as those after it; what keeps windows must
+        have had the one before."""
+        assert self._planned is not None
+        if way == KEPT:
+            return self._kept is not None and self._kept.follows
+        return self._planned.layout(way).warm and (not way.incremental or way == self._last)
+
+    def _evaluate(self, asked: Asked, choice: Choice) -> Answered:
+        self._last = None  # nobody knows what is kept, if it fails
+        if self._kept is not None and choice.way == KEPT:
+            answered = self._kept.answer(asked)
+        else:
+            if self._kept is not None:
+                self._kept.follows = False
+            answered = Answered(self._there(asked.facts, asked.models, choice))
+        self._last = choice.way
+        return answered
+
+    def _there(self, facts: str, models: int, choice: Choice) -> tuple[AnswerSet, ...]:
+        """The answers of the parts, from the facts of the window."""
         limits = self._limits
         allowed = limits.seconds if choice.seconds is None else choice.seconds
         deadline = time.monotonic() + allowed
@@ -213,7 +270,7 @@ class ParallelEngine:
         if len(answers) < asked and all(parts) and any(len(part) == asked for part in parts):
             # Those that were asked for unite to fewer; there may be others.
             left = max(0.0, deadline - time.monotonic())
-            return self._evaluate(facts, models, Choice(WHOLE, left))
+            return self._there(facts, models, Choice(WHOLE, left))
         return answers
 
     def _unforeseen(self, groups: Groups) -> frozenset[Signature]:
@@ -236,8 +293,8 @@ class ParallelEngine:
     def _dealt(self, facts: str, way: Way) -> tuple[Layout, list[str]]:
         """The facts for each part; plans anew where facts say more than was foreseen."""
         assert self._planned is not None
-        if way == WHOLE:
-            return self._planned.layout(WHOLE), [facts]
+        if not way.buckets:
+            return self._planned.layout(way), [facts]
         groups = grouped(facts)
         if unforeseen := self._unforeseen(groups):
             self._seen |= unforeseen

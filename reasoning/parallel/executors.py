@@ -15,6 +15,7 @@ from typing import Protocol
 
 from reasoning.engines import guard
 from reasoning.engines.guard import Guard, Worker
+from reasoning.engines.incremental.engine import ProgramEngine
 from reasoning.engines.limits import UNLIMITED, Limits
 from reasoning.engines.program import Program
 from reasoning.engines.solver import AnswerSet, Solving
@@ -22,7 +23,9 @@ from reasoning.engines.worker import Setup
 from reasoning.program import Signature
 
 _KEPT = 8
-"""Processes with ground knowledge that a worker's place keeps."""
+"""Processes with ground knowledge, or a window, that a worker's place keeps."""
+_INLINE = 64
+"""Incremental engines that this process keeps."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,15 @@ class Part:
     dynamic: frozenset[Signature] = frozenset()
     """Predicates that windows supply."""
     limits: Limits = UNLIMITED
+    incremental: bool = False
+    """Whether the incremental engine evaluates it, which keeps the window before."""
 
     @cached_property
     def setup(self) -> Setup:
         """The same for a worker process; knowledge that is large is grounded once."""
+        if self.incremental:
+            kept = tuple(sorted(self.dynamic))
+            return Setup(self.program, self.limits, self.knowledge, incremental=kept)
         once = guard.is_long(self.knowledge)
         return guard.setup(self.program, self.limits, self.knowledge, self.dynamic, once=once)
 
@@ -84,17 +92,36 @@ class Executor(Protocol):
 class Inline:
     """One task after the other, in this process.
 
-    Of the limits it keeps those on atoms and models, and ignores `Task.seconds`.
+    Of the limits clingo keeps those on atoms and models; `Task.seconds` is ignored.
     """
 
     width = 1
 
+    def __init__(self) -> None:
+        self._engines: OrderedDict[Part, ProgramEngine] = OrderedDict()
+
     def run(self, tasks: Sequence[Task]) -> list[Outcome]:
         """See `Executor`."""
-        return [_timed(partial(_solved, task)) for task in tasks]
+        return [_timed(partial(self._answered, task)) for task in tasks]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Forget the windows."""
+        self._engines.clear()
+
+    def _answered(self, task: Task) -> tuple[AnswerSet, ...]:
+        return (
+            self._engine(task.part).answers(task.facts) if task.part.incremental else _solved(task)
+        )
+
+    def _engine(self, part: Part) -> ProgramEngine:
+        if part not in self._engines:
+            self._engines[part] = ProgramEngine(
+                part.program, part.knowledge, part.dynamic, part.limits
+            )
+            if len(self._engines) > _INLINE:
+                self._engines.popitem(last=False)
+        self._engines.move_to_end(part)
+        return self._engines[part]
 
 
 def _solved(task: Task) -> tuple[AnswerSet, ...]:
@@ -112,13 +139,14 @@ def _timed(work: Callable[[], tuple[AnswerSet, ...]]) -> Outcome:
 
 
 class Warm:
-    """Worker processes for one task at a time: one for all parts whose knowledge is small,
-    and one for each of the last parts whose knowledge was grounded once."""
+    """Worker processes for one task at a time: one for all parts of which nothing is kept,
+    and one for each of the last parts whose knowledge was grounded once, or whose window
+    the incremental engine keeps."""
 
     def __init__(self, start: Callable[[], Worker] | None = None) -> None:
         self._start = start
         self._shared = Guard(start)
-        self._grounded: OrderedDict[Part, Guard] = OrderedDict()
+        self._own: OrderedDict[Part, Guard] = OrderedDict()
 
     def evaluate(self, task: Task) -> Outcome:
         """The outcome of a task; raises as `Executor.run` does."""
@@ -131,20 +159,20 @@ class Warm:
         return chosen
 
     def _guard(self, part: Part) -> Guard:
-        if not part.setup.once:
+        if not part.setup.stays:
             return self._shared
-        if part not in self._grounded:
-            self._grounded[part] = Guard(self._start)
-            if len(self._grounded) > _KEPT:
-                self._grounded.popitem(last=False)[1].close()
-        self._grounded.move_to_end(part)
-        return self._grounded[part]
+        if part not in self._own:
+            self._own[part] = Guard(self._start)
+            if len(self._own) > _KEPT:
+                self._own.popitem(last=False)[1].close()
+        self._own.move_to_end(part)
+        return self._own[part]
 
     def close(self) -> None:
         """End the processes."""
-        for each in (self._shared, *self._grounded.values()):
+        for each in (self._shared, *self._own.values()):
             each.close()
-        self._grounded.clear()
+        self._own.clear()
 
 
 def _finished(busy: Guard) -> tuple[AnswerSet, ...]:

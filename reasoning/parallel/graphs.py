@@ -13,6 +13,7 @@ from clingo.ast import ASTType, Sign
 from reasoning.languages.rules import atom_signatures, atoms, body_atoms
 from reasoning.parallel.rules import Rule
 from reasoning.program import Request, Signature
+from reasoning.reaching import reached
 
 Edge = tuple[Signature, Signature]
 
@@ -42,7 +43,7 @@ class ExtendedGraph:
 
     def reached(self, start: Signature) -> frozenset[Signature]:
         """The predicates to which a directed path leads (Definition 5.2), and `start`."""
-        return _reached(start, self._following)
+        return reached((start,), self._following)
 
     def turns_on_itself(self, p: Signature) -> bool:
         """Whether `p`, or a predicate derived from it in one step, is joined to itself
@@ -73,7 +74,7 @@ class InputGraph:
         found: list[frozenset[Signature]] = []
         for node in sorted(self.nodes):
             if node not in placed:
-                found.append(_reached(node, neighbours))
+                found.append(reached((node,), neighbours))
                 placed |= found[-1]
         return tuple(found)
 
@@ -143,14 +144,3 @@ def _neighbours(edges: Iterable[Edge]) -> Mapping[Signature, list[Signature]]:
     for p, q in edges:
         found[p].append(q)
     return found
-
-
-def _reached(
-    start: Signature, following: Mapping[Signature, Sequence[Signature]]
-) -> frozenset[Signature]:
-    found, queue = {start}, [start]
-    for node in queue:
-        new = {n for n in following.get(node, ()) if n not in found}
-        found |= new
-        queue += new
-    return frozenset(found)

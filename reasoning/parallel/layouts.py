@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from reasoning.engines.incremental.casp import UnsupportedError, translate
 from reasoning.engines.limits import Limits
 from reasoning.engines.program import Knowledge, Program
-from reasoning.parallel.adaptive import WHOLE, Way
+from reasoning.parallel.adaptive import Way
 from reasoning.parallel.executors import Part
 from reasoning.parallel.plan import Key, Partition, Plan
 from reasoning.parallel.routing import Router, grouped
@@ -48,27 +50,43 @@ class Planned:
     def layout(self, way: Way) -> Layout:
         """How the program is laid out to go a way."""
         if way not in self._layouts:
-            self._layouts[way] = self._whole() if way == WHOLE else self._laid_out(way)
+            self._layouts[way] = self._laid_out(way) if way.buckets else self._whole(way)
         return self._layouts[way]
 
-    def _whole(self) -> Layout:
-        return Layout([self._part(self.what, self._text)], None)
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether the incremental engine can evaluate a part."""
+        programs = (partition.program() for partition in self.plan.partitions)
+        return any(_is_kept(program, self._seen) for program in programs)
+
+    def _whole(self, way: Way) -> Layout:
+        return Layout([self._part(way, self.what, self._text)], None)
 
     def _laid_out(self, way: Way) -> Layout:
         plan = with_keys(self.plan, way)
         router = Router(plan, way.buckets, self._seen)
         settled = router.settle(grouped(self._text + self.plan.facts))
         parts = [
-            self._part(partition.program(bucket), text, shared(partition, self._seen))
+            self._part(way, partition.program(bucket), text, shared(partition, self._seen))
             for partition, texts in zip(plan.partitions, settled, strict=True)
             for bucket, text in enumerate(texts)
         ]
         return Layout(parts, router)
 
     def _part(
-        self, what: Program, knowledge: str, more: frozenset[Signature] = frozenset()
+        self, way: Way, what: Program, knowledge: str, more: frozenset[Signature] = frozenset()
     ) -> Part:
-        return Part(what, knowledge, self._seen | more, self._limits)
+        seen = self._seen | more
+        return Part(what, knowledge, seen, self._limits, way.incremental and _is_kept(what, seen))
+
+
+def _is_kept(what: Program, supplied: frozenset[Signature]) -> bool:
+    """Whether the incremental engine can evaluate a program."""
+    try:
+        translate(what, supplied)
+    except UnsupportedError:
+        return False
+    return True
 
 
 def with_keys(plan: Plan, way: Way) -> Plan:

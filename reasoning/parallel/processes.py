@@ -27,7 +27,7 @@ class Processes:
     The parts of a window share the memory they may use: each may use all of it, but not
     all of them together more. Tasks are dealt out longest first, and to the place where
     their part was evaluated before: its process knows the program, and has the knowledge
-    ground. `start` makes a process.
+    ground, or the window before. `start` makes a process.
     """
 
     def __init__(self, width: int, start: Callable[[], Worker] | None = None) -> None:
@@ -90,7 +90,7 @@ class Processes:
         parts = [(index, window.tasks[index].part) for index in window.waiting]
         own = (index for index, part in parts if self._homes.get(part) == place)
         new = (index for index, part in parts if part not in self._homes)
-        mobile = (index for index, part in parts if not part.setup.once)
+        mobile = (index for index, part in parts if not part.setup.stays)
         return next((index for found in (own, new, mobile) for index in found), None)
 
 

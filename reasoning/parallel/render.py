@@ -19,6 +19,7 @@ def to_json(found: Description) -> dict[str, Any]:
         "language": found.language,
         "fragment": found.fragment,
         "engine": found.engine,
+        "outside": list(found.outside),
         "strata": None if found.strata is None else [_texts(level) for level in found.strata],
         "input_predicates": _texts(found.inputs),
         "extended_graph": {
@@ -78,6 +79,8 @@ def to_text(found: Description) -> str:
 
 def _lines(found: Description) -> Iterator[str]:
     yield f"{found.file}: {found.language}, {found.fragment}, engine {found.engine}"
+    if found.outside:
+        yield from _section("Left to the solver", (f"- {reason}" for reason in found.outside))
     yield from _section("Strata", _strata(found))
     yield from _section("Input predicates", [_list(found.inputs) or "none"])
     yield from _section("Extended dependency graph", _extended(found))

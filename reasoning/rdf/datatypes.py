@@ -1,44 +1,33 @@
-"""Values of literals: what the text of a known datatype denotes (W3C XML Schema 1.1, part 2)."""
+"""Datatypes of XML Schema and RDF: what literals denote, and which datatypes hold it (W3C XML
+Schema 1.1, part 2; OWL 2 Structural Specification, chapter 4).
+
+What equals in time and has another time zone is another value: OWL 2 and RIF identify
+literals by what XML Schema calls identity.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-import struct
-from collections.abc import Callable, Hashable
-from datetime import datetime
-from fractions import Fraction
+from reasoning.rdf.canonical import (
+    EXAMPLES,
+    LANGUAGE_STRING,
+    PLAIN,
+    STRINGS,
+    canonical,
+    fits,
+)
+from reasoning.rdf.mapping import XSD, Literal
+from reasoning.rdf.moments import zoned
+from reasoning.rdf.numbers import LONGEST, RANGES, is_within
 
-from reasoning.rdf.mapping import RDF, XSD, Literal
-
-Value = tuple[str, Hashable]
-"""The space a value lives in (`number`, `double`, `string`, …), and the value in it."""
-
-_INFINITE = math.inf
-_RANGES: dict[str, tuple[float, float]] = {
-    "integer": (-_INFINITE, _INFINITE),
-    "long": (-(2**63), 2**63 - 1),
-    "int": (-(2**31), 2**31 - 1),
-    "short": (-(2**15), 2**15 - 1),
-    "byte": (-128, 127),
-    "nonNegativeInteger": (0, _INFINITE),
-    "positiveInteger": (1, _INFINITE),
-    "nonPositiveInteger": (-_INFINITE, 0),
-    "negativeInteger": (-_INFINITE, -1),
-    "unsignedLong": (0, 2**64 - 1),
-    "unsignedInt": (0, 2**32 - 1),
-    "unsignedShort": (0, 2**16 - 1),
-    "unsignedByte": (0, 255),
-}
-_INTEGERS = {XSD + name: limits for name, limits in _RANGES.items()}
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_DOUBLE = re.compile(rf"(?:{_DECIMAL.pattern}(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN)")
-_LONGEST = 1000
-
-
-class IllTypedError(ValueError):
-    """The text of a literal is not one that its datatype allows."""
+Value = int | Literal
+"""What a literal denotes, as `canonical` has it: equal values are equal objects."""
+DATATYPES = frozenset({*EXAMPLES, LANGUAGE_STRING})
+"""IRIs of the datatypes that are known here."""
+DURATIONS = frozenset(XSD + name for name in ("duration", "dayTimeDuration", "yearMonthDuration"))
+"""IRIs of the datatypes of durations."""
+_NUMBERS = frozenset(XSD + name for name in (*RANGES, "decimal", "double", "float"))
+_STRINGS = {XSD + name: name for name in STRINGS}
+_ZERO = Literal("PT0S", XSD + "dayTimeDuration")
 
 
 def value(literal: Literal) -> Value | None:
@@ -46,87 +35,41 @@ def value(literal: Literal) -> Value | None:
 
     Raises `IllTypedError` for a text that the datatype does not allow.
     """
-    if literal.language is not None:
-        return "langString", (literal.lexical, literal.language.lower())
-    reader = _READERS.get(literal.datatype or XSD + "string")
-    if reader is None or (len(literal.lexical) > _LONGEST and reader is not _string):
-        return None
-    return reader(literal)
+    text, datatype, language = literal
+    named = None if language is not None else datatype
+    absurd = named in _NUMBERS and len(text) > LONGEST
+    return None if absurd or (named and named not in EXAMPLES) else canonical(literal)
 
 
 def allows(datatype: str, value: Value) -> bool | None:
-    """Whether a value belongs to a datatype; None for one we do not know."""
-    space, content = value
-    if datatype in _INTEGERS:
-        low, high = _INTEGERS[datatype]
-        is_integer = isinstance(content, Fraction) and content.denominator == 1
-        return is_integer and low <= float(str(content)) <= high
-    if datatype not in _SPACES:
+    """Whether a value belongs to a datatype, given by its IRI; None for one we do not know."""
+    if datatype not in DATATYPES:
         return None
-    return space == _SPACES[datatype]
+    name = datatype.removeprefix(XSD)
+    if isinstance(value, int):
+        return name == "decimal" or (name in RANGES and is_within(value, name))
+    own = value.datatype
+    if own is None:
+        return _is_text(value, datatype)
+    if datatype in DURATIONS:
+        return own == datatype or (name == "duration" and own in DURATIONS) or value == _ZERO
+    if name == "dateTimeStamp":
+        return own == XSD + "dateTime" and zoned(value.lexical)
+    return own == datatype
 
 
-def _string(literal: Literal) -> Value:
-    return "string", literal.lexical
+def limits(datatype: str) -> tuple[float, float] | None:
+    """The least and the greatest of a datatype's integers, both inclusive; None for one whose
+    values are no integers."""
+    return RANGES.get(datatype.removeprefix(XSD))
 
 
-def _number(literal: Literal) -> Value:
-    text = literal.lexical
-    datatype = literal.datatype or ""
-    form = _INTEGER if datatype in _INTEGERS else _DECIMAL
-    if not form.fullmatch(text):
-        raise IllTypedError(literal.lexical)
-    number = Fraction(text)
-    low, high = _INTEGERS.get(datatype, (-_INFINITE, _INFINITE))
-    if not low <= number <= high:
-        raise IllTypedError(literal.lexical)
-    return "number", number
-
-
-def _floating(literal: Literal) -> Value:
-    text = literal.lexical
-    if not _DOUBLE.fullmatch(text):
-        raise IllTypedError(literal.lexical)
-    number = float(text)
-    if literal.datatype == XSD + "double":
-        return "double", repr(number)
-    try:
-        return "float", repr(struct.unpack("f", struct.pack("f", number))[0])
-    except OverflowError:
-        return "float", repr(math.copysign(_INFINITE, number))
-
-
-def _boolean(literal: Literal) -> Value:
-    text = literal.lexical
-    if text not in ("true", "false", "1", "0"):
-        raise IllTypedError(literal.lexical)
-    return "boolean", text in ("true", "1")
-
-
-def _moment(literal: Literal) -> Value:
-    try:
-        return "dateTime", datetime.fromisoformat(literal.lexical)
-    except ValueError:
-        raise IllTypedError(literal.lexical) from None
-
-
-_READERS: dict[str, Callable[[Literal], Value]] = {
-    **dict.fromkeys(_INTEGERS, _number),
-    XSD + "decimal": _number,
-    XSD + "double": _floating,
-    XSD + "float": _floating,
-    XSD + "boolean": _boolean,
-    XSD + "string": _string,
-    XSD + "dateTime": _moment,
-}
-_SPACES = {
-    XSD + "decimal": "number",
-    XSD + "double": "double",
-    XSD + "float": "float",
-    XSD + "boolean": "boolean",
-    XSD + "string": "string",
-    XSD + "dateTime": "dateTime",
-    RDF + "langString": "langString",
-}
-DATATYPES = frozenset({*_READERS, *_SPACES})
-"""IRIs of the datatypes that are known here."""
+def _is_text(literal: Literal, datatype: str) -> bool:
+    """Whether a string, with or without a language, is one of a datatype."""
+    if datatype == PLAIN:
+        return True
+    if literal.language is not None:
+        return datatype == LANGUAGE_STRING
+    if datatype in _STRINGS:
+        return fits(literal.lexical, _STRINGS[datatype])
+    return datatype == XSD + "string"

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import clingo
 
-from reasoning.program import Entailment
 from reasoning.rdf import datatypes, ntriples
-from reasoning.rdf.datatypes import IllTypedError, Value
+from reasoning.rdf.canonical import IllTypedError
+from reasoning.rdf.datatypes import Value
 from reasoning.rdf.mapping import RDF, Blank, Iri, Literal, Term, Triple
-from reasoning.rdf.regimes import RULES
+from reasoning.rdf.regimes import RULES, Regime
+from reasoning.rdf.rules import FALSE, NAME, NAMESPACES, TRIPLE, Argument, Atom, Rule, Variable
 
-_NAMESPACES = {
-    "rdf": RDF,
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "owl": "http://www.w3.org/2002/07/owl#",
-}
-_NAME = re.compile(r"\b(rdfs?|owl)_(\w+)")
-_MEMBERSHIP = re.compile(re.escape(RDF) + r"_[1-9][0-9]*")
+MEMBERSHIP = re.compile(re.escape(RDF) + r"_[1-9][0-9]*")
 
 
 @dataclass(frozen=True)
@@ -34,19 +30,61 @@ class Closure:
     follows, so do not answer from it."""
 
 
-def closure(triples: Sequence[Triple], regime: Entailment) -> Closure:
+class Contradiction(NamedTuple):
+    """Something cannot be true."""
+
+    rule: str
+    """The rule of OWL 2 RL or RDFS that says so."""
+    first: Term
+    second: Term
+    """What it is about; the same as the first where there is only one thing."""
+
+    @property
+    def sentence(self) -> str:
+        """What it says, in words."""
+        about = list(dict.fromkeys(map(ntriples.write, (self.first, self.second))))
+        if self.rule in _SYMMETRIC:
+            about.sort()
+        words = _SENTENCES.get(self.rule, "contradiction")
+        return f"{words} (rule {self.rule}): {' and '.join(about)}"
+
+
+def closure(triples: Sequence[Triple], regime: Regime) -> Closure:
     """The closure of `triples` under the rules of `regimes.RULES`.
 
     Sound, and for OWL 2 RL complete for ground triples as far as the profile's rules are
     (OWL 2 Profiles, Theorem PR1), less what `regimes` says is left out.
     """
-    coded = _Coded(triples)
-    rules = _NAME.sub(lambda name: coded.vocabulary(*name.groups()), RULES[regime])
-    control = clingo.Control(["--warn=none"])
-    control.add("base", [], rules)
-    control.add("base", [], "".join(coded.facts()))
-    control.ground([("base", [])])
-    return Closure(tuple(coded.inferred(control)), tuple(coded.inconsistencies(control)))
+    model = Model(triples, regime)
+    told = dict.fromkeys(found.sentence for found in model.contradictions())
+    return Closure(tuple(model.inferred()), tuple(told))
+
+
+class Model:
+    """Everything that the rules of a regime, and some more, derive from triples."""
+
+    def __init__(
+        self, triples: Sequence[Triple], regime: Regime, queries: Sequence[Rule] = ()
+    ) -> None:
+        self._coded = _Coded(triples)
+        self._control = clingo.Control(["--warn=none"])
+        rules = NAME.sub(lambda name: self._coded.vocabulary(*name.groups()), RULES[regime])
+        self._control.add("base", [], rules)
+        self._control.add("base", [], "".join(map(self._coded.rule, queries)))
+        self._control.add("base", [], "".join(self._coded.facts()))
+        self._control.ground([("base", [])])
+
+    def inferred(self) -> Iterator[Triple]:
+        """Triples that follow and were not given; without those whose subject is a literal."""
+        return self._coded.inferred(self._control)
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """What cannot be true together."""
+        return self._coded.contradictions(self._control)
+
+    def rows(self, relation: str, arity: int) -> Iterator[tuple[Term, ...]]:
+        """The rows of a relation whose columns are terms."""
+        return self._coded.rows(self._control, relation, arity)
 
 
 class _Coded:
@@ -59,7 +97,29 @@ class _Coded:
 
     def vocabulary(self, prefix: str, name: str) -> str:
         """The number of a term of the vocabularies, as text."""
-        return str(self._code(Iri(_NAMESPACES[prefix] + name)))
+        return str(self._code(Iri(NAMESPACES[prefix] + name)))
+
+    def rule(self, rule: Rule) -> str:
+        """A rule as text."""
+        body = [self._atom(atom) for atom in rule.body]
+        body += [f"{self._text(d.left)} != {self._text(d.right)}" for d in rule.different]
+        return f"{self._atom(rule.head)} :- {', '.join(body)}.\n"
+
+    def _atom(self, atom: Atom) -> str:
+        arguments = f"({','.join(map(self._text, atom.terms))})" if atom.terms else ""
+        return f"{atom.relation}{arguments}"
+
+    def _text(self, term: Argument) -> str:
+        if isinstance(term, Variable):
+            return term.name
+        return str(self._code(term) if isinstance(term, Iri | Blank | Literal) else term)
+
+    def rows(
+        self, control: clingo.Control, relation: str, arity: int
+    ) -> Iterator[tuple[Term, ...]]:
+        """The rows of a relation whose columns are terms."""
+        for row in _rows(control, relation, arity):
+            yield tuple(self._terms[code] for code in row)
 
     def facts(self) -> Iterator[str]:
         """The program text of the triples and of what is known of their terms."""
@@ -72,26 +132,23 @@ class _Coded:
             elif isinstance(term, Iri):
                 if term.value in datatypes.DATATYPES:
                     yield f"datatype({code}).\n"
-                elif _MEMBERSHIP.fullmatch(term.value):
+                elif MEMBERSHIP.fullmatch(term.value):
                     yield f"membership({code}).\n"
 
     def inferred(self, control: clingo.Control) -> Iterator[Triple]:
         """The triples that the program derived."""
         given = set(self._given)
-        for atom in control.symbolic_atoms.by_signature("t", 3):
-            row = tuple(argument.number for argument in atom.symbol.arguments)
+        for row in _rows(control, TRIPLE, 3):
             if row not in given:
                 subject, predicate, value = (self._terms[code] for code in row)
                 if isinstance(subject, Iri | Blank) and isinstance(predicate, Iri):
                     yield Triple(subject, predicate, value)
 
-    def inconsistencies(self, control: clingo.Control) -> Iterator[str]:
+    def contradictions(self, control: clingo.Control) -> Iterator[Contradiction]:
         """What the program found to be impossible."""
-        for atom in control.symbolic_atoms.by_signature("false", 3):
+        for atom in control.symbolic_atoms.by_signature(FALSE, 3):
             rule, *terms = atom.symbol.arguments
-            first, second = (ntriples.write(self._terms[term.number]) for term in terms)
-            about = first if first == second else f"{first} and {second}"
-            yield f"{_SENTENCES.get(rule.string, 'contradiction')} (rule {rule.string}): {about}"
+            yield Contradiction(rule.string, *(self._terms[term.number] for term in terms))
 
     def _code(self, term: Term) -> int:
         code = self._codes.setdefault(term, len(self._terms))
@@ -110,14 +167,24 @@ class _Coded:
         if value is None:
             return
         yield f"value({code},{values.setdefault(value, len(values))}).\n"
-        if value in (("number", 0), ("number", 1)):
-            yield f"count({code},{value[1]}).\n"
+        if value in (0, 1):
+            yield f"count({code},{value}).\n"
         for datatype in datatypes.DATATYPES:
             other = self._codes.get(Iri(datatype))
             if other is not None and datatypes.allows(datatype, value):
                 yield f"may_be({code},{other}).\n"
 
 
+def _rows(control: clingo.Control, relation: str, arity: int) -> Iterator[tuple[int, ...]]:
+    """The rows of a relation of numbers; by their text, which is quicker than by symbols."""
+    start = len(relation) + 1
+    for atom in control.symbolic_atoms.by_signature(relation, arity):
+        text = str(atom.symbol)[start:-1]
+        yield tuple(map(int, text.split(","))) if text else ()
+
+
+_SYMMETRIC = frozenset({"dt-diff", "eq-diff1", "eq-diff2", "prp-pdw", "prp-adp"})
+"""Rules that find what they find both ways round; it is told once."""
 _SENTENCES = {
     "dt-not-type": "a literal is not one of its datatype",
     "dt-type": "a literal is in a datatype that does not hold it",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -12,32 +12,16 @@ from typing import NamedTuple
 from reasoning import atoms
 from reasoning.errors import ItemError
 from reasoning.program import Request, Signature
+from reasoning.rdf.numbers import DECIMAL, DOUBLE, INTEGER, RANGES
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-_INTEGERS = frozenset(
-    XSD + name
-    for name in (
-        "integer",
-        "int",
-        "long",
-        "short",
-        "byte",
-        "nonNegativeInteger",
-        "positiveInteger",
-        "nonPositiveInteger",
-        "negativeInteger",
-        "unsignedInt",
-        "unsignedLong",
-        "unsignedShort",
-        "unsignedByte",
-    )
-)
+_INTEGERS = frozenset(XSD + name for name in RANGES)
 _DECIMALS = frozenset(XSD + name for name in ("decimal", "double", "float"))
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_DOUBLE = re.compile(rf"{_DECIMAL.pattern}(?:[eE][+-]?[0-9]+)?")
-_BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+"""Texts of booleans, with the canonical one of each."""
 _PREDICATE = re.compile(r"_*[a-z][A-Za-z0-9_']*\Z")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -55,6 +39,9 @@ class Iri(NamedTuple):
     """An IRI, absolute."""
 
     value: str
+
+
+TYPE = Iri(RDF + "type")
 
 
 class Blank(NamedTuple):
@@ -104,30 +91,43 @@ class Mapper:
         self._owner: dict[str, str] = {}
         self._arities: dict[str, tuple[bool, bool]] = {}
         self._wanted: dict[str, tuple[bool, bool]] = {}
+        self._forms: dict[str, tuple[str, bool, bool]] = {}
         # Subjects and readings repeat: an observation's IRI in each of its triples.
-        self._resource = lru_cache(maxsize=_REMEMBERED)(lambda iri: quote(self.name(iri)))
+        self.resource = lru_cache(maxsize=_REMEMBERED)(lambda iri: quote(self.name(iri)))
+        """The string of ASP that stands for an IRI."""
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._literal)
 
-    def facts(self, triple: Triple, time: int | None = None) -> Iterator[str]:
+    def facts(self, triple: Triple, time: int | None = None) -> tuple[str, ...]:
         """Atoms of one triple as text; `time` in the request's unit, None for knowledge.
 
         Raises `ItemError` when a literal has no value in ASP.
         """
         if time is None:
-            if atom := self.atom(triple):
-                yield "{}({},{})".format(*atom)
-            return
-        name = self.predicate(triple.predicate.value)
-        if name is None:
-            return
-        binary, ternary = self._streamed(name)
+            atom = self.atom(triple)
+            return () if atom is None else ("{}({},{})".format(*atom),)
+        given, predicate, found = triple
+        form = self._forms.get(predicate.value)
+        name, binary, ternary = self.form(predicate.value) if form is None else form
         if not binary and not ternary:
-            return
-        subject, value = self.term(triple.subject, name), self.term(triple.object, name)
-        if binary:
-            yield f"{name}({subject},{value})"
-        if ternary:
-            yield f"{name}({subject},{value},{time})"
+            return ()
+        resource = self.resource  # what most terms are
+        subject = resource(given.value) if type(given) is Iri else self.term(given, name)
+        value = resource(found.value) if type(found) is Iri else self.term(found, name)
+        if not ternary:
+            return (f"{name}({subject},{value})",)
+        timed = f"{name}({subject},{value},{time})"
+        return (f"{name}({subject},{value})", timed) if binary else (timed,)
+
+    def form(self, iri: str) -> tuple[str, bool, bool]:
+        """The predicate symbol of an IRI, and whether its atoms of two and of three arguments
+        are wanted of streams; an empty one, and neither, if no rule can see it."""
+        known = self._forms.get(iri)
+        if known is None:
+            name = self.predicate(iri)
+            known = self._forms[iri] = (
+                ("", False, False) if name is None else (name, *self._streamed(name))
+            )
+        return known
 
     def atom(self, triple: Triple) -> tuple[str, str, str] | None:
         """Predicate and arguments of the atom that a triple of a knowledge base gives.
@@ -146,6 +146,8 @@ class Mapper:
         return self._predicates[iri]
 
     def _new_predicate(self, iri: str) -> str | None:
+        if iri in self._request.hidden:
+            return self._request.hidden[iri]
         for prefix, namespace in self._prefixes:
             if iri.startswith(namespace):
                 name = f"{prefix}_" + re.sub(r"\W", "_", iri[len(namespace) :], flags=re.ASCII)
@@ -162,8 +164,10 @@ class Mapper:
 
     def predicate_iri(self, name: str) -> str | None:
         """The IRI of a predicate symbol: the one seen, or its prefix's; None without prefix."""
-        if name in self._owner:
-            return self._owner[name]
+        return self._owner[name] if name in self._owner else self.prefixed(name)
+
+    def prefixed(self, name: str) -> str | None:
+        """The IRI that `prefix_local` stands for; None of what begins with no prefix."""
         for prefix, namespace in self._names:
             if name.startswith(f"{prefix}_"):
                 return namespace + name[len(prefix) + 1 :]
@@ -204,7 +208,7 @@ class Mapper:
     def term(self, term: Term, predicate: str) -> str:
         """A term as ASP text; `predicate` decides the scale of decimals."""
         if isinstance(term, Iri):
-            return self._resource(term.value)
+            return self.resource(term.value)
         if isinstance(term, Blank):
             return quote(f"_:{term.label}")
         if len(term.lexical) > _SHORT:
@@ -225,6 +229,18 @@ class Mapper:
                 return name if self.iri(name) == iri else iri
         return iri
 
+    def stem(self, iri: str) -> str | None:
+        """How the strings of all IRIs begin that are `iri` and then characters that an IRI may
+        hold, with the opening quote; None where what follows decides the name.
+
+        Raises `ItemError` as `quote` does.
+        """
+        name = self.name(iri)
+        for prefix, namespace in self._prefixes:
+            if len(prefix) >= len(name) or (namespace != iri and namespace.startswith(iri)):
+                return None
+        return quote(name)[:-1]
+
     def iri(self, name: str) -> str | None:
         """The IRI behind a string, or None if the string stands for a literal."""
         if name.startswith(_ODD):
@@ -233,10 +249,7 @@ class Mapper:
             return None
         if name.startswith((_ESCAPE, "_:")):
             return None
-        for prefix, namespace in self._names:
-            if name.startswith(f"{prefix}_"):
-                return namespace + name[len(prefix) + 1 :]
-        return name if _ABSOLUTE.match(name) else None
+        return self.prefixed(name) or (name if _ABSOLUTE.match(name) else None)
 
     def unescape(self, text: str) -> str:
         """The lexical form of the literal that a string stands for."""
@@ -306,15 +319,15 @@ class Mapper:
 def _value(literal: Literal, predicate: str) -> int | Fraction:
     """The number a literal stands for, exactly; raises `ItemError` if it is none."""
     text = literal.lexical.strip(_WHITE)
-    form = _INTEGER if literal.datatype in _INTEGERS else _DOUBLE
+    form = INTEGER if literal.datatype in _INTEGERS else DOUBLE
     if literal.datatype == XSD + "decimal":
-        form = _DECIMAL
+        form = DECIMAL
     if not form.fullmatch(text):
         raise ItemError(f"`{predicate}`: {_show(literal)} is not a number")
     digits, _, exponent = text.lower().partition("e")
     if len(digits) > _MOST_DIGITS or len(exponent) > 4:
         raise ItemError(f"`{predicate}`: {_show(literal)} has too many digits")
-    if form is _INTEGER:
+    if form is INTEGER:
         return int(digits)
     if not exponent and len(digits) <= _SHORT:  # most are: Fraction's own reading is slow
         whole, _, part = digits.partition(".")
@@ -323,7 +336,7 @@ def _value(literal: Literal, predicate: str) -> int | Fraction:
 
 
 def _boolean(literal: Literal) -> str:
-    value = _BOOLEANS.get(literal.lexical.strip(_WHITE))
+    value = BOOLEANS.get(literal.lexical.strip(_WHITE))
     if value is None:
         raise ItemError(f"{_show(literal)} is no boolean; write true or false")
     return value

@@ -60,8 +60,8 @@ def write(term: Term) -> str:
     return text if term.datatype is None else f"{text}^^{write(Iri(term.datatype))}"
 
 
-def statement(line: str) -> Triple | None:
-    """The triple on a line of N-Triples or N-Quads (its graph is not kept).
+def statement(line: str, *, quads: bool = True) -> Triple | None:
+    """The triple on a line of N-Triples, or with `quads` of N-Quads (its graph is not kept).
 
     None for an empty line or a comment; raises `ItemError` for anything else.
     """
@@ -74,6 +74,8 @@ def statement(line: str) -> Triple | None:
         return None
     subject, predicate, value, graph = match.groups()
     if graph:
+        if not quads:
+            raise ItemError(f"the graph {graph[:120]}; a statement of N-Triples has none")
         term(graph)
     return triple(subject, predicate, value)
 

@@ -45,6 +45,9 @@ FORMATS = {
 _NOWHERE = "nowhere:///"
 _LARGEST_ENTITY = 65_536
 _LINE = re.compile(r"line (\d+)")
+_LINE_END = re.compile(r"\r\n|[\r\n]")
+_BEGINNINGS = (b"<", b"_")
+"""How a document in Turtle begins that may be one in N-Triples: with a subject."""
 _rdflib_is_ours = threading.Lock()
 
 
@@ -67,6 +70,8 @@ def triples(data: bytes, syntax: str, scope: str, base: str = "") -> tuple[Tripl
         return _lines(data, scope)
     if syntax == "xml" and not data.lstrip(b"\xef\xbb\xbf\xfe\xff \t\r\n\0").startswith(b"<"):
         syntax = "turtle"  # ontologies are called .owl in any syntax
+    if syntax == "turtle" and (found := _plain(data, scope)) is not None:
+        return found
     if syntax == "xml":
         _refuse_entities(data)
     if syntax == "json-ld":
@@ -78,8 +83,7 @@ def triples(data: bytes, syntax: str, scope: str, base: str = "") -> tuple[Tripl
             rdflib.Graph(store=sink).parse(data=data, format=syntax, publicID=base or _NOWHERE)
         except Exception as error:  # noqa: BLE001 - a parser in trouble raises anything
             raise _unreadable(error) from None
-    found = dict.fromkeys(terms.triple(row) for row in sink.rows)
-    return tuple(found)
+    return tuple(dict.fromkeys(terms.triple(row) for row in sink.rows))
 
 
 class _Sink(Store):
@@ -149,7 +153,7 @@ def _literal(node: rdflib.Literal) -> Literal:
 def _lines(data: bytes, scope: str) -> tuple[Triple, ...]:
     """N-Triples and N-Quads, without rdflib: some ten times faster, and it names the line."""
     found: dict[Triple, None] = {}
-    for number, line in enumerate(re.split(r"\r\n|[\r\n]", _text(data)), 1):
+    for number, line in enumerate(_LINE_END.split(_text(data)), 1):
         try:
             triple = ntriples.statement(line)
         except ItemError as error:
@@ -157,6 +161,33 @@ def _lines(data: bytes, scope: str) -> tuple[Triple, ...]:
         if triple is not None:
             found[scoped(triple, scope)] = None
     return tuple(found)
+
+
+def _plain(data: bytes, scope: str) -> tuple[Triple, ...] | None:
+    """A document in Turtle that is one in N-Triples too, read without rdflib, as rdflib would;
+    None for any other."""
+    if data.lstrip()[:1] not in _BEGINNINGS or _NOWHERE.encode() in data:
+        return None
+    labels: dict[str, str] = {}
+    found: dict[Triple, None] = {}
+    try:
+        for line in _LINE_END.split(data.decode()):
+            triple = ntriples.statement(line, quads=False)
+            if triple is not None:
+                found[_numbered(triple, scope, labels)] = None
+    except (ItemError, UnicodeDecodeError):
+        return None
+    return tuple(found)
+
+
+def _numbered(triple: Triple, scope: str, labels: dict[str, str]) -> Triple:
+    """The triple with its blank nodes numbered in order of appearance."""
+    subject, predicate, value = triple
+    if isinstance(subject, Blank):
+        subject = Blank(labels.setdefault(subject.label, f"{scope}-b{len(labels)}"))
+    if isinstance(value, Blank):
+        value = Blank(labels.setdefault(value.label, f"{scope}-b{len(labels)}"))
+    return Triple(subject, predicate, value)
 
 
 def scoped(triple: Triple, scope: str) -> Triple:

@@ -22,6 +22,8 @@ from backend.pipeline.worker import Worker
 from reasoning.engines.limits import Limits
 from tests.pipeline.stretches import LIMITS, Stretches, Values, traffic
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 #prefix sosa : <http://www.w3.org/ns/sosa/>.
 #prefix city : <https://w3id.org/citywise/city#>.

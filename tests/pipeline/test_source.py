@@ -38,6 +38,7 @@ def reader(folder: Path, partitions: str = "auto", workers: int = 2) -> LogStrea
         "workers": str(workers),
         "partitions": partitions,
         "limits": orjson.dumps(LIMITS).decode(),
+        "engine": "auto",
     }
     found = CitywiseLogSource(options).streamReader(None)
     assert isinstance(found, LogStreamReader)
@@ -58,10 +59,19 @@ def test_a_small_batch_has_a_task_for_each_request_dealt_out_over_the_workers(
     tmp_path: Path,
 ) -> None:
     shares = planned(reader(tmp_path), 0, 100)
-    assert named(shares) == [[(READINGS, 0, 1), (GARAGES, 0, 1)], [(JAMS, 0, 1)]]
-    task = shares[1][0]
+    assert named(shares) == [[(JAMS, 0, 1)], [(READINGS, 0, 1), (GARAGES, 0, 1)]]
+    task = shares[0][0]
     assert (task.source, task.location) == ("bundle:1/a.casp", "http://127.0.0.1:1/log")
     assert (task.start, task.end, task.resume_from, task.state) == (0, 100, 0, {})
+
+
+def test_the_readings_need_no_worker_of_their_own(tmp_path: Path) -> None:
+    """Two would each decode the log, and a run would move between them."""
+    found = reader(tmp_path)
+    engine = create_engine_for(f"sqlite:///{tmp_path / 'citywise.db'}")
+    Results(engine).commit([cursor(0, 100, GARAGES)])
+    engine.dispose()
+    assert named(planned(found, 0, 100)) == [[(READINGS, 0, 1), (JAMS, 0, 1)]]
 
 
 def test_parts_of_a_request_go_to_different_workers(tmp_path: Path) -> None:

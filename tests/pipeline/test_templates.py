@@ -18,8 +18,8 @@ from backend.packs.template import TemplateVersion
 from backend.pipeline.evaluation import Row
 from backend.pipeline.merging import PartsError, merged
 from backend.pipeline.parts import WHOLE
-from backend.pipeline.slices import Slices
-from backend.pipeline.templates import Stretch, TemplateRuns
+from backend.pipeline.slices import Slices, Stretch
+from backend.pipeline.templates import TemplateRuns
 from backend.pipeline.worker import Task, Worker
 from reasoning.engines.limits import Limits
 from tests.packs.journaled import Journaled
@@ -69,7 +69,8 @@ def task(
     end: int,
     cursor: dict[str, Any],
     of: TemplateVersion = RICH,
-    **part: int,
+    part: int = 0,
+    parts: int = 1,
 ) -> Task:
     """The template's task from one clock to another, continuing a committed cursor."""
     return Task(
@@ -82,7 +83,8 @@ def task(
         state=cursor.get("state", {}),
         limits=LIMITS,
         template=of.to_json(),
-        **part,
+        part=part,
+        parts=parts,
     )  # fmt: skip
 
 

@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 
+from backend.pipeline.evaluation import Row
 from backend.pipeline.requests import find
 from backend.pipeline.worker import Worker
+from reasoning.engines.incremental.choosing import Choice
 from tests.pipeline.stretches import Stretches, answer, plain, traffic
 
 JAMS = find("traffic_jam")
 BATCHES = 12
+LONGEST: dict[Choice, int] = {"solver": 1, "incremental": 2, "auto": 2}
+"""Every so many batches a run may be asked and still go on: what keeps its window catches up
+with one batch; after two, nothing of its window is needed any more."""
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +45,14 @@ def stretches(tmp_path_factory: pytest.TempPathFactory) -> Stretches:
     return found
 
 
-def through(stretches: Stretches, workers: list[Worker], ends: list[int]) -> tuple[list[Any], Any]:
+def through(
+    stretches: Stretches, workers: list[Worker], ends: list[int], engine: Choice = "solver"
+) -> tuple[list[Any], Any]:
     """All batches, each on the next worker in turn and committed; the rows and last cursor."""
     rows: list[Any] = []
     cursor: dict[str, Any] = {}
     for number, (start, end) in enumerate(pairwise(ends)):
-        task = stretches.task(JAMS, start, end, cursor)
+        task = stretches.task(JAMS, start, end, cursor, engine=engine)
         found, cursor = answer(workers[number % len(workers)], task)
         rows += plain(found)
     return rows, cursor
@@ -53,7 +60,7 @@ def through(stretches: Stretches, workers: list[Worker], ends: list[int]) -> tup
 
 @pytest.fixture(scope="module")
 def cold(stretches: Stretches) -> tuple[list[Any], Any]:
-    """What workers answer that have never seen anything before."""
+    """What workers answer that have never seen anything before, by the solver."""
     ends = list(range(BATCHES + 1))
     rows, cursor = through(stretches, [Worker() for _ in ends], ends)
     assert not cursor["warm"]
@@ -72,14 +79,15 @@ def unrepeated(rows: list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("engine", ["solver", "incremental", "auto"])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_partitions_that_move_between_workers_change_no_row(
-    stretches: Stretches, cold: tuple[list[Any], Any], workers: int
+    stretches: Stretches, cold: tuple[list[Any], Any], workers: int, engine: Choice
 ) -> None:
     ends = list(range(BATCHES + 1))
-    rows, cursor = through(stretches, [Worker() for _ in range(workers)], ends)
+    rows, cursor = through(stretches, [Worker() for _ in range(workers)], ends, engine)
     assert unrepeated(rows) == unrepeated(cold[0])
-    assert cursor["warm"] == (workers == 1)
+    assert cursor["warm"] == (workers <= LONGEST[engine])
     apart = ("warm", "seconds")
     assert {k: v for k, v in cursor.items() if k not in apart} == {
         k: v for k, v in cold[1].items() if k not in apart
@@ -101,12 +109,34 @@ def test_a_batch_done_twice_gives_the_same_rows_and_the_next_goes_on(
     assert [r for r in done if r[2] == "change"] == [r for r in cold[0] if r[2] == "change"]
 
 
-def test_a_run_whose_batch_was_never_committed_is_not_continued(stretches: Stretches) -> None:
-    """The same position is not enough: the state has to be the committed one too."""
-    worker = Worker()
-    _, cursor = answer(worker, stretches.task(JAMS, 0, 6, {}))
+def test_a_run_that_is_behind_takes_what_others_answered_and_says_nothing_of_it(
+    stretches: Stretches, cold: tuple[list[Any], Any]
+) -> None:
+    """Late and refused items are told once, by whoever has met them."""
+    first, second = Worker(), Worker()
+    begun, cursor = answer(first, stretches.task(JAMS, 0, 4, {}, engine="incremental"))
+    between: list[Row] = []
+    for number in range(4, 9):
+        task = stretches.task(JAMS, number, number + 1, cursor, engine="incremental")
+        found, cursor = answer((second, first)[number % 2], task)
+        assert cursor["warm"] == (number > 4)
+        between += found
+    rest, _ = answer(second, stretches.task(JAMS, 9, BATCHES, cursor, engine="incremental"))
+    assert unrepeated(plain([*begun, *between, *rest])) == unrepeated(cold[0])
+
+
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_a_run_whose_batch_was_never_committed_is_not_continued(
+    stretches: Stretches, overtaken: bool
+) -> None:
+    """The same position is not enough: the state has to be the committed one too, or what
+    the run comes to when it follows."""
+    worker, more = Worker(), {"engine": "incremental" if overtaken else "solver"}
+    _, cursor = answer(worker, stretches.task(JAMS, 0, 6 - overtaken, {}, **more))
+    if overtaken:
+        _, cursor = answer(Worker(), stretches.task(JAMS, 5, 6, cursor, **more))
     committed = {**cursor, "state": {**cursor["state"], "feedback": []}}
-    task = stretches.task(JAMS, 6, BATCHES, committed)
+    task = stretches.task(JAMS, 6, BATCHES, committed, **more)
     rows, after = answer(worker, task)
     expected, _ = answer(Worker(), task)
     assert not after["warm"]

@@ -12,6 +12,7 @@ from hypothesis import currently_in_test_context, note, reject
 
 from reasoning.engines import frames
 from reasoning.engines.guard import Guard, GuardedEngine
+from reasoning.engines.incremental.choosing import engine_for
 from reasoning.engines.solver import Engine, SolverEngine
 from reasoning.engines.worker import Worker
 from reasoning.languages.casp import parse
@@ -36,6 +37,7 @@ ENGINES: dict[str, Callable[[ParsedRequest, Background], Engine]] = {
     "parallel": lambda request, background: ParallelEngine(
         request, background, executor=Inline(), partitions=3, adaptive=False
     ),
+    "incremental": lambda request, background: engine_for(request, background),
 }
 
 

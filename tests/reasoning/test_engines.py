@@ -145,6 +145,7 @@ def test_an_evaluation_beyond_a_limit_is_stopped_and_says_what_grew(name: str) -
         engine.close()
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_eats_memory_is_stopped() -> None:
     rules = "q(X,Y,Z) :- X=1..1000, Y=1..1000, Z=1..1000, d(_)."
     limits = Limits(seconds=20, megabytes=150, atoms=10**9)
@@ -224,6 +225,7 @@ def test_clingo_s_own_words_reach_the_caller() -> None:
         engine.close()
 
 
+@pytest.mark.slow
 def test_a_request_at_its_limit_leaves_others_and_its_own_later_windows_alone() -> None:
     text = STREAM + "p(0). p(X+1) :- p(X), d(13). in(X) :- d(X). #show in/1."
     with Reasoner(parse(text), limits=LIMITS) as reasoner:

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from reasoning.errors import RequestError
 from reasoning.languages.casp import parse, read
 
+pytestmark = pytest.mark.slow
+
 LONG = 900_000
 
 
@@ -104,7 +106,6 @@ MAKERS: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_megabyte_of_anything_is_read_or_refused_in_seconds(name: str) -> None:
     text = MAKERS[name]()
@@ -123,7 +124,6 @@ def test_more_rules_than_can_be_read_soon_are_refused() -> None:
     assert codes("a(X) :- b(X), not c(X).\n" * 20_000) == ["size"]
 
 
-@pytest.mark.slow
 def test_none_of_this_takes_the_process_down() -> None:
     """clingo ends the process when its words are no UTF-8, or its stack is full."""
     script = (

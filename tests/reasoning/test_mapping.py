@@ -146,6 +146,7 @@ def test_a_decimal_that_nothing_computes_with_is_text(rules: str) -> None:
     assert list(mapper(rules).facts(decimal)) == ['tl_p("_:s","2.5")']
 
 
+@pytest.mark.slow
 def test_many_rules_are_followed_soon() -> None:
     """Long chains, in the worst order, and terms that could be nested without end."""
     chain = "".join(f"p{n + 1}(X,Y) :- p{n}(X,Y).\n" for n in reversed(range(1_000)))
@@ -245,7 +246,7 @@ def _there(one: Mapper, term: Term) -> clingo.Symbol:
 
 @given(prefixes, exact)
 @example({"e": "http://e/", "e_x": "urn:"}, Iri("http://e/x_b"))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_term_comes_back_exactly(declared: dict[str, str], term: Term) -> None:
     request = Request("r", "", prefixes=declared)
     assert Inverse(request).term(_there(Mapper(request), term)) == term
@@ -253,7 +254,7 @@ def test_a_term_comes_back_exactly(declared: dict[str, str], term: Term) -> None
 
 @given(prefixes, exact, exact)
 @example({"e": "http://e/", "e_x": "urn:"}, Iri("http://e/x_b"), Iri("urn:b"))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_different_terms_are_different_in_asp(
     declared: dict[str, str], one: Term, other: Term
 ) -> None:

@@ -96,7 +96,7 @@ later = st.integers(0, 8)
 
 
 @given(requests, starts, later)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_every_evaluation_agrees_with_the_reference(
     given: tuple[Request, list[Element]], start: int | None, beyond: int
 ) -> None:
@@ -105,7 +105,7 @@ def test_every_evaluation_agrees_with_the_reference(
 
 @pytest.mark.slow
 @given(requests, starts, later)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_many_more_evaluations_agree_with_the_reference(
     given: tuple[Request, list[Element]], start: int | None, beyond: int
 ) -> None:

@@ -22,6 +22,8 @@ from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
 from reasoning.languages.casp import parse
 from reasoning.program import Request
 
+pytestmark = pytest.mark.slow
+
 STREAM = "#from stream <s> [time 2s step 1s].\n"
 NUMBERS = f"n(1..{LARGE}). "
 PROGRAMS = {

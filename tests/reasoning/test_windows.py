@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reasoning.engines.incremental.choosing import Choice, engine_for
 from reasoning.languages.casp import parse
 from reasoning.program import TimeWindow
 from reasoning.rdf.mapping import Iri, Triple
@@ -18,9 +20,21 @@ from tests.reasoning import reference
 EXAMPLE = [(2, "d1"), (8, "d2"), (8, "d3"), (11, "d4"), (15, "d5")]
 
 
-def request(window: str, directives: str = "") -> Reasoner:
+engines = pytest.mark.parametrize("engine", ["solver", "incremental"])
+engines_at_length = pytest.mark.parametrize(
+    "engine", ["solver", pytest.param("incremental", marks=pytest.mark.slow)]
+)
+
+
+def reasoning(text: str, engine: Choice, **options: Any) -> Reasoner:
+    """A reasoner that evaluates a request with one of the engines."""
+    parsed = parse(text)
+    return Reasoner(parsed, engine=engine_for(parsed, choice=engine), **options)
+
+
+def request(window: str, directives: str = "", engine: Choice = "solver") -> Reasoner:
     text = f"#from stream <s> [{window}].\n{directives}\nin(X) :- d(X).\n#show in/1."
-    return Reasoner(parse(text))
+    return reasoning(text, engine)
 
 
 def items(times: Iterable[tuple[int, str]]) -> list[Item]:
@@ -60,9 +74,10 @@ def test_example_4_1_count_window_breaks_ties_by_arrival() -> None:
 times = st.lists(st.integers(0, 40), min_size=1, max_size=25)
 
 
+@engines
 @given(times, st.integers(0, 12), st.integers(1, 9), st.integers(0, 6))
 def test_time_windows_of_any_width_slide_and_lateness_agree_with_the_reference(
-    when: list[int], width: int, slide: int, lateness: int
+    engine: Choice, when: list[int], width: int, slide: int, lateness: int
 ) -> None:
     stream = items((t, f"x{i}") for i, t in enumerate(when))
     counted = reference.in_order(stream, lateness)
@@ -72,21 +87,25 @@ def test_time_windows_of_any_width_slide_and_lateness_agree_with_the_reference(
         (t, reference.time_window(counted, window, t))
         for t in reference.ticks(window, min(i.time for i in counted), until)
     ]
-    found = run(request(f"time {width}s step {slide}s", f"#lateness {lateness}s."), stream)
+    found = run(request(f"time {width}s step {slide}s", f"#lateness {lateness}s.", engine), stream)
     assert [(e.time, content(e)) for e in found] == expected
 
 
+@engines
 @given(times, st.integers(1, 8), st.integers(1, 8))
-def test_count_windows_agree_with_the_reference(when: list[int], width: int, slide: int) -> None:
+def test_count_windows_agree_with_the_reference(
+    engine: Choice, when: list[int], width: int, slide: int
+) -> None:
     stream = items((t, f"x{i}") for i, t in enumerate(sorted(when)))
-    found = run(request(f"count {width} step {slide}"), stream)
+    found = run(request(f"count {width} step {slide}", "", engine), stream)
     expected = reference.count_window(stream, width, slide)
     assert [(e.time, content(e)) for e in found] == expected
 
 
+@engines
 @given(times, st.integers(0, 12), st.integers(1, 9))
 def test_items_with_an_interval_are_in_every_window_that_overlaps_it(
-    when: list[int], width: int, slide: int
+    engine: Choice, when: list[int], width: int, slide: int
 ) -> None:
     stream = [
         Item(t, f"d(x{i})", i, until=t + i % 7, stream="s") for i, t in enumerate(sorted(when))
@@ -96,7 +115,7 @@ def test_items_with_an_interval_are_in_every_window_that_overlaps_it(
         (t, reference.time_window(stream, window, t))
         for t in reference.ticks(window, stream[0].time, stream[-1].time)
     ]
-    found = run(request(f"time {width}s step {slide}s"), stream)
+    found = run(request(f"time {width}s step {slide}s", "", engine), stream)
     assert [(e.time, content(e)) for e in found] == expected
 
 
@@ -105,25 +124,27 @@ windows = st.sampled_from(
 )
 
 
+@engines_at_length
 @given(times, windows, st.integers(0, 3), st.data())
 def test_a_reasoner_restored_anywhere_goes_on_as_if_it_had_never_stopped(
-    when: list[int], window: str, lateness: int, data: st.DataObject
+    engine: Choice, when: list[int], window: str, lateness: int, data: st.DataObject
 ) -> None:
     stream = items((t, f"x{i}") for i, t in enumerate(when))
     directives = f"#lateness {lateness}s."
-    whole = [(e.time, content(e)) for e in run(request(window, directives), stream)]
+    whole = [(e.time, content(e)) for e in run(request(window, directives, engine), stream)]
     cut = data.draw(st.integers(0, len(stream)))
-    first = request(window, directives)
+    first = request(window, directives, engine)
     found = [e for item in stream[:cut] for e in first.push(item)]
     resume, state = first.resume_from(cut), first.snapshot(cut).to_json()
-    second = request(window, directives)
+    second = request(window, directives, engine)
     second.restore(State.from_json(state), stream[resume:cut])
     found += [e for item in stream[cut:] for e in second.push(item)]
     found += list(second.finish())
     assert [(e.time, content(e)) for e in found] == whole
 
 
-def test_several_streams_keep_the_content_of_their_own_last_tick() -> None:
+@engines
+def test_several_streams_keep_the_content_of_their_own_last_tick(engine: Choice) -> None:
     text = """
         #from stream <a> [time 4s step 4s].
         #from stream <b> [time 2s step 2s].
@@ -137,7 +158,7 @@ def test_several_streams_keep_the_content_of_their_own_last_tick() -> None:
         Item(5, "inB(5)", 3, stream="b"),
         Item(8, "inB(8)", 4, stream="b"),
     ]
-    found = run(Reasoner(parse(text)), stream)
+    found = run(reasoning(text, engine), stream)
     assert [(e.time, e.answer_sets[0].atoms) for e in found] == [
         (2, ("b(1)",)),
         (4, ("a(1)", "a(3)")),
@@ -146,7 +167,8 @@ def test_several_streams_keep_the_content_of_their_own_last_tick() -> None:
     ]
 
 
-def test_feedback_shows_the_next_evaluation_what_this_one_showed() -> None:
+@engines
+def test_feedback_shows_the_next_evaluation_what_this_one_showed(engine: Choice) -> None:
     text = """
         #from stream <s> [time 0s step 1s].
         #feedback on/0.
@@ -155,16 +177,18 @@ def test_feedback_shows_the_next_evaluation_what_this_one_showed() -> None:
     """
     stream = [Item(0, "x", 0, stream="s"), Item(2, "open", 1, stream="s")]
     stream += [Item(5, "close", 2, stream="s"), Item(6, "x", 3, stream="s")]
-    found = run(Reasoner(parse(text)), stream)
+    found = run(reasoning(text, engine), stream)
     assert [e.answer_sets[0].atoms for e in found] == [
         (), (), ("on",), ("on",), ("on",), (), (),
     ]  # fmt: skip
 
 
+@engines_at_length
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["open", "close", "x"])), max_size=12)
 )
 def test_leaving_out_unchanged_evaluations_changes_no_answer(
+    engine: Choice,
     events: list[tuple[int, str]],
 ) -> None:
     text = """
@@ -176,7 +200,7 @@ def test_leaving_out_unchanged_evaluations_changes_no_answer(
     stream = [Item(t, atom, i, stream="s") for i, (t, atom) in enumerate(sorted(events))]
 
     def answers(skip: bool) -> dict[int, tuple[str, ...]]:
-        reasoner = Reasoner(parse(text), skip_unchanged=skip)
+        reasoner = reasoning(text, engine, skip_unchanged=skip)
         return {e.time: e.answer_sets[0].atoms for e in run(reasoner, stream, until=70)}
 
     every, some = answers(skip=False), answers(skip=True)
@@ -187,9 +211,10 @@ def test_leaving_out_unchanged_evaluations_changes_no_answer(
         assert answer == state
 
 
-def test_with_a_clock_a_future_item_waits_and_makes_no_other_late() -> None:
-    reasoner = Reasoner(
-        parse("#from stream <s> [time 0s step 1s]. in(X) :- d(X). #show in/1."), clocked=True
+@engines
+def test_with_a_clock_a_future_item_waits_and_makes_no_other_late(engine: Choice) -> None:
+    reasoner = reasoning(
+        "#from stream <s> [time 0s step 1s]. in(X) :- d(X). #show in/1.", engine, clocked=True
     )
     for item in (Item(5, "d(5)", 0, stream="s"), Item(500, "d(500)", 1, stream="s")):
         assert list(reasoner.push(item)) == []
@@ -240,15 +265,16 @@ def test_stream_time_never_goes_back_from_zero() -> None:
     assert [item.time for item in reasoner.late] == [-6]
 
 
-def test_what_is_before_the_start_is_dropped_also_when_it_is_restored() -> None:
+@engines
+def test_what_is_before_the_start_is_dropped_also_when_it_is_restored(engine: Choice) -> None:
     text = "#from stream <s> [time 5s step 5s]. #lateness 9s. in(X) :- d(X). #show in/1."
     stream = items([(16, "a"), (12, "early"), (17, "b"), (40, "c")])
-    straight = Reasoner(parse(text), start=15)
+    straight = reasoning(text, engine, start=15)
     expected = run(straight, stream)
-    first = Reasoner(parse(text), start=15)
+    first = reasoning(text, engine, start=15)
     found = [e for item in stream[:3] for e in first.push(item)]
     state = first.snapshot(3)
-    second = Reasoner(parse(text), start=15)
+    second = reasoning(text, engine, start=15)
     second.restore(state, stream[first.resume_from(3) : 3])
     found += run(second, stream[3:])
     assert [(e.time, content(e)) for e in found] == [(e.time, content(e)) for e in expected]

@@ -7,12 +7,16 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
 
 import psutil
 import pytest
 
 from reasoning.atoms import signature
 from reasoning.engines.guard import Guard
+from reasoning.engines.incremental.casp import UnsupportedError
+from reasoning.engines.incremental.choosing import Choice as EngineName
 from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.program import WindowFacts
 from reasoning.engines.solver import AnswerSet, SolverEngine
@@ -26,6 +30,8 @@ from reasoning.parallel.executors import Executor, Inline, Outcome, Task, Warm
 from reasoning.parallel.processes import Processes
 from reasoning.program import Request, Signature
 from reasoning.rdf.knowledge import Background
+from reasoning.reasoner import Reasoner
+from reasoning.streams import Item
 from tests.reasoning.oracle import ForkedWorker
 
 STREAM = "#from stream <s> [time 2s step 1s].\n"
@@ -82,8 +88,14 @@ def engine(rules: str, executor: Executor, **options: object) -> ParallelEngine:
 # -- answers -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("known", [20, 4000], ids=["ground with each window", "ground once"])
-def test_every_executor_gives_the_answers_of_the_whole_window_after_window(known: int) -> None:
+@pytest.mark.parametrize(
+    ("known", "evaluated_by"),
+    [(20, "solver"), (4000, "solver"), (4000, "auto")],
+    ids=["ground with each window", "ground once", "kept"],
+)
+def test_every_executor_gives_the_answers_of_the_whole_window_after_window(
+    known: int, evaluated_by: EngineName
+) -> None:
     what, facts = request(JAMS), streets(known)
     started: list[int] = []
     with (
@@ -92,7 +104,9 @@ def test_every_executor_gives_the_answers_of_the_whole_window_after_window(known
     ):
         whole = SolverEngine(what, facts)
         engines = [
-            ParallelEngine(what, facts, executor=executor, partitions=3, adaptive=False)
+            ParallelEngine(
+                what, facts, executor=executor, partitions=3, adaptive=False, engine=evaluated_by
+            )
             for executor in (Inline(), processes, OneByOne(warm))
         ]
         for shift in range(3):
@@ -412,6 +426,7 @@ class Recording(Inline):
     width = 2
 
     def __init__(self) -> None:
+        super().__init__()
         self.tasks: list[int] = []
 
     def run(self, tasks: Sequence[Task]) -> list[Outcome]:
@@ -419,18 +434,51 @@ class Recording(Inline):
         return super().run(tasks)
 
 
-def test_answers_do_not_depend_on_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("evaluated_by", ["solver", "auto"])
+def test_answers_do_not_depend_on_what_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, evaluated_by: EngineName
+) -> None:
     """Windows grow and shrink; whole and split are tried again and again."""
     monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
     monkeypatch.setattr(adaptive, "LARGE", 40)
     monkeypatch.setattr(adaptive, "_FIRST_WAIT", 1)
     recording, what, facts = Recording(), request(JAMS), streets(30)
-    parallel = ParallelEngine(what, facts, executor=recording, partitions=4)
+    parallel = ParallelEngine(what, facts, executor=recording, partitions=4, engine=evaluated_by)
     whole = SolverEngine(what, facts)
     for turn in range(40):
         window = speeds(5 + turn * 13 % 60, turn)
         assert parallel.answer_sets(window) == whole.answer_sets(window)
     assert {1, 2, 4} <= set(recording.tasks)
+
+
+def test_a_reasoner_that_tells_what_changed_is_answered_alike_whatever_is_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The engine that keeps the window here may miss some, while others are tried; the
+    changes it tells are those of the answers."""
+    monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
+    monkeypatch.setattr(adaptive, "_FIRST_WAIT", 3)
+    what, facts, recording = request(JAMS), streets(30), Recording()
+    what = replace(what, inputs=frozenset({Signature("speed", 2)}))
+    items = [Item(t // 3, f"speed({t * 7 % 30},{t * 37 % 100})", t, stream="s") for t in range(400)]
+    parallel = ParallelEngine(what, facts, executor=recording, partitions=2, engine="auto")
+    expected = list(Reasoner(what, background=facts).push(items))
+    found = list(Reasoner(what, engine=parallel).push(items))
+    assert [e.answer_sets for e in found] == [e.answer_sets for e in expected]
+    told = 0
+    for before, after in pairwise(found):
+        (old,), (new,) = before.answer_sets, after.answer_sets
+        if after.added is not None and after.removed is not None:
+            told += 1
+            assert set(after.added) == set(new.atoms) - set(old.atoms)
+            assert set(after.removed) == set(old.atoms) - set(new.atoms)
+    assert 0 < told < len(found)
+    assert recording.tasks
+
+
+def test_what_must_be_evaluated_incrementally_and_cannot_be_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="choice"):
+        engine("{ a(X) } :- p(X).", Inline(), engine="incremental")
 
 
 def test_facts_that_are_no_windows_count_where_they_are_ground_with_it() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import event, given, note, settings
 
 from reasoning.atoms import signature
+from reasoning.engines.incremental.choosing import Choice as EngineName
 from reasoning.engines.limits import LimitError, Limits
 from reasoning.engines.program import WindowFacts
 from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
@@ -43,6 +44,9 @@ PLANS = (
 )
 
 
+FEW = (Plans("sound", True, (Way(3),)), Plans("whole", False, (Way(2),)))
+
+
 def windows(example: Example) -> list[WindowFacts]:
     """The windows as engines get them."""
     seen = [frozenset(map(signature, window)) for window in example.windows]
@@ -58,7 +62,12 @@ def answers(engine: Engine, window: WindowFacts) -> tuple[AnswerSet, ...] | None
         return MANY
 
 
-def check(example: Example, executor: Executor, plans: tuple[Plans, ...] = PLANS) -> None:
+def check(
+    example: Example,
+    executor: Executor,
+    plans: tuple[Plans, ...] = PLANS,
+    evaluated_by: EngineName = "solver",
+) -> None:
     """All ways lead to the answers of one clingo call."""
     note(str(example))
     request = parse(example.text)
@@ -75,8 +84,9 @@ def check(example: Example, executor: Executor, plans: tuple[Plans, ...] = PLANS
             keys=keys,
             adaptive=False,
             weights=example.weights,
+            engine=evaluated_by,
         )
-        for engine.partitions, engine.variant in ways:
+        for engine.partitions, engine.variant, _kept in ways:
             found = [answers(engine, window) for window in seen]
             assert engine.plan is not None
             assert found == expected, f"{plan} {engine.partitions}\n{described(engine.plan)}"
@@ -85,9 +95,25 @@ def check(example: Example, executor: Executor, plans: tuple[Plans, ...] = PLANS
 
 
 @given(examples(windows=1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_parts_give_the_answers_of_the_whole(example: Example) -> None:
     check(example, Inline())
+
+
+@given(examples())
+@settings(max_examples=16, deadline=None)
+def test_parts_that_keep_their_windows_give_the_answers_of_the_whole(example: Example) -> None:
+    """Each part that can be is evaluated incrementally, the others by the solver."""
+    check(example, Inline(), FEW, "auto")
+
+
+@pytest.mark.slow
+@given(examples())
+@settings(max_examples=40, deadline=None)
+def test_parts_that_keep_their_windows_give_the_answers_of_the_whole_many_times_more(
+    example: Example,
+) -> None:
+    check(example, Inline(), PLANS, "auto")
 
 
 @pytest.mark.slow
@@ -97,6 +123,7 @@ def test_parts_give_the_answers_of_the_whole_many_times_more(example: Example) -
     check(example, Inline())
 
 
+@pytest.mark.slow
 @given(examples())
 @settings(max_examples=5, deadline=None)
 def test_worker_processes_give_the_answers_of_the_whole(example: Example) -> None:
@@ -135,6 +162,7 @@ def test_worker_processes_give_the_answers_of_the_whole_500_times(_share: int) -
     many(250, on_processes)
 
 
+@pytest.mark.slow
 def test_most_examples_can_be_cut() -> None:
     """Else all of this would show nothing."""
     cut: list[bool] = []

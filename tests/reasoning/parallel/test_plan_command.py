@@ -136,7 +136,7 @@ def test_text_says_what_is_split_by_what_and_why(tmp_path: Path) -> None:
     made.write("p.casp", (FOLDER / "listing_6_1.casp").read_text(encoding="utf-8"))
     text = made.run("plan", "p.casp").stdout
     for said in (
-        "p.casp: casp, positive, engine solver",
+        "p.casp: casp, positive, engine incremental",
         "uniben_advisor/2 -- itself",
         "component 1: rdf_type/2, uniben_subOrganizationOf/2, uniben_worksFor/2",
         "Plan `sound`: 2 partitions",

@@ -1,0 +1,191 @@
+"""Ground instances of a plain LARS program's rules, for the reference evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from reasoning.engines.incremental.terms import Constant, Row, Term, Value
+from reasoning.lars.program import At, Atom, Comparison, Counted, Element, Formula, Rule
+from tests.incremental.unification import (
+    Bindings,
+    can_match,
+    compared,
+    known,
+    meaning,
+    unified_rows,
+)
+
+Fact = tuple[str, Row]
+"""A ground atom: name and arguments."""
+Pair = tuple[Fact, int]
+"""An atom at a point of time."""
+
+
+def ground(rules: Sequence[Rule], known_facts: frozenset[Fact], timeline: range) -> list[Rule]:
+    """The instances of rules that can matter: their positive atoms are known, or heads of
+    other instances; points of time are those of the timeline."""
+    possible = known_facts
+    while True:
+        instances = [
+            instance
+            for rule in rules
+            for bound in solutions(rule.body, {}, possible, timeline)
+            if (instance := instantiated(rule, bound)) is not None
+        ]
+        more = possible | {fact(rule.head) for rule in instances if rule.head is not None}
+        if more == possible:
+            return list(dict.fromkeys(instances))
+        possible = more
+
+
+def fact(atom: Atom) -> Fact:
+    """A ground atom."""
+    return atom.name, tuple(value(term) for term in atom.terms)
+
+
+def value(term: Term) -> Value:
+    """What a ground term is; it has been computed."""
+    assert isinstance(term, Constant)
+    return term.value
+
+
+# -- values of variables -------------------------------------------------------------------
+
+
+def solutions(
+    body: Sequence[Element], bound: Bindings, possible: frozenset[Fact], timeline: range
+) -> Iterator[Bindings]:
+    """Values of a body's variables; each element as soon as it can be tried."""
+    if not body:
+        yield bound
+        return
+    ready = next((element for element in body if is_ready(element, bound)), None)
+    if ready is None:
+        raise ValueError(f"unsafe: {body}")
+    rest = [element for element in body if element is not ready]
+    for more in matches(ready, bound, possible, timeline):
+        yield from solutions(rest, more, possible, timeline)
+
+
+def binds(element: Element) -> bool:
+    """Whether an element gives its atom's variables values, for it holds only where its atom
+    does at some point of time."""
+    formula = element.formula
+    if element.negated or isinstance(formula, Comparison):
+        return False
+    if not isinstance(formula, Counted):
+        return True
+    if formula.comparator == "=":
+        return formula.number != Constant(0)
+    least = formula.number.value if isinstance(formula.number, Constant) else 0
+    return formula.comparator == ">=" and isinstance(least, int) and least > 0
+
+
+def is_ready(element: Element, bound: Bindings) -> bool:
+    """Whether enough variables have values to try an element."""
+    formula = element.formula
+    if isinstance(formula, Comparison) and formula.comparator == "=" and not element.negated:
+        one_way = known(formula.left, bound) and can_match(formula.right, bound)
+        return one_way or (known(formula.right, bound) and can_match(formula.left, bound))
+    if not binds(element):
+        return all(known(term, bound) for term in terms(formula))
+    return all(can_match(term, bound) for term in terms(formula))
+
+
+def matches(
+    element: Element, bound: Bindings, possible: frozenset[Fact], timeline: range
+) -> Iterator[Bindings]:
+    """Values under which an element that is ready may hold."""
+    formula = element.formula
+    if isinstance(formula, Comparison):
+        yield from _matches_comparison(formula, element.negated, bound)
+    elif not binds(element):
+        yield bound
+    else:
+        wanted, given = formula.atom.signature, terms(formula)
+        rows = [row for name, row in possible if (name, len(row)) == wanted]
+        for row, more in product(rows, _endings(formula, timeline)):
+            found = (*row, *more)
+            yield from unified_rows(given[: len(found)], found, bound)
+
+
+def _endings(formula: Formula, timeline: range) -> list[Row]:
+    """What may follow an atom's arguments: its points of time, or its number of them."""
+    if isinstance(formula, At):
+        return [(t,) for t in timeline]
+    if isinstance(formula, Counted) and formula.comparator == "=":
+        return [(number,) for number in range(1, len(timeline) + 1)]
+    return [()]
+
+
+def _matches_comparison(formula: Comparison, negated: bool, bound: Bindings) -> Iterator[Bindings]:
+    left, right = formula.left, formula.right
+    if not known(left, bound) or not known(right, bound):
+        one, other = (left, right) if known(right, bound) else (right, left)
+        found = meaning(other, bound)
+        if found is not None:
+            yield from unified_rows((one,), (found,), bound)
+        return
+    x, y = meaning(left, bound), meaning(right, bound)
+    if x is not None and y is not None and compared(formula.comparator, x, y) != negated:
+        yield bound
+
+
+# -- instances -----------------------------------------------------------------------------
+
+
+def terms(formula: Formula) -> tuple[Term, ...]:
+    """Terms of a formula; its atom's first, then its time or number."""
+    match formula:
+        case Comparison(_, left, right):
+            return left, right
+        case At(time, atom, _):
+            return (*atom.terms, time)
+        case Counted(atom, _, number, _):
+            return (*atom.terms, number)
+    return formula.atom.terms
+
+
+def instantiated(rule: Rule, bound: Bindings) -> Rule | None:
+    """A rule with values for its variables; None where its arithmetic has no value, or the
+    head's point of time is no number."""
+    try:
+        return replace(
+            rule,
+            head=None if rule.head is None else _atom(rule.head, bound),
+            time=None if rule.time is None else _number(rule.time, bound),
+            body=tuple(Element(_formula(e.formula, bound), e.negated) for e in rule.body),
+        )
+    except ArithmeticError:
+        return None
+
+
+def _constant(term: Term, bound: Bindings) -> Constant:
+    found = meaning(term, bound)
+    if found is None:
+        raise ArithmeticError
+    return Constant(found)
+
+
+def _number(term: Term, bound: Bindings) -> Constant:
+    found = _constant(term, bound)
+    if not isinstance(found.value, int):
+        raise ArithmeticError
+    return found
+
+
+def _atom(atom: Atom, bound: Bindings) -> Atom:
+    return Atom(atom.name, tuple(_constant(term, bound) for term in atom.terms))
+
+
+def _formula(formula: Formula, bound: Bindings) -> Formula:
+    match formula:
+        case Comparison(comparator, left, right):
+            return Comparison(comparator, _constant(left, bound), _constant(right, bound))
+        case At(time, atom, window):
+            return At(_constant(time, bound), _atom(atom, bound), window)
+        case Counted(atom, comparator, number, window):
+            return Counted(_atom(atom, bound), comparator, _constant(number, bound), window)
+    return replace(formula, atom=_atom(formula.atom, bound))

@@ -1,0 +1,110 @@
+"""An example on the engines that are compared with the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain, pairwise
+
+from hypothesis import reject
+
+from reasoning.lars.choosing import Choice, evaluator, obstacle
+from reasoning.lars.evaluation import Evaluator
+from reasoning.lars.program import LarsProgram
+from reasoning.lars.reasoner import LarsReasoner
+from reasoning.lars.solver import MultiShot, OneShot
+from reasoning.rdf.knowledge import Background
+from reasoning.reasoner import Evaluation
+from reasoning.streams import Item
+from tests.lars.programs import Example, example
+from tests.lars.recordings import Answers, answers, signature, written
+from tests.lars.reference import Search, TooManyError, perfect_stream
+
+Make = Callable[[LarsProgram, Background], Evaluator]
+
+
+def chosen(choice: Choice) -> Make:
+    """The evaluator that `--engine` gives."""
+    return lambda program, known: evaluator(program, known, choice=choice)
+
+
+ENGINES: dict[str, Make] = {
+    "incremental": chosen("incremental"),
+    "one-shot": OneShot,
+    "multi-shot": MultiShot,
+}
+
+
+def engines(program: LarsProgram) -> dict[str, Make]:
+    """The engines that can evaluate a program."""
+    if obstacle(program) is None:
+        return ENGINES
+    return {name: make for name, make in ENGINES.items() if name != "incremental"}
+
+
+def expected(example: Example, search: Search) -> Answers:
+    """What the reference says; rejects an example that is too large for it."""
+    what = example
+    try:
+        return answers(what.program, what.items, what.knowledge, what.start, what.until, search)
+    except TooManyError:
+        reject()
+
+
+def found(example: Example, make: Make) -> Answers:
+    """What an engine says; None where it says that an evaluation failed."""
+    facts = tuple(dict.fromkeys(map(written, example.knowledge)))
+    known = Background(facts, supplied=frozenset(map(signature, example.knowledge)))
+    supplied = frozenset(signature(item.fact) for item in example.items)
+    engine = make(example.program, known)
+    try:
+        reasoner = LarsReasoner(example.program, engine, start=example.start, supplied=supplied)
+        items = [
+            Item(item.time, written(item.fact), position, item.until)
+            for position, item in enumerate(example.items)
+        ]
+        evaluations = []
+        for evaluation in chain(reasoner.push(items), reasoner.finish(example.until)):
+            evaluations.append(evaluation)
+            if evaluation.time % 2:
+                _atoms(evaluation)  # some answers are looked at at once, others when all is over
+        _check_changes(evaluations)
+        return {
+            e.time: None if e.error else [list(answer.atoms) for answer in e.answer_sets]
+            for e in evaluations
+            if example.until is None or e.time <= example.until
+        }
+    finally:
+        engine.close()
+
+
+def _check_changes(evaluations: Sequence[Evaluation]) -> None:
+    """What is said to come and go is what does, between two answers."""
+    for before, after in pairwise(evaluations):
+        if after.added is not None and after.removed is not None and not before.error:
+            old, new = _atoms(before), _atoms(after)
+            changes = sorted(new - old), sorted(old - new)
+            assert (after.time, list(after.added), list(after.removed)) == (after.time, *changes)
+
+
+def _atoms(evaluation: Evaluation) -> set[str]:
+    return {atom for answer in evaluation.answer_sets for atom in answer.atoms}
+
+
+def agreed(what: Example, search: Search = perfect_stream) -> Answers:
+    """The answers of the reference; fails where an engine gives others."""
+    answers = expected(what, search)
+    for name, make in engines(what.program).items():
+        assert (name, found(what, make)) == (name, answers)
+    return answers
+
+
+def outputs(what: Example) -> dict[int, list[str]]:
+    """The output at each point of time: that of the definitions, which all engines give."""
+    answers = agreed(what)
+    return {t: streams[0] for t, streams in answers.items() if streams}
+
+
+def points(program: str, stream: str, start: int, until: int) -> list[int]:
+    """The points of time at which a program of one rule derives anything."""
+    derived = outputs(example(program, stream, start=start, until=until))
+    return [t for t, atoms in derived.items() if atoms]

@@ -1,0 +1,46 @@
+"""All engines give the answers of the definitions, at every point of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from reasoning.lars.program import Rule
+from tests.lars import programs
+from tests.lars.grounding import Fact, Pair
+from tests.lars.programs import Example
+from tests.lars.reference import Stream, answer_streams, perfect_stream
+from tests.lars.running import agreed
+
+TRIED = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@settings(TRIED, max_examples=25)
+@given(programs.examples())
+def test_stratified_programs_have_the_answers_of_the_reference(example: Example) -> None:
+    agreed(example)
+
+
+@settings(TRIED, max_examples=12)
+@given(programs.examples(rivals=True))
+def test_programs_with_loops_have_all_answer_streams_of_the_reference(example: Example) -> None:
+    agreed(example, answer_streams)
+
+
+@pytest.mark.slow
+@settings(TRIED, max_examples=100)
+@given(programs.examples() | programs.examples(rivals=True))
+def test_more_programs_have_the_answers_of_the_reference(example: Example) -> None:
+    agreed(example, either)
+
+
+def either(
+    data: Stream, background: frozenset[Fact], rules: Sequence[Rule], t: int
+) -> list[frozenset[Pair]]:
+    """The answer streams by strata, where there are any."""
+    try:
+        return perfect_stream(data, background, rules, t)
+    except ValueError:
+        return answer_streams(data, background, rules, t)

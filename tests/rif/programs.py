@@ -1,0 +1,167 @@
+"""Random windowed programs: documents of RIF-Core, what is known, and a stream."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from reasoning.engines.incremental.terms import Value
+from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
+from reasoning.rif.document import (
+    PRED,
+    And,
+    Atom,
+    Constant,
+    Equal,
+    Exists,
+    Formula,
+    Frame,
+    Head,
+    Member,
+    Or,
+    Rule,
+    Term,
+    Test,
+    Variable,
+)
+from reasoning.rif.values import value
+from tests.rif.reference import Appearance, Fact, WindowedProgram
+
+EX = "http://example.org/"
+PROPERTIES = [Iri(EX + name) for name in ("p", "q")]
+CLASSES = [Iri(EX + name) for name in ("C",)]
+THINGS = [Iri(EX + name) for name in ("a", "b")]
+NUMBERS = [Literal(str(number), XSD + "integer") for number in (1, 2)]
+POSITIONAL = [(Iri(EX + "u"), 1), (Iri(EX + "w"), 2)]
+NAMES = ("x", "y", "z")
+TYPE = Iri(RDF + "type")
+COMPARED = tuple(PRED + f"numeric-{name}" for name in ("less-than", "equal", "greater-than"))
+
+
+def _constants() -> st.SearchStrategy[Iri | Literal]:
+    return st.sampled_from((*THINGS, *THINGS, *NUMBERS))
+
+
+@st.composite
+def facts(draw: DrawFn) -> Fact:
+    """A triple, the membership in a class, or a positional fact."""
+    kind = draw(st.integers(0, 3))
+    thing = value(draw(st.sampled_from(THINGS)))
+    if kind == 0:
+        return f"<{TYPE.value}>", (thing, value(draw(st.sampled_from(CLASSES))))
+    if kind == 1:
+        predicate, arity = draw(st.sampled_from(POSITIONAL))
+        row: tuple[Value, ...] = tuple(value(draw(_constants())) for _ in range(arity))
+        return f"{value(predicate)}/{arity}", row
+    return str(value(draw(st.sampled_from(PROPERTIES)))), (thing, value(draw(_constants())))
+
+
+@st.composite
+def terms(draw: DrawFn, names: tuple[str, ...]) -> Term:
+    """A variable, more often, or a constant."""
+    if names and draw(st.integers(0, 7)) > 0:
+        return Variable(draw(st.sampled_from(names)))
+    return Constant(draw(_constants()))
+
+
+@st.composite
+def patterns(draw: DrawFn, names: tuple[str, ...]) -> Formula:
+    """What a fact can match."""
+    kind = draw(st.integers(0, 9))
+    if kind <= 1:
+        return Member(draw(terms(names)), Constant(draw(st.sampled_from(CLASSES))))
+    if kind <= 3:
+        predicate, arity = draw(st.sampled_from(POSITIONAL))
+        return Atom(predicate, tuple(draw(terms(names)) for _ in range(arity)))
+    attribute: Term = Constant(draw(st.sampled_from(PROPERTIES)))
+    if kind == 4 and names:
+        attribute = Variable(draw(st.sampled_from(names)))
+    slots = [(attribute, draw(terms(names)))]
+    if kind == 5:
+        slots.append((Constant(draw(st.sampled_from(PROPERTIES))), draw(terms(names))))
+    return Frame(draw(terms(names)), tuple(slots))
+
+
+@st.composite
+def rules(draw: DrawFn) -> Rule:
+    """A safe rule of one to three patterns, and perhaps more: alternatives, an existential, an
+    equality, a comparison."""
+    scans = draw(st.lists(patterns(NAMES), min_size=1, max_size=draw(st.sampled_from((1, 2, 3)))))
+    parts: list[Formula] = list(scans)
+    bound = sorted({name for scan in scans for name in variables(scan)})
+    if bound and draw(st.integers(0, 2)) == 0:
+        parts.append(draw(_conditions(tuple(bound))))
+    if draw(st.integers(0, 4)) == 0:
+        one = Variable("new")
+        equal = Equal(one, draw(terms(tuple(bound))))
+        parts.append(equal)
+        bound.append("new")
+    order = draw(st.permutations(parts))
+    heads = draw(st.lists(_heads(tuple(bound)), min_size=1, max_size=2))
+    named = tuple(Variable(name) for name in bound)
+    body = order[0] if len(order) == 1 else And(tuple(order))
+    return Rule(tuple(heads), body, named)
+
+
+@st.composite
+def _conditions(draw: DrawFn, bound: tuple[str, ...]) -> Formula:
+    kind = draw(st.integers(0, 3))
+    if kind == 0:
+        name = draw(st.sampled_from(COMPARED))
+        return Test(Iri(name), (draw(terms(bound)), draw(terms(bound))))
+    if kind == 1:
+        return Equal(draw(terms(bound)), draw(terms(bound)))
+    if kind == 2:
+        return Or((draw(patterns(bound)), draw(patterns(bound))))
+    return Exists((Variable("some"),), draw(patterns((*bound, "some"))))
+
+
+@st.composite
+def _heads(draw: DrawFn, bound: tuple[str, ...]) -> Head:
+    kind = draw(st.integers(0, 9))
+    if kind <= 1:
+        classes = Constant(draw(st.sampled_from(CLASSES)))
+        return Frame(draw(terms(bound)), ((Constant(TYPE), classes),))
+    if kind <= 4:
+        predicate, arity = draw(st.sampled_from(POSITIONAL))
+        return Atom(predicate, tuple(draw(terms(bound)) for _ in range(arity)))
+    attribute = Constant(draw(st.sampled_from(PROPERTIES)))
+    return Frame(draw(terms(bound)), ((attribute, draw(terms(bound))),))
+
+
+def variables(formula: Formula) -> frozenset[str]:
+    """The variables of a pattern."""
+    match formula:
+        case Atom(_, arguments):
+            found: tuple[Term, ...] = arguments
+        case Frame(thing, slots):
+            found = (thing, *(term for slot in slots for term in slot))
+        case Member(thing, kind):
+            found = (thing, kind)
+        case _:
+            raise TypeError(formula)
+    return frozenset(term.name for term in found if isinstance(term, Variable))
+
+
+@st.composite
+def streams(draw: DrawFn) -> tuple[Appearance, ...]:
+    """A stream in order, which may repeat facts and hold them for a while."""
+    found: list[Appearance] = []
+    kinds = draw(st.lists(facts(), min_size=2, max_size=4))
+    now = 0
+    for _ in range(draw(st.integers(3, 9))):
+        now += draw(st.sampled_from((0, 0, 1, 2) if found else (1, 2)))
+        until = now + draw(st.integers(0, 2)) if draw(st.integers(0, 4)) == 0 else None
+        found.append(Appearance(draw(st.sampled_from(kinds)), now, until))
+    return tuple(found)
+
+
+@st.composite
+def programs(draw: DrawFn) -> WindowedProgram:
+    """Rules, static facts, a stream and a window."""
+    return WindowedProgram(
+        tuple(draw(st.lists(rules(), min_size=1, max_size=4))),
+        frozenset(draw(st.lists(facts(), max_size=2))),
+        draw(streams()),
+        draw(st.sampled_from([1, 2, 3, 5, None])),
+    )

@@ -1,0 +1,86 @@
+"""`citywise plan` tells by which network a document of RIF is evaluated."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from reasoning.languages import rif
+from reasoning.rif.description import describe
+from reasoning.rif.rendering import to_dot, to_json, to_text
+from reasoning.rif.theory import theory
+from tests.rif.written import theory_of
+
+REPOSITORY = Path(__file__).parents[2]
+
+RULES = """
+(* ex:offer[] *) Forall ?o ?p ?v (?p[ex:cost -> ?v] :- And(
+  ?o # ex:Offer ?o[ex:product -> ?p] ?o[ex:price -> ?v] External(pred:numeric-less-than(?v 9))))
+(* ex:seller[] *) Forall ?a ?b ?c (ex:sells(?c ?b) :- And(
+  ?a # ex:Offer ?a[ex:product -> ?b] ?a[ex:vendor -> ?c]))
+"""
+FOUND = describe(theory_of(RULES))
+
+
+def test_nodes_are_told_with_the_rules_that_share_them() -> None:
+    nodes = {node.pattern: node for node in FOUND.nodes}
+    assert nodes["?x[rdf:type -> ex:Offer]"].rules == ("offer", "seller")
+    assert nodes["?x[ex:price -> ?y]"].rules == ("offer",)
+    (beta,) = (node for node in FOUND.nodes if node.kind == "beta")
+    assert beta.pattern == "And(?x[ex:product -> ?y] ?x[rdf:type -> ex:Offer])"
+    assert beta.rules == ("offer", "seller")
+    assert {nodes["?x[rdf:type -> ex:Offer]"].name} < {*beta.reads}
+
+
+def test_rules_are_told_with_what_they_join_and_test() -> None:
+    offer, seller = FOUND.rules
+    assert (offer.name, offer.derives) == ("offer", "?p[ex:cost -> ?v]")
+    assert "b1" in offer.reads
+    assert offer.tests == ("External(pred:numeric-less-than(?v 9))",)
+    assert (seller.derives, seller.tests) == ("ex:sells(?c ?b)", ())
+
+
+def test_strata_come_in_the_order_in_which_they_are_completed() -> None:
+    recursive = describe(
+        theory_of("Forall ?x (ex:k(?x) :- ex:h(?x)) Forall ?x (ex:h(?x) :- ?x[ex:p -> ?x])")
+    )
+    assert recursive.strata == (("ex:h",), ("ex:k",))
+
+
+def test_alternatives_of_several_heads_are_told() -> None:
+    both = "Forall ?x (And(ex:h(?x) ex:k(?x)) :- Or(?x[ex:a -> ?x] ?x[ex:b -> ?x]))"
+    (part,) = (node for node in describe(theory_of(both)).nodes if node.kind == "part")
+    assert part.pattern == "Or(?x[ex:a -> ?x] ?x[ex:b -> ?x])"
+
+
+def test_the_text_names_all_there_is() -> None:
+    text = to_text(FOUND)
+    assert text.startswith("test.rifps: rif, positive, engine incremental\nwindow none")
+    for part in ("Alpha nodes", "Beta nodes", "shared by offer, seller", "joins b1"):
+        assert part in text
+
+
+def test_the_documentation_shows_what_is_printed_and_names_every_key() -> None:
+    page = (REPOSITORY / "docs" / "plan.md").read_text(encoding="utf-8")
+    shown = r"```\n(Document\(.*?)```\s*```\n\$ citywise plan (\S+)\n(.*?)```"
+    ((document, name, text),) = re.findall(shown, page, re.DOTALL)
+    found = describe(theory(rif.parse(document, name=name)))
+    assert text == to_text(found)
+    printed = to_json(found)
+    for key in {*printed, *printed["nodes"][0], *printed["rules"][0]}:
+        assert f"`{key}`" in page, key
+
+
+def test_json_has_what_the_text_has() -> None:
+    found = json.loads(json.dumps(to_json(FOUND)))
+    assert found["language"] == "rif"
+    assert found["input_predicates"] == ["ex:price", "ex:product", "ex:vendor", "rdf:type"]
+    assert len(found["nodes"]) == len(FOUND.nodes)
+
+
+def test_dot_draws_shared_nodes_with_a_double_line() -> None:
+    text = to_dot(FOUND)
+    assert '"b1" -> "rule 1";' in text
+    assert '"b1" -> "rule 2";' in text
+    assert text.count("peripheries=2") == 3
