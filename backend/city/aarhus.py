@@ -76,8 +76,8 @@ class Pack:
 
     def places(self) -> list[Place]:
         """Road segments, garages and the weather station."""
-        segments = _read_csv(self.folder / "traffic_metadata.csv", SEGMENT_COLUMNS)
-        garages = _read_csv(self.folder / "parking_metadata.csv", GARAGE_COLUMNS)
+        segments = read_csv(self.folder / "traffic_metadata.csv", SEGMENT_COLUMNS)
+        garages = read_csv(self.folder / "parking_metadata.csv", GARAGE_COLUMNS)
         measures_air = bool(self._air_files())
         places = [_segment(row, measures_air) for row in segments.to_pylist()]
         places += [_garage(row) for row in garages.to_pylist()]
@@ -95,12 +95,12 @@ class Pack:
 
     def parking(self, begin: int, until: int) -> Iterator[Instant]:
         """Occupied places of the garages; the files' times are Danish local time."""
-        tables = [_read_csv(path, PARKING_COLUMNS) for path in self._files(PARKING, "csv")]
+        tables = [read_csv(path, PARKING_COLUMNS) for path in self._files(PARKING, "csv")]
         return _merged(_between(_parking_instants(table), begin, until) for table in tables)
 
     def weather(self, begin: int, until: int) -> Iterator[Instant]:
         """Weather of the city; the files' times are Danish local time."""
-        tables = [_read_csv(path, WEATHER_COLUMNS) for path in self._files(WEATHER, "csv")]
+        tables = [read_csv(path, WEATHER_COLUMNS) for path in self._files(WEATHER, "csv")]
         return _merged(_between(_weather_instants(table), begin, until) for table in tables)
 
     def air(self, begin: int, until: int) -> Iterator[Instant]:
@@ -329,7 +329,8 @@ def _distinct(readings: list[Reading]) -> list[Reading]:
     return readings if len(seen) == len(readings) else list(seen.values())
 
 
-def _read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
+def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """The columns of a CSV file; raises `PackError`, which names the file and the row."""
     convert = pacsv.ConvertOptions(
         column_types=types, include_columns=list(types), strings_can_be_null=True
     )

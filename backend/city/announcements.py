@@ -32,6 +32,24 @@ def announce(connection: Connection, news: Sequence[News]) -> None:
     places = _places(connection, {found.event["place_id"] for found in news})
     objects = [event_object(n.event, places.get(n.event["place_id"])) for n in news]
     inlet.write(connection, _standing(zip(news, objects, strict=True), places))
+    _write(connection, news, objects)
+
+
+def tell(connection: Connection, news: Sequence[News]) -> None:
+    """Write the announcements of changes that the log has already."""
+    places = _places(connection, {found.event["place_id"] for found in news})
+    _write(
+        connection,
+        news,
+        [event_object(n.event, places.get(n.event["place_id"])) for n in news],
+    )
+
+
+def _write(
+    connection: Connection, news: Sequence[News], objects: Sequence[Mapping[str, Any]]
+) -> None:
+    if not news:
+        return
     now = wall_ms()
     rows = [
         {"t_ms": found.t_ms, "kind": found.kind, "body": shown, "created_ms": now}

@@ -20,6 +20,8 @@ from backend.times import iso, iso_or_none, parse_ms
 _PLACE = ("name", "kind", "lat", "lon")
 OPERATOR = "operator"
 """Where events come from that somebody opened by hand: no request has concluded them."""
+DETECTOR = "detector"
+"""Where events come from that others report over MQTT."""
 
 ChangeKind = Literal["event.opened", "event.updated", "event.cleared"]
 
@@ -105,6 +107,14 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
     }
 
 
+def _source(event: Mapping[str, Any]) -> str:
+    """Who reports an event: what a detector says, an authority, or sensors."""
+    told = event["causes"].get("source")
+    if told is not None:
+        return str(told)
+    return "authority" if event["request"] == OPERATOR else "sensor"
+
+
 def standing_event(
     event: Mapping[str, Any], geometry: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
@@ -118,7 +128,7 @@ def standing_event(
         "name": event["place"]["name"],
         "geometry": geometry,
         "start_ms": parse_ms(event["start"]),
-        "source": "authority" if event["request"] == OPERATOR else "sensor",
+        "source": _source(event),
     }
 
 

@@ -18,10 +18,10 @@ _CITY = BASE + "city#"
 _SOSA = "http://www.w3.org/ns/sosa/"
 
 FEATURE = Iri(_SOSA + "hasFeatureOfInterest")
-_TIME = Iri(_SOSA + "resultTime")
-_TYPE = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-_OBSERVATION_CLASS = Iri(_SOSA + "Observation")
-_DECIMAL, _INTEGER, _DATETIME = XSD + "decimal", XSD + "integer", XSD + "dateTime"
+TIME = Iri(_SOSA + "resultTime")
+TYPE = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+OBSERVATION = Iri(_SOSA + "Observation")
+_DECIMAL, _INTEGER, DATETIME = XSD + "decimal", XSD + "integer", XSD + "dateTime"
 
 PROPERTIES: dict[str, dict[str, tuple[Iri, str]]] = {
     "traffic": {
@@ -50,12 +50,32 @@ PROPERTIES: dict[str, dict[str, tuple[Iri, str]]] = {
 
 def observation_iri(reading: Reading) -> str:
     """The IRI of an observation: kind, sensor and time are in it."""
-    return f"{_OBSERVATION}{reading.kind}/{reading.sensor}/{iso(reading.observed_ms)}"
+    return observations_iri(reading.kind, reading.sensor) + iso(reading.observed_ms)
+
+
+def observations_iri(kind: str, sensor: str) -> str:
+    """What the IRIs of all observations of a kind by a sensor have before the time."""
+    return f"{_OBSERVATION}{kind}/{sensor}/"
 
 
 def observed_ms(iri: str) -> int:
     """The time of an observation, from its IRI, in Unix milliseconds."""
     return parse_ms(iri.rsplit("/", 1)[1])
+
+
+ObservationKey = tuple[str, str, int]
+"""Kind, sensor and time (Unix ms): what the IRI of an observation is made of."""
+
+
+def observation_key(iri: str) -> ObservationKey | None:
+    """What an observation's IRI is made of; None for other IRIs."""
+    if not iri.startswith(_OBSERVATION) or iri.count("/", len(_OBSERVATION)) < 2:
+        return None
+    kind, _, rest = iri[len(_OBSERVATION) :].partition("/")
+    try:
+        return kind, rest.rpartition("/")[0], observed_ms(iri)
+    except ValueError:
+        return None
 
 
 def place_id(name: str) -> str:
@@ -75,7 +95,7 @@ def kind_of(stream: str) -> str:
 
 def predicates(kind: str) -> tuple[Iri, ...]:
     """The predicates of the triples that observations of a kind give."""
-    return (_TYPE, FEATURE, _TIME, *(predicate for predicate, _ in PROPERTIES[kind].values()))
+    return (TYPE, FEATURE, TIME, *(predicate for predicate, _ in PROPERTIES[kind].values()))
 
 
 def triples(reading: Reading, wanted: Container[Iri] | None = None) -> tuple[Triple, ...]:
@@ -85,10 +105,10 @@ def triples(reading: Reading, wanted: Container[Iri] | None = None) -> tuple[Tri
     """
     node = Iri(observation_iri(reading))
     found = [Triple(node, FEATURE, Iri(PLACE + reading.sensor))]
-    if wanted is None or _TYPE in wanted:
-        found.append(Triple(node, _TYPE, _OBSERVATION_CLASS))
-    if wanted is None or _TIME in wanted:
-        found.append(Triple(node, _TIME, Literal(iso(reading.observed_ms), _DATETIME)))
+    if wanted is None or TYPE in wanted:
+        found.append(Triple(node, TYPE, OBSERVATION))
+    if wanted is None or TIME in wanted:
+        found.append(Triple(node, TIME, Literal(iso(reading.observed_ms), DATETIME)))
     found += [
         Triple(node, predicate, value)
         for predicate, value in values(reading)
@@ -102,10 +122,10 @@ def values(reading: Reading) -> Iterator[tuple[Iri, Literal]]:
     for field, (predicate, datatype) in PROPERTIES[reading.kind].items():
         value = reading.values.get(field)
         if value is not None:
-            yield predicate, Literal(_lexical(value), datatype)
+            yield predicate, Literal(lexical(value), datatype)
 
 
-def _lexical(value: str | float) -> str:
-    """A number without an exponent, which xsd:decimal does not know."""
+def lexical(value: str | float) -> str:
+    """A value's text: a number without an exponent, which xsd:decimal does not know."""
     text = str(value)
     return format(Decimal(text), "f") if "e" in text else text

@@ -13,10 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from backend.ingest.payloads import LineString, Place, Point
+from backend.ingest.payloads import LineString, Place, Point, Price
 
 CENTRE_LAT, CENTRE_LON = 56.15, 10.21
 METRES_PER_DEGREE = 111_320.0
+"""Part of how the town is laid out: its places are where this puts them."""
 
 RADIALS = (
     "Nordkystvej",
@@ -69,7 +70,7 @@ class Road:
 @dataclass(frozen=True)
 class Garage:
     """A garage and the share of its places that is taken at the hours of a workday and
-    of a day off: pairs (local hour, share)."""
+    of a day off: pairs (local hour, share). Who says no price or hours has them unknown."""
 
     id: str
     name: str
@@ -77,6 +78,8 @@ class Garage:
     capacity: int
     workday: tuple[tuple[float, float], ...]
     day_off: tuple[tuple[float, float], ...]
+    price: Price | None = None
+    opening_hours: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,26 +104,31 @@ GARAGES = (
         "voldhuset", "Voldhuset, Voldgade 12", (-430.0, 330.0), 160,
         ((0, 0.97), (5.9, 0.96), (7.2, 0.84), (9, 0.5), (15, 0.46), (18, 0.83), (21, 0.95)),
         ((0, 0.98), (8.5, 0.96), (11, 0.76), (15, 0.7), (19, 0.88), (22, 0.96)),
+        Price(per_hour=14, day_most=110),
     ),
     Garage(
         "banegaarden", "Banegården, Stationsgade 3", (-180.0, -420.0), 420,
         ((0, 0.2), (5, 0.3), (6.5, 0.72), (7.3, 0.93), (8.5, 0.99), (15, 0.95), (18, 0.35)),
         ((0, 0.18), (9, 0.25), (14, 0.5), (18, 0.35)),
+        Price(per_hour=22, day_most=180, free_minutes=15), "24/7",
     ),
     Garage(
         "raadhuset", "Rådhuset, Rådhuspladsen 1", (-90.0, 60.0), 300,
         ((0, 0.08), (6.5, 0.15), (8.4, 0.94), (12, 0.9), (13.5, 0.95), (16.5, 0.4), (19, 0.2)),
         ((0, 0.06), (11, 0.3), (15, 0.35), (19, 0.12)),
+        Price(per_hour=28, day_most=220), "Mo-Sa 06:00-24:00; Su 08:00-22:00",
     ),
     Garage(
         "torvet", "Torvet, Købmagergade 8", (160.0, 180.0), 520,
         ((0, 0.1), (9, 0.25), (11.5, 0.75), (14, 0.86), (16.5, 0.94), (17.6, 0.8), (20, 0.3)),
         ((0, 0.12), (9.5, 0.3), (11.5, 0.95), (14, 0.99), (15.5, 0.85), (19, 0.3)),
+        Price(per_hour=25, day_most=200), "Mo-Su 05:00-24:00",
     ),
     Garage(
         "sygehuset", "Sygehuset, Engdalsvej 40", (-1_900.0, -700.0), 640,
         ((0, 0.32), (6.5, 0.45), (7.5, 0.88), (9.5, 0.97), (14, 0.93), (15.7, 0.75), (19, 0.45)),
         ((0, 0.3), (8, 0.5), (14, 0.68), (19, 0.4)),
+        Price(per_hour=12, day_most=100, free_minutes=30), "24/7",
     ),
     Garage(
         "havnen", "Havnen, Nordkajen 2", (720.0, 380.0), 240,
@@ -130,9 +138,27 @@ GARAGES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Layout:
+    """The measured roads and where they lie: indices of `roads`, of the direction outwards
+    or from the first radial to the last; the other direction is the next one."""
+
+    roads: list[Road]
+    arcs: dict[tuple[int, int], int]
+    """By ring and the radial that an arc begins at."""
+    spokes: dict[tuple[int, int], int]
+    """By ring (-1: the town's centre) that a piece of a radial begins at, and the radial."""
+
+
 def roads() -> list[Road]:
     """All directed roads of the town."""
-    return _Builder().roads
+    return layout().roads
+
+
+def layout() -> Layout:
+    """The measured roads with their places among rings and radials."""
+    built = _Builder()
+    return Layout(built.roads, built.arcs, built.spokes)
 
 
 def places() -> list[Place]:
@@ -146,7 +172,7 @@ def _road_place(road: Road) -> Place:
         id=road.id,
         kind="road",
         name=road.name,
-        geometry=LineString(coordinates=[_wgs84(point) for point in road.line]),
+        geometry=LineString(coordinates=[wgs84(point) for point in road.line]),
         sensors=("traffic",),
         length_m=round(road.length_m),
         free_flow_kmh=road.free_flow_kmh,
@@ -158,9 +184,11 @@ def _garage_place(garage: Garage) -> Place:
         id=garage.id,
         kind="garage",
         name=garage.name,
-        geometry=Point(coordinates=_wgs84(garage.at)),
+        geometry=Point(coordinates=wgs84(garage.at)),
         sensors=("parking",),
         capacity=garage.capacity,
+        price=garage.price,
+        opening_hours=garage.opening_hours,
     )
 
 
@@ -169,12 +197,13 @@ def _station(station: Station, kind: Literal["weather_station", "air_station"]) 
         id=station.id,
         kind=kind,
         name=station.name,
-        geometry=Point(coordinates=_wgs84(station.at)),
+        geometry=Point(coordinates=wgs84(station.at)),
         sensors=("weather",) if kind == "weather_station" else ("air",),
     )
 
 
-def _wgs84(point: Position) -> Position:
+def wgs84(point: Position) -> Position:
+    """Longitude and latitude of a position in metres from the centre."""
     lat = CENTRE_LAT + point[1] / METRES_PER_DEGREE
     lon = CENTRE_LON + point[0] / (METRES_PER_DEGREE * cos(radians(CENTRE_LAT)))
     return round(lon, 6), round(lat, 6)
@@ -186,6 +215,8 @@ class _Builder:
     def __init__(self) -> None:
         self._random = np.random.Generator(np.random.PCG64(7))
         self.roads: list[Road] = []
+        self.arcs: dict[tuple[int, int], int] = {}
+        self.spokes: dict[tuple[int, int], int] = {}
         radii = [radius for _, radius, _, _ in RINGS] + [GATES]
         self._junctions = [[self._junction(r, n) for n in range(len(RADIALS))] for r in radii]
         self._rings()
@@ -202,6 +233,7 @@ class _Builder:
         for ring, (name, _, speed, peak) in enumerate(RINGS):
             for n, (start, end) in enumerate(pairwise(self._junctions[ring])):
                 ends = (RADIALS[n], RADIALS[n + 1])
+                self.arcs[ring, n] = len(self.roads)
                 self._street(name, ends, self._arc(start, end), ("round", "round"), speed, peak)
 
     def _radials(self) -> None:
@@ -211,10 +243,12 @@ class _Builder:
             if n % 2 == 0:
                 inner = self._junctions[0][n]
                 line = self._bent((0.0, 0.0), inner)
+                self.spokes[-1, n] = len(self.roads)
                 self._street(name, ("Rådhuspladsen", names[0]), line, ("out", "in"), 45.0, 11.0)
             for ring, (speed, peak) in enumerate(limits):
                 line = self._bent(self._junctions[ring][n], self._junctions[ring + 1][n])
                 ends = (names[ring], names[ring + 1])
+                self.spokes[ring, n] = len(self.roads)
                 self._street(name, ends, line, ("out", "in"), speed, peak)
 
     def _harbour(self) -> None:

@@ -1,0 +1,123 @@
+"""The files of a city: its road network and its named points, made once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backend.ingest.payloads import Place
+from backend.roads.gazetteer import Gazetteer, garages
+from backend.roads.network import RoadNetwork
+from backend.settings import Settings
+
+log = logging.getLogger(__name__)
+
+NETWORK, GAZETTEER, MADE_OF = "network.npz", "gazetteer.json", "made-of.txt"
+VERSION = "1"
+"""Of how the files are made: another one makes them again."""
+
+
+@dataclass(frozen=True, eq=False)
+class City:
+    """Where one moves, and what has a name there."""
+
+    network: RoadNetwork
+    gazetteer: Gazetteer
+
+    def save(self, folder: Path) -> None:
+        """Write the two files of the city into a folder."""
+        self.gazetteer.save(folder / GAZETTEER)
+        self.network.save(folder / NETWORK)
+
+    @classmethod
+    def load(cls, folder: Path) -> City:
+        """Read what `save` wrote; raises `NetworkError`, which says what to do."""
+        return cls(RoadNetwork.load(folder / NETWORK), Gazetteer.load(folder / GAZETTEER))
+
+
+def network_file(settings: Settings) -> Path:
+    """Where the road network of a system is."""
+    return settings.city_dir / NETWORK
+
+
+def city_of(settings: Settings, places: Iterable[Place] | None = None) -> City:
+    """The city of a system, as its files have it; raises `NetworkError` where none is.
+
+    Garages among `places` that the files do not know are added to the named points.
+    """
+    city = City.load(settings.city_dir)
+    known = {entry.id for entry in city.gazetteer.entries}
+    new = [entry for entry in garages(places or ()) if entry.id not in known]
+    if not new:
+        return city
+    return City(city.network, Gazetteer([*city.gazetteer.entries, *new]))
+
+
+def prepare(settings: Settings, play: Mapping[str, Any] | None) -> None:
+    """Make the files for what a system plays (`backend.process.city`): the simulated town's,
+    or the data pack's; kept where they were made of the same before.
+
+    Without a source nothing is touched, nor is what `citywise city import` wrote.
+    """
+    folder = settings.city_dir
+    if play is None or _is_imported(folder):
+        return
+    pack = Path(play["data"]) if play.get("data") else None
+    wanted = _made_of(pack)
+    if (folder / NETWORK).is_file() and _text(folder / MADE_OF) == wanted:
+        return
+    made = simulated_city() if pack is None else pack_city(pack)
+    made.save(folder)
+    (folder / MADE_OF).write_text(wanted, encoding="utf-8")
+    log.info("city: %d edges from %s", made.network.edges, made.network.source)
+
+
+def import_into(folder: Path, made: City) -> None:
+    """Write a city that starts of the system are to leave alone."""
+    made.save(folder)
+    (folder / MADE_OF).unlink(missing_ok=True)
+
+
+def _is_imported(folder: Path) -> bool:
+    """Whether there is a city that no start of the system made."""
+    return (folder / NETWORK).is_file() and not (folder / MADE_OF).is_file()
+
+
+def pack_city(pack: Path) -> City:
+    """The city of the Aarhus pack in a folder; raises `PackError`."""
+    from backend.roads import aarhus
+
+    network = aarhus.network(pack)
+    return City(network, aarhus.gazetteer(pack, network))
+
+
+def simulated_city() -> City:
+    """The simulated town."""
+    from backend.roads import simulated
+
+    network = simulated.network()
+    return City(network, simulated.gazetteer(network))
+
+
+def _made_of(pack: Path | None) -> str:
+    """What tells whether files would be made the same again."""
+    if pack is None:
+        from backend.city.simulated import faces, streets, town, venues
+        from backend.roads import simulated
+
+        modules = [Path(str(each.__file__)) for each in (simulated, faces, streets, town, venues)]
+        content = hashlib.sha256(b"".join(path.read_bytes() for path in modules))
+        return f"{VERSION} simulation {content.hexdigest()}\n"
+    from backend.roads import aarhus
+
+    stats = [(path.name, path.stat()) for path in aarhus.files(pack)]
+    marks = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats]
+    return "\n".join([f"{VERSION} pack", *marks, ""])
+
+
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
