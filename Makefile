@@ -8,10 +8,10 @@ PREPARE = $(if $(PYTHON),$(PYTHON) scripts/prepare.py,\
 UV ?= uv
 BIN := .venv/bin
 PYTEST = mkdir -p .cache/tests && TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
-# Tests run side by side; those that start Spark or a browser one after the other.
+# Tests run side by side; those that start Spark one after the other.
 FAST = -m "not slow and not long" -n 2 --dist loadfile
-SLOW = -m "slow and not long and not spark and not browser" -n 2 --dist loadfile
-LARGE = -m "slow and not long and (spark or browser)"
+SLOW = -m "slow and not long and not spark" -n 2 --dist loadfile
+LARGE = -m "slow and not long and spark"
 # Options that leave one of them without tests are fine (exit code 5).
 SOME = || [ $$? -eq 5 ]
 
@@ -32,8 +32,8 @@ check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
 	$(BIN)/mypy
 	@$(PYTEST) -q $(FAST) $(ARGS)
 
-test-long: prepare-tests ## run the tests that take minutes each
-	@$(PYTEST) -m long --timeout 3600 $(ARGS)
+test-long: prepare-tests ## run the tests that take minutes each, on new random examples
+	@CITYWISE_EXPLORE=1 $(PYTEST) -m long --timeout 3600 $(ARGS)
 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stop.set())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    ROLES[role](settings, values, stop)
+    ROLES.get(role, _of_app(role))(settings, values, stop)
 
 
 def _end_with_parent() -> None:
@@ -81,6 +82,20 @@ def _notifier(settings: Settings, _values: dict[str, Any], stop: threading.Event
     from backend.store.database import create_engine_for
 
     NotifierService(settings, create_engine_for(settings.database_url), stop).run()
+
+
+def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], None]:
+    """The process that an app brings, which is called as the app."""
+
+    def serve(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
+        from backend.packs.parts import of_settings
+        from backend.store.database import create_engine_for
+
+        service = of_settings(settings)[name].service
+        assert service is not None, f"the app {name} brings no process"
+        service(settings, create_engine_for(settings.database_url), stop)
+
+    return serve
 
 
 def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -> None:

@@ -164,6 +164,8 @@ class Pipeline(Section):
     partitions: Literal["auto"] | int = "auto"
     """Into how many parts a request divides whose plan has the place as its key; 0 or 1:
     none does."""
+    engine: Literal["auto", "incremental", "solver"] = "auto"
+    """What evaluates requests; `incremental` refuses one that it cannot evaluate."""
     trace_retention_hours: float = 24
     checkpoint: str | None = None
     """Folder or Hadoop address where Spark notes its batches; default: in `data_dir`."""
@@ -211,6 +213,22 @@ class Apps(Section):
     @classmethod
     def _list(cls, given: object) -> object:
         return _separated(given)
+
+
+class City(Section):
+    """What is known of the city beside its sensors, and what is assumed where nobody says."""
+
+    folder: Path | None = None
+    """Where the road network and the named places are; default: `city` in `data_dir`."""
+    planners: int = Field(default=2, ge=1, le=64)
+    """Processes that plan for the web pages."""
+    car_cost_per_km: float = Field(default=2.0, ge=0)
+    """What driving is taken to cost (fuel and wear), in `currency`."""
+    parking_per_hour: float = Field(default=20.0, ge=0)
+    """The price of each hour begun in a garage that does not say its own."""
+    parking_day_most: float = Field(default=160.0, ge=0)
+    """The most that such a garage is taken to ask for 24 hours."""
+    currency: str = Field(default="DKK", pattern=r"^[A-Z]{3}$")
 
 
 class Web(Section):
@@ -264,6 +282,7 @@ class Settings(Section):
     ingest: Ingest = Ingest()
     pipeline: Pipeline = Pipeline()
     apps: Apps = Apps()
+    city: City = City()
     web: Web = Web()
     people: People = People()
 
@@ -311,6 +330,11 @@ class Settings(Section):
     @property
     def log_dir(self) -> Path:
         return self.data_dir / "log"
+
+    @property
+    def city_dir(self) -> Path:
+        """The road network and the named places (`backend.roads.cityfiles`)."""
+        return self.city.folder or self.data_dir / "city"
 
     @property
     def keys_dir(self) -> Path:

@@ -28,6 +28,7 @@ from backend.network import broker_rights, certificates
 from backend.packs.check import checked
 from backend.packs.installed import install
 from backend.packs.library import available
+from backend.packs.parts import of_settings
 from backend.settings import Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import CursorRow, HeartbeatRow
@@ -89,8 +90,10 @@ class System:
 
     @property
     def roles(self) -> Sequence[str]:
-        """The processes that make up the system, without the source."""
-        return ("ingest", "pipeline", "notifier", "web")
+        """The processes that make up the system, without the source; those of apps are
+        called as the app."""
+        brought = [name for name, parts in of_settings(self.settings).items() if parts.service]
+        return ("ingest", "pipeline", "notifier", *brought, "web")
 
     # -- start ----------------------------------------------------------------------
 
@@ -107,6 +110,7 @@ class System:
         self._engine = create_engine_for(self.settings.database_url)
         migrate(self._engine)
         self._install_apps(self._engine)
+        self._prepare_city()
         with self._database.begin() as connection:
             connection.execute(delete(HeartbeatRow))
         if self.settings.broker.embedded:
@@ -128,6 +132,12 @@ class System:
         self.settings = self.settings.model_copy(
             update={"pipeline": pipeline.model_copy(update={"requests": requests})}
         )
+
+    def _prepare_city(self) -> None:
+        """Have the road network and the named places where the processes look for them."""
+        from backend.roads.cityfiles import prepare
+
+        prepare(self.settings, self.play)
 
     def _lock(self, folder: Path) -> None:
         """Two systems in one folder would spoil each other's work."""
@@ -281,7 +291,9 @@ class System:
 
     def stop(self) -> None:
         """End every process: sources first, the broker last; none stays behind."""
-        for role in ("source", "web", "notifier", "pipeline", "ingest"):
+        first, last = ("source", "web"), ("notifier", "pipeline", "ingest")
+        of_apps = [role for role in self.children if role not in (*first, *last)]
+        for role in (*first, *of_apps, *last):
             if role in self.children:
                 self.children[role].process.terminate()
         deadline = time.monotonic() + _STOP_SECONDS

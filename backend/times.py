@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import time_ns
 
 ZONE = "Europe/Copenhagen"
@@ -29,8 +30,13 @@ def from_ms(ms: int) -> datetime:
 
 def iso(ms: int) -> str:
     """`1407196800000` as `2014-08-05T00:00:00Z`; milliseconds only where there are any."""
-    moment = datetime.fromtimestamp(ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{moment}.{ms % 1000:03d}Z" if ms % 1000 else f"{moment}Z"
+    moment, rest = _second(ms // 1000), ms % 1000
+    return f"{moment}.{rest:03d}Z" if rest else f"{moment}Z"
+
+
+@lru_cache(maxsize=2_000)  # many sensors speak in the same second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def iso_or_none(ms: int | None) -> str | None:

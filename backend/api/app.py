@@ -38,6 +38,7 @@ from backend.api import (
 )
 from backend.api.hub import Hub
 from backend.api.state import WebState
+from backend.packs.parts import of_settings
 from backend.settings import Settings
 from backend.store.database import create_engine_for
 
@@ -60,13 +61,21 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     metrics.install(app)
     security.install(app, settings)
     identity.install(app)
+    brought = of_settings(settings).values()
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     for part in (*_OF_CITY, *_OF_APPS, *_OF_PEOPLE):
         api.register_blueprint(part.blueprint)
+    for blueprint in (each for parts in brought for each in parts.api()):
+        api.register_blueprint(blueprint)
     app.register_blueprint(api)
+    for blueprint in (each for parts in brought for each in parts.pages()):
+        app.register_blueprint(blueprint)
     app.register_blueprint(citypulse.blueprint)
     app.register_blueprint(health.blueprint)
     pages.install(app)
+    for key, address in (place for parts in brought for place in parts.navigation.items()):
+        pages.add(app, key, address)
+    openapi.describe(app, [parts.openapi for parts in brought if parts.openapi])
     access.install(app)
     limits.install(app)
     return app

@@ -119,7 +119,7 @@ def _accept(user: str, entries: list[Entry]) -> Response:
         exclude(connection, CONTEXT_OF, user)
         if is_session(user):
             entries = _of_session(connection, user, entries)
-        _refuse_unwanted(consents.refused(connection, user, told))
+        refuse_unwanted(consents.refused(connection, user, told))
         inlet.write(connection, entries)
     gone = [subject for subject in CONTEXT if subject in _subjects(entries) and subject not in told]
     return as_json({"user": user, "told": told, "forgotten": gone}, status=202)
@@ -135,7 +135,7 @@ def _of_session(connection: Connection, session: str, entries: list[Entry]) -> l
     return own
 
 
-def _refuse_unwanted(subjects: Sequence[str]) -> None:
+def refuse_unwanted(subjects: Sequence[str]) -> None:
     """A problem if a person did not allow that some kinds of context are used."""
     if subjects:
         raise problems.ProblemError(

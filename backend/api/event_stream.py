@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -67,22 +67,40 @@ def beginning(hub: Hub, last_id: int | None) -> tuple[int, Message]:
     return newest, Message("reset", orjson.dumps({"position": newest}), newest)
 
 
-def follow(hub: Hub, subscription: Subscription, last_id: int | None) -> Iterator[bytes]:
+Shown = Callable[[Message], Message | None]
+"""What a client is shown of a message; None: nothing."""
+
+
+def as_it_is(message: Message) -> Message:
+    """All of it."""
+    return message
+
+
+def follow(
+    hub: Hub,
+    subscription: Subscription,
+    last_id: int | None,
+    shown: Shown = as_it_is,
+) -> Iterator[bytes]:
     """All announcements after `last_id` for the client, each once and in order, with what
-    goes between."""
+    goes between; each as `shown` gives it, or left out."""
     position, first = beginning(hub, last_id)
     yield b"retry: %d\n\n" % RETRY_MS + first.encode()
     user = subscription.reader.user
     page = hub.after(position, user)
     while page and not subscription.is_closed():
-        yield b"".join(message.encode() for message in page)
+        yield _encoded(page, shown)
         position = page[-1].id or position
         page = hub.after(position, user) if len(page) == PAGE else []
     while not subscription.is_closed():
         fresh = [m for m in subscription.take(KEEP_ALIVE_S) if m.id is None or m.id > position]
         if subscription.is_closed():
             return
-        yield b"".join(message.encode() for message in fresh) or b": keep-alive\n\n"
+        yield _encoded(fresh, shown) or b": keep-alive\n\n"
+
+
+def _encoded(messages: Iterable[Message], shown: Shown) -> bytes:
+    return b"".join(found.encode() for found in map(shown, messages) if found is not None)
 
 
 def _reader() -> Reader:
@@ -118,13 +136,17 @@ def _refuse_more(hub: Hub, reader: Reader) -> None:
 def stream_events() -> Response:
     """Open an event stream, with the notices to `user`, or to who asks."""
     parameters.only("last_event_id", "user")
-    last_id, reader = _last_id(), _reader()
-    hub = state().hub
+    return served(_reader())
+
+
+def served(reader: Reader, shown: Shown = as_it_is) -> Response:
+    """An open stream for a reader, from where the request says it wants to go on."""
+    last_id, hub = _last_id(), state().hub
     _refuse_more(hub, reader)
     subscription = hub.subscribe(_disconnect(request.environ), reader=reader)
 
     def body() -> Iterator[bytes]:
-        yield from follow(hub, subscription, last_id)
+        yield from follow(hub, subscription, last_id, shown)
 
     answer = Response(body(), content_type="text/event-stream; charset=utf-8")
     answer.call_on_close(lambda: hub.unsubscribe(subscription))

@@ -32,6 +32,8 @@ Kind = Literal[
     "context",
     "context-size",
     "expensive",
+    "plans",
+    "search",
     "writes",
 ]
 
@@ -43,6 +45,8 @@ LIMITS: dict[Kind, RateLimitItem] = {
     "context": RateLimitItemPerSecond(60, 3),
     "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),
+    "plans": RateLimitItemPerMinute(60),
+    "search": RateLimitItemPerMinute(300),
     "writes": RateLimitItemPerMinute(120),
 }
 """How often in which time; what is no other kind and changes anything is of `writes`."""

@@ -181,7 +181,7 @@ def put_consent(subject: str) -> Response:
         raise invalid([{"path": "hours", "message": message}])
     changed = body.model_dump(exclude_unset=True)
     with as_problems(), state().engine.begin() as connection:
-        consenting.change(connection, user, subject, **changed)
+        consenting.change(connection, state().settings, user, subject, **changed)
         there = {each.subject: each for each in consents.of(connection, user)}
     return as_json(_consent(there[subject]))
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from flask import Blueprint, Flask, Response, redirect, render_template, request
+from flask import Blueprint, Flask, Response, current_app, redirect, render_template, request
 from flask.helpers import send_from_directory
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
@@ -29,7 +29,9 @@ STATIC = WEB / "static"
 LIBRARIES = REPOSITORY / "node_modules"
 VENDOR = {"leaflet": "leaflet/dist", "leaflet.markercluster": "leaflet.markercluster/dist"}
 PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
-"""Navigation: key of the string and address, in order."""
+"""The shell's own navigation: key of the string and address, in order."""
+_ADDED = "citywise-pages"
+_SHORTCUTS = "citywise-shortcuts"
 THEMES = ("auto", "light", "dark")
 YEAR_S = 365 * 24 * 3600
 
@@ -69,6 +71,23 @@ def script_data(value: Any) -> Markup:
     return Markup(orjson.dumps(value).decode().replace("<", "\\u003c"))  # noqa: S704
 
 
+def add(app: Flask, key: str, address: str) -> None:
+    """Put the page of an app into the navigation, beside the map: `nav.<key>` names it and
+    `icon-<key>` is its icon."""
+    app.extensions.setdefault(_ADDED, {})[key] = address
+
+
+def add_shortcut(app: Flask, key: str, address: str) -> None:
+    """Offer an address where people start the installed app; the string `key` names it."""
+    app.extensions.setdefault(_SHORTCUTS, {})[key] = address
+
+
+def navigation() -> dict[str, str]:
+    """Key and address of every page in the navigation of this application, in order."""
+    first, *rest = PAGES.items()
+    return dict([first, *current_app.extensions.get(_ADDED, {}).items(), *rest])
+
+
 def page(name: str, status: int = 200, **values: Any) -> Response:
     """Render a page of the shell in the person's language and theme."""
     language = chosen(request)
@@ -81,7 +100,7 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
         theme=theme if theme in THEMES else "auto",
         t=translator(language),
         strings=script_data(strings(language)),
-        pages=PAGES,
+        pages=navigation(),
         asset=asset,
         version=version(),
         zone=ZONE,
@@ -93,6 +112,20 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
     answer.headers["Cache-Control"] = "no-cache"
     answer.vary.update(("Accept-Language", "Cookie"))
     return answer
+
+
+def with_map(name: str, **values: Any) -> Response:
+    """Render a page of the shell that holds the city's map."""
+    city = state()
+    parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)
+    return page(
+        name,
+        scripts=parts.scripts,
+        styles=parts.styles,
+        map_html=parts.html,
+        map_script=parts.script,
+        **values,
+    )
 
 
 @blueprint.before_request
@@ -114,15 +147,7 @@ def remember_choice() -> WerkzeugResponse | None:
 @access.city
 def show_map() -> Response:
     """The live map."""
-    city = state()
-    parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)
-    return page(
-        "map",
-        scripts=parts.scripts,
-        styles=parts.styles,
-        map_html=parts.html,
-        map_script=parts.script,
-    )
+    return with_map("map")
 
 
 @blueprint.get("/list")
@@ -217,7 +242,7 @@ def service_worker() -> Response:
             city_map.CLUSTER + "leaflet.markercluster.js",
             city_map.CLUSTER + "MarkerCluster.css",
         ],
-        pages=[*PAGES.values(), "/offline"],
+        pages=[*navigation().values(), "/offline"],
     )
     answer = Response(script, content_type="text/javascript; charset=utf-8")
     answer.headers["Cache-Control"] = "no-cache"
@@ -250,6 +275,14 @@ def manifest() -> Response:
                 "type": "image/png",
                 "purpose": "maskable",
             },
+        ],
+        "shortcuts": [
+            {
+                "name": t(key),
+                "url": address,
+                "icons": [{"src": asset("icons/icon-192.png"), "sizes": "192x192"}],
+            }
+            for key, address in current_app.extensions.get(_SHORTCUTS, {}).items()
         ],
     }
     return Response(orjson.dumps(body), content_type="application/manifest+json")

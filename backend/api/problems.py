@@ -48,7 +48,7 @@ def fault(path: str, message: str, code: str | None = None) -> dict[str, str]:
     return found | {"code": code} if code else found
 
 
-def invalid(errors: Sequence[Mapping[str, str]]) -> ProblemError:
+def invalid(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
     """A 422 with all that is wrong with a body: `path`, `message` and what more is known."""
     count = len(errors)
     first = f"{errors[0]['path']}: {errors[0]['message']}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from gevent import monkey
 
 from backend.settings import Settings
@@ -18,6 +20,8 @@ def main(settings: Settings) -> None:
     """
     # gevent's own subprocess starts no process in the threads of `backend.api.aside`.
     monkey.patch_all(subprocess=False)
+    # gevent's closes descriptors later: Popen would wait for ever for the end of its pipe.
+    os.close = monkey.get_original("os", "close")
     from backend.api.server import WebServer
 
     WebServer(settings).run()

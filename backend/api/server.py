@@ -20,6 +20,7 @@ from gunicorn.workers.ggevent import GeventWorker
 
 from backend.api.serve import CONNECTIONS, GRACE_S
 from backend.network import certificates
+from backend.packs.parts import of_settings
 from backend.settings import Settings
 from reasoning.engines.guard import WARM
 
@@ -139,6 +140,9 @@ class WebServer(BaseApplication):  # type: ignore[misc]
         WARM.most = KEPT_SOLVERS
         self.flask = create_app(self.settings)
         sessions.sweep(self.flask.extensions["citywise"].engine)
+        for parts in of_settings(self.settings).values():
+            if parts.ready is not None:
+                parts.ready(self.settings)
         return self.flask
 
     def close_streams(self) -> None:

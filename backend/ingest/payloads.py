@@ -97,6 +97,11 @@ class Point(Payload):
     type: Literal["Point"] = "Point"
     coordinates: Position
 
+    @property
+    def middle(self) -> Position:
+        """The point itself."""
+        return self.coordinates
+
 
 class LineString(Payload):
     """GeoJSON line, WGS84 (longitude, latitude)."""
@@ -104,8 +109,26 @@ class LineString(Payload):
     type: Literal["LineString"] = "LineString"
     coordinates: Line
 
+    @property
+    def middle(self) -> Position:
+        """The middle of its middle piece."""
+        before = (len(self.coordinates) - 1) // 2
+        (x1, y1), (x2, y2) = self.coordinates[before : before + 2]
+        return (x1 + x2) / 2, (y1 + y2) / 2
+
 
 Geometry = Annotated[Point | LineString, Field(discriminator="type")]
+
+
+class Price(Payload):
+    """What a garage asks for: each hour begun, with a most for 24 hours."""
+
+    per_hour: float = Field(ge=0, le=100_000)
+    day_most: float | None = Field(default=None, ge=0, le=1_000_000)
+    """The most that 24 hours cost."""
+    free_minutes: float = Field(default=0, ge=0, le=1440)
+    """The first minutes, for which nobody pays."""
+    currency: str = Field(default="DKK", pattern=r"^[A-Z]{3}$")
 
 
 class Place(Payload):
@@ -124,16 +147,13 @@ class Place(Payload):
     capacity: int | None = Field(default=None, gt=0)
     opening_hours: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     """When it is open, in OpenStreetMap's syntax (`Mo-Fr 07:00-20:00`)."""
+    price: Price | None = None
+    """Of parking."""
 
     @property
     def middle(self) -> tuple[float, float]:
         """Longitude and latitude of a point on it: of a line, in its middle piece."""
-        if isinstance(self.geometry, Point):
-            return self.geometry.coordinates
-        line = self.geometry.coordinates
-        before = (len(line) - 1) // 2
-        (x1, y1), (x2, y2) = line[before : before + 2]
-        return (x1 + x2) / 2, (y1 + y2) / 2
+        return self.geometry.middle
 
     def summary(self) -> dict[str, Any]:
         """What an event says of its place (DESIGN A10)."""

@@ -14,7 +14,7 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend import mqtt
-from backend.ingest import admission, log, records, standing
+from backend.ingest import admission, detected, log, records, standing
 from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.inlet import MOST_ROWS, Inlet, Taken
 from backend.ingest.intake import Entry, IntakeStore
@@ -167,6 +167,14 @@ class IngestService:
         if entries:
             self._retry(lambda: self._store.write(entries))
         self._retry(self._write)
+        self._keep_events(verdicts)
+
+    def _keep_events(self, verdicts: Sequence[Verdict]) -> None:
+        """Events that others detect become events of the city when they are durable."""
+        reported = [e for verdict in verdicts for e in verdict.standing if e.subject == "event"]
+        if reported:
+            now = to_ms(self._acceptor.now(datetime.now(UTC))[0])
+            self._retry(lambda: detected.keep(self._store.engine, reported, now))
 
     def _stand(
         self, source: str, entries: Sequence[standing.Entry], at_ms: int, ids: Sequence[int] = ()

@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, false, insert, update
+from sqlalchemy import Connection, insert
 
 from backend.notices.listeners import Notice
 from backend.notices.objects import attention_object, notice_object
 from backend.notices.wording import wordings
-from backend.store.exclusion import exclude
 from backend.store.models import OutboxRow
+from backend.store.outbox import begin as begin
 from backend.times import wall_ms
 
 NOTICE = "notice"
 """Kind of the announcements, and of the pipeline's rows."""
-
-
-def begin(connection: Connection) -> None:
-    """Be the only one who announces, until the end of this transaction; before it reads what
-    it changes.
-
-    Who follows the outbox by its ids would miss what is committed after something younger
-    has been; PostgreSQL gives the ids before the commit. SQLite has one writer, but only from
-    its first writing statement on: hence one that writes nothing.
-    """
-    exclude(connection, "outbox", "")
-    connection.execute(update(OutboxRow).where(false()).values(user=None))
 
 
 class News(NamedTuple):

@@ -188,6 +188,7 @@ def _new(t_ms: int, change: Mapping[str, Any], names: Names) -> Notice:
         "opened_ms": t_ms,
         **_told(t_ms, body),
         **UNATTENDED,
+        "advice": None,
     }
 
 

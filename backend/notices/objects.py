@@ -11,8 +11,9 @@ from backend.times import iso, iso_or_none
 
 LANGUAGE = "en"
 """That of an app's own texts."""
-_HOLE = re.compile(r"\{([^{}]*)\}")
-_PARTS = re.compile(rf"\[([^\[\]]*{_HOLE.pattern}[^\[\]]*)\]|{_HOLE.pattern}")
+_HOLE = re.compile(r"\{(?P<name>[^{}:]*)(?P<length>:length)?\}")
+_CLAUSE = re.compile(r"\[([^\[\]]*\{[^{}]*\}[^\[\]]*)\]")
+_DECIMAL = {"da": ","}
 _UNKNOWN = "…"
 
 
@@ -28,19 +29,27 @@ Wordings = Mapping[str, Wording]
 """By language; English is always there."""
 
 
-def filled(text: str, values: Mapping[str, Any]) -> str:
-    """`text` with each `{name}` replaced; a value that is missing leaves `…`, and of a part in
-    brackets, `[, {name} m away]`, nothing."""
+def filled(text: str, values: Mapping[str, Any], language: str = LANGUAGE) -> str:
+    """`text` with each `{name}` replaced, and of `{name:length}` metres as `420 m` or `2.9 km`; a
+    value that is missing leaves `…`, and of a part in brackets, `[, {name} m away]`, nothing."""
 
-    def part(found: re.Match[str]) -> str:
-        clause = found[1]
-        if clause is None:
-            return str(values.get(found[3], _UNKNOWN))
-        if any(name not in values for name in _HOLE.findall(clause)):
-            return ""
-        return _HOLE.sub(lambda hole: str(values[hole[1]]), clause)
+    def clause(found: re.Match[str]) -> str:
+        names = (hole["name"] for hole in _HOLE.finditer(found[1]))
+        return found[1] if all(name in values for name in names) else ""
 
-    return _PARTS.sub(part, text)
+    def value(hole: re.Match[str]) -> str:
+        found = values.get(hole["name"], _UNKNOWN)
+        is_length = hole["length"] is not None and isinstance(found, int | float)
+        return _length(found, language) if is_length else str(found)
+
+    return _HOLE.sub(value, _CLAUSE.sub(clause, text))
+
+
+def _length(metres: float, language: str) -> str:
+    """As the pages have lengths: whole metres, or kilometres with one decimal."""
+    if metres < 999.5:
+        return f"{metres:.0f} m"
+    return f"{metres / 1000:.1f} km".replace(".", _DECIMAL.get(language, "."))
 
 
 def notice_object(
@@ -53,7 +62,7 @@ def notice_object(
     does not speak it; `translations` has its other languages."""
     values = {**notice["details"], "about": notice["about_name"]}
     plain = Wording(notice["kind"], notice["about_name"])
-    spoken = {name: _worded(found, values) for name, found in wordings.items()}
+    spoken = {name: _worded(found, values, name) for name, found in wordings.items()}
     chosen = spoken.get(language) or spoken.get(LANGUAGE) or _worded(plain, values)
     return {
         "id": notice["id"],
@@ -75,7 +84,15 @@ def notice_object(
         "updated": iso(notice["updated_ms"]),
         "closed": iso_or_none(notice["closed_ms"]),
         "closed_because": notice["closed_because"],
+        "advice": advice_object(notice.get("advice"), language),
     }
+
+
+def advice_object(advice: Mapping[str, Any] | None, language: str) -> dict[str, Any] | None:
+    """What an app proposes to do about a notice; its `text` in `language` if the app says it."""
+    if advice is None:
+        return None
+    return {**advice, "text": advice.get("texts", {}).get(language) or advice["text"]}
 
 
 def attention_object(notice: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,5 +108,8 @@ def attention_object(notice: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _worded(wording: Wording, values: Mapping[str, Any]) -> dict[str, str]:
-    return {"title": filled(wording.title, values), "text": filled(wording.text, values)}
+def _worded(
+    wording: Wording, values: Mapping[str, Any], language: str = LANGUAGE
+) -> dict[str, str]:
+    said = {"title": wording.title, "text": wording.text}
+    return {part: filled(text, values, language) for part, text in said.items()}

@@ -9,6 +9,7 @@ from backend.packs import scenarios, strings
 from backend.packs.library import folders
 from backend.packs.loading import Loading
 from backend.packs.manifest import FILE, Pack, PackError
+from backend.packs.parts import PartsError, load
 from backend.packs.prepared import prepared
 from backend.packs.rules import Rules
 from backend.packs.template import TemplateVersion
@@ -86,6 +87,7 @@ class _Judgement:
             yield from found
             if not any(finding.severity == "error" for finding in found):
                 yield from self._cost(template)
+        yield from self._python()
         yield from self._parameters()
         yield from self._notices()
         yield from strings.check(self._pack.folder, self._manifest, self._pack.strings)
@@ -93,6 +95,16 @@ class _Judgement:
         for path in self._pack.requests:
             if path.is_file():
                 yield from check(path)
+
+    def _python(self) -> Iterator[Finding]:
+        """What the app brings in Python, which must be there."""
+        if self._manifest.python is None:
+            return
+        try:
+            load(self._pack.folder, self._manifest.python)
+        except PartsError as error:
+            place = self._loading.places.location(("python",))
+            yield Finding(place, "error", "python", str(error))
 
     def _scenarios(self) -> Iterator[Finding]:
         """Expectations of nothing."""

@@ -45,6 +45,18 @@ def built_in() -> list[Path]:
     ]
 
 
+def package_of(folder: Path) -> str | None:
+    """The name of the Python package that the app in a folder is; None if it is none."""
+    for package, _within in _OURS:
+        spec = importlib.util.find_spec(package)
+        for location in (spec.submodule_search_locations or ()) if spec else ():
+            if folder.resolve().is_relative_to(Path(location).resolve()):
+                below = folder.resolve().relative_to(Path(location).resolve())
+                return ".".join((package, *below.parts))
+    named = {_folder(point).resolve(): point.value for point in entry_points(group=GROUP)}
+    return named.get(folder.resolve())
+
+
 def of_packages() -> Iterator[Path]:
     """Folders of the apps that installed packages bring; raises `UnknownAppError`."""
     for point in entry_points(group=GROUP):

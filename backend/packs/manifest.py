@@ -46,6 +46,8 @@ class Manifest(_Entry):
     streams: tuple[Stream, ...] = Field(default=(), strict=False)
     permissions: tuple[Permission, ...] = Field(default=(), strict=False)
     ontology: str | None = None
+    python: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_]*$")
+    """The module with what the app brings in Python (`backend.packs.parts`)."""
     requests: tuple[str, ...] = Field(default=(), strict=False)
     templates: dict[Name, TemplateEntry] = {}
     notices: dict[Name, NoticeText] = {}

@@ -80,6 +80,9 @@ class Rules:
     def _streams(self) -> Iterator[Finding]:
         for iri, _window, statement in self._reading.directives.streams:
             kind = kind_of(iri)
+            if regime := self._reading.directives.entailment:
+                message = f"`[{regime}]`: a template infers from knowledge bases only; remove it"
+                yield self._say.at(statement.start, "entailment", message)
             if kind not in KINDS:
                 known = ", ".join(f"<{stream_iri(k)}>" for k in KINDS)
                 message = f"there is no stream <{iri}>; there are {known}"

@@ -22,7 +22,7 @@ Translations = dict[str, dict[str, str]]
 """Texts by language and dotted path."""
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?")
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_PLACEHOLDER = re.compile(r"\{([^{}:]*)(?::length)?\}")
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 EXPECTED = "da"
 """The language in which, beside English, every text should be there."""

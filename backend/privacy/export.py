@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from backend.ingest import log, records
 from backend.ingest.standing import CONTEXT
+from backend.packs.parts import of_settings
 from backend.people import accounts, consents, logins, tokens
 from backend.settings import Settings
 from backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
@@ -46,6 +47,11 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
             .where(NoticeRow.user == user)
             .order_by(NoticeRow.opened_ms, NoticeRow.id),
         ),
+        **{
+            part: export(connection, settings, user)
+            for parts in of_settings(settings).values()
+            for part, export in parts.export.items()
+        },
         "actions": _all(
             connection,
             select(AuditRow.__table__).where(AuditRow.actor == user).order_by(AuditRow.id),

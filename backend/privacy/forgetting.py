@@ -42,6 +42,7 @@ from backend.store.models import (
     ReceiverRow,
     TokenRow,
     TraceRow,
+    TripRow,
     WishesRow,
 )
 from backend.store.upsert import upsert
@@ -62,6 +63,7 @@ _OWNED: Sequence[tuple[type[Base], Any]] = (
     (WishesRow, WishesRow.user),
     (InstanceRow, InstanceRow.user),
     (NoticeRow, NoticeRow.user),
+    (TripRow, TripRow.user),
     (OutboxRow, OutboxRow.user),
 )
 """Tables with a column that says whose a row is."""

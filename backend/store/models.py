@@ -244,6 +244,8 @@ class NoticeRow(Base):
     snoozed_until_ms: Mapped[int | None] = mapped_column(BigInteger)
     acknowledged_ms: Mapped[int | None] = mapped_column(BigInteger)
     """Stream time at which its user said to have seen it: no more alerts."""
+    advice: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What an app's own code proposes to do about it (docs/notices.md)."""
     __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)
 
 
@@ -386,6 +388,40 @@ class ForgettingRow(Base):
     since_ms: Mapped[int] = mapped_column(BigInteger)
     position: Mapped[int | None] = mapped_column(BigInteger)
     """Log position from which on nothing about the user is written; None: not yet known."""
+
+
+class TripRow(Base):
+    """A way or a garage that somebody has chosen and follows."""
+
+    __tablename__ = "trips"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user: Mapped[str] = mapped_column(UserId, index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    """`travel` or `parking`."""
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    """`following`, `arrived` or `ended`."""
+    box: Mapped[str] = mapped_column(Text)
+    """All that tells where: sealed with the user's key (`backend.ingest.keyring`)."""
+    instance: Mapped[str] = mapped_column(String(64))
+    """The template instance that watches for it."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+    ended_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Stream times, as all of a trip's."""
+
+
+class LearnedRow(Base):
+    """What is usual at a place in an hour of the week, as running totals."""
+
+    __tablename__ = "learned"
+    place_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    slot: Mapped[int] = mapped_column(Integer, primary_key=True)
+    """Weekday × 24 + hour, Danish time; Monday is 0."""
+    total: Mapped[float] = mapped_column(Float)
+    """Sum of what was seen, each by its weight."""
+    weight: Mapped[float] = mapped_column(Float)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+    """Stream time of the last reading in it."""
 
 
 def longest(row: type[Base], column: str) -> int:

@@ -16,14 +16,14 @@ from backend.api.pages import PAGES, WEB
 from backend.settings import Settings, Web
 from tests.api.town import Town
 
-ADDRESSES = (*PAGES.values(), "/apps/traces", "/log-in", "/sign-up", "/account")
+ADDRESSES = (*PAGES.values(), "/plan", "/apps/traces", "/log-in", "/sign-up", "/account")
 
 STRINGS = {
     name: json.loads((WEB / "strings" / f"{name}.json").read_text(encoding="utf-8"))
     for name in ("en", "da")
 }
 SOURCES = [
-    *sorted((WEB / "static" / "js").glob("*.js")),
+    *sorted((WEB / "static" / "js").rglob("*.js")),
     *sorted((WEB / "templates").glob("*.html")),
 ]
 ALLOWED_ADDRESSES = {"http://www.w3.org/2000/svg"}
@@ -96,8 +96,8 @@ def test_every_asset_a_page_asks_for_is_there(client: FlaskClient) -> None:
 
 
 def test_every_module_that_is_imported_exists() -> None:
-    for path in (WEB / "static" / "js").glob("*.js"):
-        for name in re.findall(r"(?:from|import)\s*\(?'\./([^']+)'", path.read_text("utf-8")):
+    for path in (WEB / "static" / "js").rglob("*.js"):
+        for name in re.findall(r"(?:from|import)\s*\(?'(\.[^']+)'", path.read_text("utf-8")):
             assert (path.parent / name).is_file(), f"{path.name} imports {name}"
 
 

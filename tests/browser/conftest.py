@@ -20,6 +20,8 @@ from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
+from tests.browser import following
+from tests.browser.following import Followed
 
 NOON = "2014-08-05T12:00:00Z"
 PHONE = {"width": 390, "height": 844}
@@ -115,6 +117,13 @@ def _beat(town: Town, ended: threading.Event) -> None:
         town.beat()
 
 
+@pytest.fixture(scope="session")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
+    """A running city, one for all who follow a plan in it."""
+    with following.city(tmp_path_factory.mktemp("followed")) as city:
+        yield city
+
+
 @dataclass
 class Watched:
     """What pages did that they must not do."""
@@ -132,20 +141,19 @@ def watched() -> Watched:
 
 
 @pytest.fixture
-def open_page(browser: Browser, site: Site, watched: Watched) -> Iterator[Open]:
-    """Open a page of the site; at the end no page may have tried another host or failed."""
+def open_at(browser: Browser, watched: Watched) -> Iterator[Open]:
+    """Open a page at an address; at the end no page may have tried another host or failed."""
     contexts: list[BrowserContext] = []
 
-    def open_page(
+    def open_at(
+        url: str,
         path: str,
         viewport: dict[str, int] = DESKTOP,
         lang: str = "en",
         theme: str = "light",
-        url: str = "",
         person: Person | None = None,
         **options: Any,
     ) -> Page:
-        url = url or site.server.url
         touch = viewport["width"] < 600
         settings: dict[str, Any] = {"locale": "en-GB", "service_workers": "block", **options}
         settings |= {"viewport": viewport, "has_touch": touch, "is_mobile": touch}
@@ -162,11 +170,21 @@ def open_page(browser: Browser, site: Site, watched: Watched) -> Iterator[Open]:
         page.goto(url + path)
         return page
 
-    yield open_page
+    yield open_at
     for context in contexts:
         context.close()
     assert watched.foreign == []
     assert watched.errors == []
+
+
+@pytest.fixture
+def open_page(open_at: Open, site: Site) -> Open:
+    """Open a page of the site, or of another at `url`."""
+
+    def open_page(path: str, *more: Any, url: str = "", **options: Any) -> Page:
+        return open_at(url or site.server.url, path, *more, **options)
+
+    return open_page
 
 
 def _guard(route: Route, url: str, watched: Watched) -> None:

@@ -17,6 +17,8 @@ from paho.mqtt.enums import MQTTProtocolVersion
 from backend.city.publisher import Publisher, PublisherError, Recent, Sent
 from backend.settings import Broker
 
+pytestmark = pytest.mark.slow
+
 
 def sent(n: int, at: float, mark: int | None = None, size: int = 1) -> Sent:
     return Sent(f"t/{n}", b"x" * size, False, at, mark)
@@ -180,7 +182,6 @@ def in_first_order(payloads: list[bytes]) -> list[int]:
     return list(dict.fromkeys(int(payload) for payload in payloads))
 
 
-@pytest.mark.slow
 def test_nothing_is_lost_or_reordered_when_the_broker_is_killed(
     broker: Any, reader: Any, eventually: Callable[[Callable[[], bool]], None]
 ) -> None:

@@ -21,6 +21,8 @@ from backend.city.simulation import START, Simulation
 from backend.city.steps import Reading, Source, SourceError, Step
 from backend.ingest.payloads import KINDS
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from tests.city.conftest import PackBuilder
 

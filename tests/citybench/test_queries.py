@@ -36,6 +36,8 @@ from tests.citybench.solutions import (
 )
 from tests.citybench.streams import Record, Streams, knowledge
 
+pytestmark = pytest.mark.slow
+
 QUERIES = (
     "Q1",
     "Q10",
@@ -138,7 +140,6 @@ def test_an_hour_of_the_streams_gives_the_solutions_of_sparql(bench: Bench, name
     compare(bench, name, HOUR)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SELECTING)
 def test_a_day_of_the_streams_gives_the_solutions_of_sparql(bench: Bench, name: str) -> None:
     compare(bench, name, SLOTS)
@@ -183,7 +184,6 @@ def test_q11_reports_the_windows_in_which_the_weather_station_was_silent(bench: 
     assert set(silent.values()) == {True, False}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "slots"), [("Q4", SLOTS), ("Q5", HOUR)])
 def test_no_event_lies_so_near_the_limit_that_rounding_decides(
     bench: Bench, name: str, slots: int

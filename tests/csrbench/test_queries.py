@@ -18,6 +18,8 @@ from reasoning.program import Request
 from reasoning.reasoner import Evaluation
 from tests.citybench.answers import EXAMPLES, Row, Shown, evaluations, only, printed, write
 
+pytestmark = pytest.mark.slow
+
 TENTHS = 10
 
 

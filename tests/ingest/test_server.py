@@ -25,6 +25,8 @@ from backend.ingest.keyring import Key, Keyring, beside
 from backend.ingest.server import LogServer, ServeError
 from backend.ingest.standing import Entry
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a secret of some length"
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.packs import library
+from backend.packs import library, parts
+from backend.packs.check import check_pack
 from backend.packs.listing import lines
 from tests.packs.folders import AppFolder
 
@@ -72,3 +73,39 @@ def test_an_app_is_listed_with_its_templates(app: AppFolder) -> None:
     app.manifest("unit =", "units =")
     (line,) = lines(app.path)
     assert line == f"jam_watch  not sound, 1 finding: citywise check {app.path}"
+
+
+PARTS = """
+from backend.packs.parts import Parts
+PARTS = Parts(decisions={"way": lambda request, data, at_ms: {"request": request.name}})
+"""
+
+
+def test_a_package_brings_python_beside_its_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = AppFolder(tmp_path, "own_code")
+    app.manifest('name = "jam_watch"', 'name = "own_code"')
+    app.manifest('title = "Jam watch"', 'title = "Jam watch"\npython = "parts"')
+    (app.path / "__init__.py").touch()
+    (app.path / "parts.py").write_text(PARTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("own", "own_code", library.GROUP)
+    monkeypatch.setattr(library, "entry_points", lambda group: [point])
+    decide = parts.found()["own_code"].decisions["way"]
+    assert decide(Path("way.json"), tmp_path, None) == {"request": "way.json"}
+    assert check_pack(app.path) == []
+    (app.path / "parts.py").write_text("PARTS = 1")
+    for module in ("own_code", "own_code.parts"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(parts.PartsError, match=r"`own_code\.parts\.PARTS` is no Parts"):
+        parts.found()
+    for module in ("own_code", "own_code.parts"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+
+def test_a_folder_that_is_no_package_brings_no_python(app: AppFolder) -> None:
+    app.manifest('title = "Jam watch"', 'title = "Jam watch"\npython = "parts"')
+    (found,) = check_pack(app.path)
+    assert found.code == "python"
+    assert "install the app as a package" in found.message

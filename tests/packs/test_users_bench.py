@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.users import City, Load, Network, Worker, _agree, _checked
 
 
+@pytest.mark.slow
 def test_users_evaluated_together_are_told_what_each_would_be_told_alone() -> None:
     network = Network.grid(25)
     load, city = Load(network, 300, 60, 3), City(network, 300)

@@ -27,6 +27,7 @@ OF_THE_CITY = {
     "heartbeats",
     "invitations",
     "cursors",
+    "learned",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask, url_for
 
 from backend.api import access
-from tests.security.cast import Cast
+from tests.security.cast import TRIP, Cast
 
 NOBODYS = "u-aaaaaaaaaaaaaaaaaaaa"
 _JAM = "jam_ahead~jam-1~20140805T120000Z"
@@ -20,6 +20,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "notice_id": lambda cast: (cast.notice, f"{NOBODYS}.jam_ahead~{_JAM}"),
     "login_id": lambda cast: (cast.login, "0" * 64),
     "token_id": lambda cast: (cast.token, "d-" + "0" * 16),
+    "trip_id": lambda cast: (TRIP, "tr_" + "f" * 24),
     "account_id": lambda cast: (cast.anna.user, NOBODYS),
 }
 """By the name of the address's part: what is Anna's, and what is nobody's."""
@@ -31,6 +32,8 @@ BODIES: dict[str, Any] = {
     "api.context.patch_context": {"activity": "Walking"},
     "api.attend.snooze": {"minutes": 60},
     "api.accounts.change_account": {"disabled": True},
+    "api.trips.put_position": {"lat": 56.15, "lon": 10.2},
+    "api.trips.answer_proposal": {"answer": "decline"},
 }
 
 

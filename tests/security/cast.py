@@ -8,6 +8,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import Engine, insert, select
 
+from apps.travel_planner import trips
 from backend.ingest import inlet
 from backend.notices import book
 from backend.people import accounts, audit, consents
@@ -24,8 +25,10 @@ from backend.store.models import (
     OutboxRow,
     TokenRow,
     TraceRow,
+    TripRow,
     WishesRow,
 )
+from backend.store.outbox import begin
 from tests.api.browsers import PASSWORD, Browser
 from tests.api.log import Log
 from tests.api.templates import NOON_MS, change, install, jam_ahead
@@ -33,6 +36,8 @@ from tests.api.town import NOON, Town
 
 SECRET = "where-anna-lives"
 """Part of everything that is Anna's and could be told."""
+TRIP = "tr_0123456789abcdef01234567"
+"""The id of a trip of Anna's."""
 _WATCHED: tuple[type[Base], ...] = (
     AccountRow,
     ConsentRow,
@@ -41,6 +46,7 @@ _WATCHED: tuple[type[Base], ...] = (
     InvitationRow,
     NoticeRow,
     OutboxRow,
+    TripRow,
     WishesRow,
 )
 
@@ -155,6 +161,7 @@ def _tell(cast: Cast, settings: Settings) -> None:
             opened = change("opened", instance=instance, user=user, details=details)
             book.apply(connection, [opened])
         audit.record(connection, "u-somebody", "test.done", "target")
+    _follow(cast, settings)
     _traces(cast)
     cast.anna.put("/me/wishes", {"threshold": 2})
     log = Log(settings.log_dir)
@@ -164,6 +171,18 @@ def _tell(cast: Cast, settings: Settings) -> None:
         log.stands("position", user, {"lat": 56.15, "lon": 10.2, "heading": None, "along_m": None})
     log.clock(NOON)
     log.close()
+
+
+def _follow(cast: Cast, settings: Settings) -> None:
+    """A trip that Anna is on."""
+    line = {"type": "LineString", "coordinates": [[10.2, 56.15], [10.2, 56.16]]}
+    plan = {"id": "r1", "mode": "walk", "geometry": line, "time_s": 800.0, "distance_m": 1113.0}
+    to = {"lat": 56.16, "lon": 10.2, "name": SECRET}
+    content = trips.Content({}, plan, {"plan": "pl_1", "choice": "r1"}, to)
+    trip = trips.Trip(TRIP, cast.anna.user, "travel", "following", NOON_MS, NOON_MS, None, content)
+    with cast.engine.begin() as connection:
+        begin(connection)
+        trips.save(connection, trips.boxes_of(settings), trip)
 
 
 def _traces(cast: Cast) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.ingest.payloads import LineString, Place
-from backend.space.geometry import Path, Spot, between, project
+from backend.space.geometry import Path, Spot, apart_m, between, plane, project
 from tests.space.reference import EARTH
 
 
@@ -38,3 +38,14 @@ def test_a_line_is_where_the_middle_of_its_place_is() -> None:
 
 def test_the_pole_is_as_near_as_the_map_goes() -> None:
     assert np.isfinite(project(np.array([0.0]), np.array([90.0])).y).all()
+
+
+@pytest.mark.parametrize("lat", [0.0, 30.0, 56.15, 70.0])
+def test_metres_on_a_plane_are_good_enough_for_what_is_near(lat: float) -> None:
+    lons, lats = 10.2 + np.array([0.001, 0.0, -0.05]), lat + np.array([0.0, 0.001, 0.1])
+    here = np.full(3, 10.2), np.full(3, lat)
+    exact = EARTH.inv(*here, lons, lats)[2]
+    assert apart_m(10.2, lat, lons, lats) == pytest.approx(exact, rel=0.007)
+    assert apart_m(*here, lons, lats) == pytest.approx(
+        np.hypot(*(plane(lat)[:, None] * np.array([lons - 10.2, lats - lat]))), rel=0.005
+    )

@@ -12,20 +12,27 @@ from typing import Any
 
 from sqlalchemy import select
 
-from backend.settings import Ingest, People, Settings
+from backend.settings import Ingest, People, Pipeline, Settings
 from backend.store.database import create_engine_for
 from backend.store.models import EventRow, OutboxRow
 from backend.supervisor import System
 
 
 @contextmanager
-def system(folder: Path, play: dict[str, Any] | None) -> Iterator[System]:
+def system(
+    folder: Path, play: dict[str, Any] | None, pipeline: Pipeline | None = None
+) -> Iterator[System]:
     """A system in `folder`, ready; everything is ended afterwards.
 
     Without something to play it goes by the wall clock, as a city with real sensors does.
     """
     ingest = Ingest(clock="topic") if play else Ingest(clock="wall", grace_s=0.25)
-    settings = Settings(data_dir=folder, ingest=ingest, people=People(demo_user=True))
+    settings = Settings(
+        data_dir=folder,
+        ingest=ingest,
+        people=People(demo_user=True),
+        pipeline=pipeline or Pipeline(),
+    )
     running = System(settings, play, say=print)
     try:
         running.start()

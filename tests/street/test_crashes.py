@@ -9,6 +9,7 @@ import pytest
 
 from backend.city.simulation import START, Simulation
 from backend.pipeline.recorded import changes
+from backend.settings import Pipeline
 from backend.supervisor import System
 from tests.street import running as street
 
@@ -21,8 +22,8 @@ LEAD_IN = timedelta(hours=1)
 @pytest.mark.timeout(280)
 def test_after_many_deaths_the_events_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
     """The pipeline is killed three times, the ingest twice and the broker once while a
-    simulated day goes through; the events and announcements equal those computed without
-    broker, log, Spark and database."""
+    simulated day goes through, on the incremental engine; the events and announcements
+    equal those that the solver computes without broker, log, Spark and database."""
     until = START + timedelta(hours=HOURS)
     play = {
         "data": None,
@@ -32,8 +33,8 @@ def test_after_many_deaths_the_events_are_those_of_an_undisturbed_run(tmp_path: 
         "lead_in_s": LEAD_IN.total_seconds(),
         "seed": 7,
     }
-    expected = list(changes(Simulation(7, START, until, LEAD_IN)))
-    with street.system(tmp_path, play) as system:
+    expected = list(changes(Simulation(7, START, until, LEAD_IN), "solver"))
+    with street.system(tmp_path, play, Pipeline(engine="incremental")) as system:
         deaths = ["pipeline", "ingest", "broker", "pipeline", "ingest", "pipeline"]
         for number, role in enumerate(deaths, start=1):
             passed = START + number * timedelta(hours=HOURS) / (len(deaths) + 1)

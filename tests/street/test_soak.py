@@ -16,6 +16,7 @@ from sqlalchemy import Engine, select
 
 from backend import mqtt
 from backend.network import broker_rights
+from backend.notices.announcing import NOTICE
 from backend.packs.check import checked
 from backend.packs.installed import install
 from backend.store.database import create_engine_for
@@ -74,7 +75,7 @@ class Ledger:
 
     def read(self) -> None:
         query = select(OutboxRow.id, OutboxRow.user, OutboxRow.body).where(
-            OutboxRow.id > self.position
+            OutboxRow.id > self.position, OutboxRow.kind == NOTICE
         )
         with self.engine.connect() as connection:
             for number, user, body in connection.execute(query.order_by(OutboxRow.id)):

@@ -1,11 +1,13 @@
-// Keeps the shell and the city's last data, so that a page opened offline shows what was known;
-// nothing that is a person's is kept. Answers notifications.
+// Keeps the shell and the city's last data, so that a page opened offline shows what was known.
+// Of answers about a person it keeps none; what a page itself put away (`/kept/…`, the last plan and
+// trips) is given to pages of this device only, by the page. Answers notifications.
 const VERSION = {{ version|tojson }};
 const SHELL = `citywise-shell-${VERSION}`;
 const DATA = 'citywise-data';
 const FILES = {{ (shell + vendor)|tojson }};
 const PAGES = {{ pages|tojson }};
 const KEPT_API = /^\/api\/v1\/(places|readings|events|clock)$/;
+const FIRST_DATA = ['places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);
 const SNOOZE_MINUTES = 15;
 
 self.addEventListener('install', (event) => {
@@ -19,8 +21,21 @@ self.addEventListener('activate', (event) => {
       if (name.startsWith('citywise-shell-') && name !== SHELL) await caches.delete(name);
     }
     await self.clients.claim();
+    await keepOpen();
   })());
 });
+
+// The page that is open came before there was anybody to keep it: without it and the city's data
+// nothing could be shown offline that was seen but once.
+async function keepOpen() {
+  const open = (await self.clients.matchAll({ type: 'window' })).map(({ url }) => new URL(url).pathname);
+  const paths = open.filter((path) => PAGES.includes(path));
+  if (!paths.length) return;
+  await Promise.all([...new Set(paths), ...FIRST_DATA].map(async (path) => {
+    const response = await fetch(path).catch(() => null);
+    if (response?.ok && !response.redirected) await keep(DATA, path, response);
+  }));
+}
 
 async function fromShell(request) {
   return (await caches.match(request)) ?? fetch(request);
@@ -72,7 +87,7 @@ async function answer(notification, action) {
   notification.close();
   const id = notification.tag;
   const done = action && (await tell(id, action).catch(() => false));
-  if (!done) await show(id);
+  if (!done) await show(id, notification.data?.url);
 }
 
 async function tell(id, action) {
@@ -83,12 +98,12 @@ async function tell(id, action) {
   return response.ok;
 }
 
-async function show(id) {
+async function show(id, url) {
   const [page] = await self.clients.matchAll({ type: 'window' });
   if (!page) {
-    await self.clients.openWindow(`/list?notice=${encodeURIComponent(id)}`);
+    await self.clients.openWindow(url ?? `/list?notice=${encodeURIComponent(id)}`);
     return;
   }
   await page.focus().catch(() => null);
-  page.postMessage({ type: 'show-notice', id });
+  page.postMessage({ type: 'show-notice', id, url });
 }

@@ -21,6 +21,7 @@ export class Refused extends Error {
     super(said(response, problem, kind));
     this.status = response.status;
     this.kind = kind;
+    this.subjects = problem.subjects ?? []; // What a person has not consented to.
     const about = FIELDS[kind] ? [{ path: FIELDS[kind], message: this.message }] : [];
     this.errors = problem.errors?.map((error) => ({ ...error, message: inWords(error) })) ?? about;
   }

@@ -55,20 +55,27 @@ class BrowserNotifications {
     if (notice.closed || notice.acknowledged) await this.#take(notice.id);
     else if (notice.alert && this.state === 'granted' && wishes.now?.channels.browser) {
       await navigator.locks.request(TELLING, () => this.#tell(notice));
+    } else if (notice.advice && (await this.#shown({ tag: notice.id })).length) {
+      await this.#notify(notice, { silent: true });
     }
   }
 
   async #tell(notice) {
     const { held } = await navigator.locks.query();
     if (held.some(({ name }) => name === LOOKING) || !this.#isNew(notice)) return;
+    await this.#notify(notice);
+  }
+
+  async #notify(notice, how = {}) {
     const registration = await navigator.serviceWorker.ready;
     await registration.showNotification(notice.title, {
+      ...how,
       body: wholeText(notice),
       tag: notice.id,
       lang: document.documentElement.lang,
       icon: document.querySelector('link[rel="apple-touch-icon"]').href,
       actions: [{ action: 'acknowledge', title: t('notice.ack') }, { action: 'snooze', title: t('notification.snooze') }],
-      data: { user: user.id },
+      data: { user: user.id, url: notice.advice?.url ?? null },
     });
   }
 
@@ -99,9 +106,10 @@ class BrowserNotifications {
     }
   }
 
-  #opened({ type, id }) {
+  #opened({ type, id, url }) {
     if (type !== 'show-notice') return;
-    if (document.querySelector('city-notices')) dispatchEvent(new CustomEvent(type, { detail: id }));
+    if (url) location.assign(url);
+    else if (document.querySelector('city-notices')) dispatchEvent(new CustomEvent(type, { detail: id }));
     else location.assign(`/list${query({ notice: id })}`);
   }
 }

@@ -125,7 +125,7 @@ class City extends EventTarget {
       this.#setClock(data);
     } else if (name === 'readings') {
       this.#addReadings(data.readings);
-    } else if (name === 'notice') {
+    } else if (name === 'notice' || name === 'trip') {
       this.dispatchEvent(new CustomEvent(name, { detail: { ...data, announced: id } }));
     } else {
       const added = this.#addEvent(data, id);

@@ -7,6 +7,7 @@ import { ago, at, duration } from './times.js';
 
 const STALE_S = 15 * 60;
 const BY_HAND = 'operator';
+const DETECTED = 'detector';
 const ICONS = { TrafficJam: 'jam', ParkingFull: 'parking' };
 
 export const eventIcon = (event) => ICONS[event.type] ?? 'event';
@@ -32,6 +33,7 @@ export function causeInWords(event) {
   const { confirmed = [], opened = [] } = event.causes ?? {};
   const found = measured(confirmed.length ? confirmed : opened);
   if (event.request === BY_HAND) return t('event.cause.hand');
+  if (event.request === DETECTED) return t('event.cause.detected');
   const rule = knows(`event.cause.${event.type}`)
     ? t(`event.cause.${event.type}`)
     : t('event.cause.other', { request: event.request ?? '?' });

@@ -22,7 +22,8 @@ function core(places) {
   return [corner(OUTLYING), corner(1 - OUTLYING)];
 }
 
-customElements.define('city-map', class extends HTMLElement {
+/** The live map; a page with more to show on it extends this. */
+export class CityMap extends HTMLElement {
   async connectedCallback() {
     const holder = this.querySelector('.folium-map');
     const { map, events } = holder.cityMap;
@@ -31,11 +32,12 @@ customElements.define('city-map', class extends HTMLElement {
       import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),
       import('./labels-layer.js'),
     ]);
-    const openCard = (...args) => this.#open(...args);
+    const openCard = (...args) => this.open(...args);
     this.roads = new RoadsLayer(map, openCard);
     this.garages = new GaragesLayer(map, openCard);
     this.events = new EventsLayer(events, openCard);
     this.labels = new LabelsLayer(map);
+    this.layers = { events: this.events, roads: this.roads, garages: this.garages };
     this.#label(holder);
     this.#switches();
     new ResizeObserver(() => map.invalidateSize({ pan: false })).observe(holder);
@@ -47,10 +49,11 @@ customElements.define('city-map', class extends HTMLElement {
       this.#showEvent(event.detail);
     });
     if (new URLSearchParams(location.search).has('pick')) this.#pick();
-    city.follow(() => this.#show());
+    this.ready?.(map);
+    city.follow(() => this.show());
   }
 
-  #show() {
+  show() {
     const now = city.now();
     this.roads.update(now);
     this.garages.update(now);
@@ -58,7 +61,7 @@ customElements.define('city-map', class extends HTMLElement {
     this.labels.update();
     if (this.popup?.isOpen()) this.#updateCard(now);
     this.#state();
-    if (city.loaded && city.places.size && !this.fitted) this.#fit();
+    if (city.loaded && city.places.size && !this.fitted) this.fit();
   }
 
   // A card that grew must be laid out again to stay in view.
@@ -76,7 +79,7 @@ customElements.define('city-map', class extends HTMLElement {
   }
 
   // Places may have become known after the server made the page.
-  #fit() {
+  fit() {
     this.fitted = true;
     const wanted = new URLSearchParams(location.search);
     if (wanted.has('event')) {
@@ -113,7 +116,7 @@ customElements.define('city-map', class extends HTMLElement {
     const [lon, lat] = middle(place.geometry);
     const card = (place.kind === 'road' ? roadCard : garageCard)(place, 'h2');
     this.map.setView([lat, lon], NEAR_ZOOM, { animate: false });
-    this.#open(card, [lat, lon]);
+    this.open(card, [lat, lon]);
   }
 
   /** For operators: a point that is clicked is where an event is opened by hand. */
@@ -123,7 +126,8 @@ customElements.define('city-map', class extends HTMLElement {
       location.assign(`/system${query({ lat: lat.toFixed(6), lon: lng.toFixed(6) })}#byhand`));
   }
 
-  #open(card, latLng, marker, offset = [0, -6]) {
+  /** Show a card at a point; `marker` gets the focus back. */
+  open(card, latLng, marker, offset = [0, -6]) {
     const narrow = this.clientWidth < 480;
     this.card = card;
     this.popup = window.L.popup({
@@ -152,13 +156,14 @@ customElements.define('city-map', class extends HTMLElement {
   }
 
   #switches() {
-    const layers = { events: this.events, roads: this.roads, garages: this.garages };
     const legend = this.querySelector('.legend');
     legend.open = matchMedia('(min-width: 700px)').matches;
     legend.addEventListener('change', ({ target }) => {
-      const { layer } = layers[target.dataset.layer];
+      const { layer } = this.layers[target.dataset.layer];
       if (target.checked) layer.addTo(this.map);
       else layer.remove();
     });
   }
-});
+}
+
+customElements.define('city-map', CityMap);

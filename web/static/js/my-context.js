@@ -10,7 +10,7 @@ const SUBJECTS = ['position', 'route', 'activity'];
 const WAIT_MS = 20_000;
 
 /** Where this device is; rejects with the key of the string that says why not. */
-const whereIAm = () => new Promise((resolve, reject) => {
+export const whereIAm = () => new Promise((resolve, reject) => {
   if (!isSecureContext || !('geolocation' in navigator)) reject('context.unavailable');
   else {
     navigator.geolocation.getCurrentPosition(resolve,

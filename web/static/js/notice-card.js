@@ -4,6 +4,7 @@ import { city } from './city.js';
 import { h, icon, keyed, setText } from './elements.js';
 import { levelMeter } from './levels.js';
 import { noticeActions } from './notice-actions.js';
+import { adviceOf } from './notice-advice.js';
 import { noticeName, whatHappened } from './notice-words.js';
 import { showOnMap } from './show-event.js';
 import { t } from './strings.js';
@@ -26,16 +27,18 @@ export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const show = h('button', { type: 'button', class: 'link', onclick: () => showOnMap(element, notice.about.id) }, t('event.show'));
   const why = h('a', { href: whyAddress({ ...notice, about: notice.about.id }) }, t('notice.why'),
     h('span', { class: 'visually-hidden' }, ` ${noticeName(notice)}`));
+  const advice = adviceOf();
   const actions = isTrial ? null : noticeActions(notice);
   const element = h('article', { class: 'notice-card', 'data-notice': notice.id, tabindex: isTrial ? null : '-1' },
     h('header', {}, h(heading, {}, h('span', { class: 'badge' }, icon('bell')), title), level.meter),
-    what, text, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
+    what, text, advice.element, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
 
   function update(current, now) {
     setText(title, current.title);
     setText(what, whatHappened(current) ?? '');
     setText(text, current.text);
     setText(since, t('notice.since', { time: at(Date.parse(current.opened), now) }));
+    advice.update(current);
     level.show(current.criticality);
     seen.hidden = !current.acknowledged;
     element.toggleAttribute('data-acknowledged', Boolean(current.acknowledged));

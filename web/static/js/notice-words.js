@@ -1,6 +1,7 @@
 // A notice in words: what happened, and where.
 import { city } from './city.js';
 import { eventTitle } from './event-card.js';
+import { language } from './strings.js';
 
 /** What a notice is about is called so: a place, mostly. */
 export const aboutName = ({ about }) => about.name ?? about.id;
@@ -14,5 +15,11 @@ export function whatHappened({ about }) {
   return event ? eventTitle(event) : null;
 }
 
-/** The text of a notice, after what happened. */
-export const wholeText = (notice) => [whatHappened(notice), notice.text].filter(Boolean).join(': ');
+/** What an app advises because of a notice, or null. */
+export const adviceText = ({ advice }) => advice?.texts?.[language] ?? advice?.text ?? null;
+
+/** The text of a notice, after what happened and before what is advised. */
+export function wholeText(notice) {
+  const said = [whatHappened(notice), notice.text].filter(Boolean).join(': ');
+  return [said, adviceText(notice)].filter(Boolean).join(' ');
+}

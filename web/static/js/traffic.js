@@ -31,13 +31,17 @@ export function garageState(place, reading, now) {
   return { state: free <= capacity * FEW_SHARE ? 'few' : 'free', ...facts };
 }
 
+/** An air-quality index in a word. */
+export const airName = (value) => (value <= 50 ? 'good' : value <= 100 ? 'fair' : value <= 150 ? 'moderate' : 'poor');
+
+/** The worst index of an air reading. */
+export const worstAir = (r) =>
+  Math.max(r.ozone, r.particulate_matter, r.carbon_monoxide, r.sulfur_dioxide, r.nitrogen_dioxide);
+
 /** The air of the city: the median over all places of each place's worst index. */
 export function airIndex(readings) {
-  const worst = readings
-    .map((r) => Math.max(r.ozone, r.particulate_matter, r.carbon_monoxide, r.sulfur_dioxide, r.nitrogen_dioxide))
-    .sort((a, b) => a - b);
+  const worst = readings.map(worstAir).sort((a, b) => a - b);
   if (!worst.length) return null;
   const value = worst[Math.floor(worst.length / 2)];
-  const name = value <= 50 ? 'good' : value <= 100 ? 'fair' : value <= 150 ? 'moderate' : 'poor';
-  return { value, name };
+  return { value, name: airName(value) };
 }

@@ -2,6 +2,7 @@
 import { ask, asker } from './api.js';
 
 const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed' };
+const RECENT_PLACES = 'citywise-recent-places';
 const TEST_PERSON = 'citywise-test-person';
 const RETRY_MS = 3000;
 
@@ -110,6 +111,7 @@ class User extends EventTarget {
   /** Keep nothing of the person on this device. */
   async leave() {
     sessionStorage.removeItem(TEST_PERSON);
+    localStorage.removeItem(RECENT_PLACES);
     await forgetOnDevice();
     await this.#changed();
   }

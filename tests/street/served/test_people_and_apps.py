@@ -5,10 +5,8 @@ everything along, and is forgotten."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import httpx
 import orjson
@@ -19,6 +17,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from backend import mqtt
 from backend.supervisor import System
 from tests.street import running as street
+from tests.street.city import City
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -37,43 +36,10 @@ JAM = {
 }  # fmt: skip
 
 
-class City:
-    """A running system, and phones that tell it of their users."""
-
-    def __init__(self, system: System, client: paho.Client) -> None:
-        self.system, self._client = system, client
-
-    def publish(self, topic: str, payload: Any) -> None:
-        data = b"" if payload is None else orjson.dumps(payload)
-        self._client.publish(f"citywise/{topic}", data, qos=1).wait_for_publish(10)
-
-    def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        request = Request(
-            f"{self.system.url}/api/v1/{path}",
-            None if body is None else orjson.dumps(body),
-            {"Content-Type": "application/json"},
-            method=method,
-        )
-        with urlopen(request) as answer:
-            found: dict[str, Any] = orjson.loads(answer.read())
-        return found
-
-    def notices(self) -> set[tuple[str, str]]:
-        """Instance and last change of the notices there have been."""
-        found = [n for user in USERS for n in self.ask("GET", f"notices?user={user}")["notices"]]
-        return {(notice["instance"], notice["change"]) for notice in found}
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        street.wait_until(self.system, condition, 20)
-
-
-@pytest.fixture(scope="module")
-def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
-    with street.system(tmp_path_factory.mktemp("city"), None) as system:
-        client = mqtt.connect(system.settings.broker, "phones")
-        yield City(system, client)
-        client.disconnect()
-        client.loop_stop()
+def notices(city: City) -> set[tuple[str, str]]:
+    """Instance and last change of the notices there have been."""
+    found = [n for user in USERS for n in city.ask("GET", f"notices?user={user}")["notices"]]
+    return {(notice["instance"], notice["change"]) for notice in found}
 
 
 def test_instances_come_change_and_go_while_the_system_runs(city: City) -> None:
@@ -88,7 +54,7 @@ def test_instances_come_change_and_go_while_the_system_runs(city: City) -> None:
         "instances",
         {**WISH, "user": "alice", "values": {"interest": "my_route", "radius": 200}},
     )
-    city.until(lambda: city.notices() == {(alice["id"], "opened")})
+    city.until(lambda: notices(city) == {(alice["id"], "opened")})
     why = city.ask("GET", f"why?instance={alice['id']}&about=jam-1")
     assert why["told"] is True
 
@@ -98,13 +64,13 @@ def test_instances_come_change_and_go_while_the_system_runs(city: City) -> None:
         {**WISH, "user": "bob", "values": {"interest": "my_route", "radius": 50}},
     )
     city.ask("PUT", f"instances/{alice['id']}", {"values": {"radius": 60}})
-    city.until(lambda: city.notices() == {(alice["id"], "closed")})
+    city.until(lambda: notices(city) == {(alice["id"], "closed")})
     city.ask("PUT", f"instances/{bob['id']}", {"values": {"radius": 300}})
     opened = {(alice["id"], "closed"), (bob["id"], "opened")}
-    city.until(lambda: city.notices() == opened)
+    city.until(lambda: notices(city) == opened)
 
     city.ask("DELETE", f"instances/{bob['id']}")
-    city.until(lambda: (bob["id"], "closed") in city.notices())
+    city.until(lambda: (bob["id"], "closed") in notices(city))
     (gone,) = city.ask("GET", "notices?user=bob")["notices"]
     assert gone["closed_because"] == "removed"
     assert {r: c.process.pid for r, c in city.system.children.items()} == processes
@@ -152,17 +118,17 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
         {**WISH, "values": {"interest": "my_route", "radius": 200}, "title": TITLE},
     )
 
-    def notices() -> list[Any]:
+    def told_of() -> list[Any]:
         found: list[Any] = person.ask("GET", "notices")["notices"]
         return found
 
-    street.wait_until(system, lambda: len(notices()) == 1, 20)
+    street.wait_until(system, lambda: len(told_of()) == 1, 20)
     assert other.ask("GET", "notices")["notices"] == []
     taken = person.ask("GET", "me/export")
     assert taken["account"]["name"] == NAME
     assert taken["context"]["position"]["lat"] == HOME["lat"]
     assert [found["id"] for found in taken["instances"]] == [made["id"]]
-    assert [found["id"] for found in taken["notices"]] == [notices()[0]["id"]]
+    assert [found["id"] for found in taken["notices"]] == [told_of()[0]["id"]]
 
     folder = system.settings.data_dir
     secrets = [TITLE, "Hellere ravn", "56.1512345", "10.1954321"]

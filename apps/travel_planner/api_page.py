@@ -1,0 +1,52 @@
+"""The page of the planners: travel and parking, on one map."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Flask, Response, request
+from flask.blueprints import BlueprintSetupState
+
+from apps.travel_planner import pool, streets
+from backend.api import access, pages
+from backend.api.aside import aside
+from backend.api.problems import not_found
+from backend.api.state import state
+from backend.roads import cityfiles
+from backend.roads.network import NetworkError
+
+blueprint = Blueprint("plan_page", __name__)
+blueprint.before_request(pages.remember_choice)
+
+
+@blueprint.record
+def _shortcuts(setup: BlueprintSetupState) -> None:
+    assert isinstance(setup.app, Flask)
+    pages.add_shortcut(setup.app, "trip.shortcut.travel", "/plan")
+    pages.add_shortcut(setup.app, "trip.shortcut.parking", "/plan?for=parking")
+
+
+@blueprint.get("/plan")
+@access.city
+def show_plan() -> Response:
+    """Both planners; `?for=parking` opens that one, and the rest of the query is the request.
+
+    Who opens it will ask soon: the planners get ready.
+    """
+    pool.soon(state().settings)
+    return pages.with_map("plan")
+
+
+@blueprint.get("/plan/streets.json")
+@access.city
+def show_streets() -> Response:
+    """The streets below the map; empty where there is no road network."""
+    file = cityfiles.network_file(state().settings)
+    try:
+        packed = aside(lambda: streets.packed(file))
+    except NetworkError as error:
+        raise not_found(f"road network: {error}") from error
+    answer = Response(packed, content_type="application/json")
+    answer.headers["Content-Encoding"] = "gzip"
+    answer.headers["Cache-Control"] = "no-cache"
+    answer.add_etag()
+    answer.make_conditional(request)
+    return answer

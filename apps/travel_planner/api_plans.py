@@ -1,0 +1,156 @@
+"""Plans and named places over HTTP: asked of processes that plan (`pool`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from apps.travel_planner import pool
+from apps.travel_planner.kept_plans import kept
+from apps.travel_planner.replies import Reply
+from backend.api import access, languages, limits, parameters, problems
+from backend.api.state import state
+
+blueprint = Blueprint("plans", __name__)
+MOST_FOUND = 20
+MOST_TEXT = 100
+
+
+@blueprint.post("/plans/travel")
+@access.city
+@limits.counted("plans")
+def plan_travel() -> Response:
+    """Plan a journey."""
+    return _planned("travel")
+
+
+@blueprint.post("/plans/parking")
+@access.city
+@limits.counted("plans")
+def plan_parking() -> Response:
+    """Plan where to park."""
+    return _planned("parking")
+
+
+@blueprint.get("/plans/<plan>")
+@access.city
+def show_plan(plan: str) -> Response:
+    """A plan that was answered within the last half hour, by whoever knows its id."""
+    parameters.only()
+    body = kept().body(plan)
+    if body is None:
+        raise problems.not_found("such plan (any more); plan again")
+    return _private(body)
+
+
+@blueprint.get("/places/search")
+@access.city
+@limits.counted("search")
+def search_places() -> Response:
+    """Named places by the beginnings of their words, those near a position first."""
+    parameters.only("q", "lat", "lon", "limit")
+    text = _text("q")
+    where = {"lat": _degrees("lat", 90), "lon": _degrees("lon", 180)}
+    if (where["lat"] is None) != (where["lon"] is None):
+        raise problems.bad_parameter("lat", "name both `lat` and `lon`, or neither")
+    limit = parameters.integer("limit", 8, 1, MOST_FOUND)
+    return _answer(ask("search", {"q": text, "limit": limit, **where}))
+
+
+@blueprint.get("/places/nearest")
+@access.city
+@limits.counted("search")
+def nearest_place() -> Response:
+    """The named place that best says where a position is."""
+    parameters.only("lat", "lon")
+    where = {"lat": _degrees("lat", 90), "lon": _degrees("lon", 180)}
+    for name, value in where.items():
+        if value is None:
+            raise problems.bad_parameter(name, "expected a position; name `lat` and `lon`")
+    return _answer(ask("nearest", where))
+
+
+@blueprint.get("/points.geojson")
+@access.city
+def list_points() -> Response:
+    """Named places of some kinds, or all, as GeoJSON."""
+    parameters.only("kind")
+    answer = _answer(ask("points", {"kinds": parameters.choices("kind")}))
+    answer.content_type = "application/geo+json"
+    return answer
+
+
+def ask(what: str, body: dict[str, Any], language: str = "en") -> Reply:
+    """What a planner answers; raises a problem where it cannot."""
+    reply = pool.of(state().settings).ask({"do": what, "body": body, "language": language})
+    if reply.status == 422:
+        raise problems.invalid(reply.more["faults"])
+    if reply.status != 200:
+        raise _problem(reply)
+    return reply
+
+
+def _problem(reply: Reply) -> problems.ProblemError:
+    told = reply.more
+    found = problems.ProblemError(reply.status, told["slug"], told["title"], told["detail"])
+    found.headers["Retry-After"] = "5"
+    return found
+
+
+def _planned(what: str) -> Response:
+    parameters.only("lang")
+    body = parameters.json_object()
+    try:
+        reply = ask(what, body, languages.asked())
+    except problems.ProblemError as problem:
+        if problem.status == 503:
+            _refuse_ill_formed(what, body)
+        raise
+    kept().keep(reply.more["plan"], reply.body)
+    return _private(reply.body)
+
+
+def _refuse_ill_formed(what: str, body: dict[str, Any]) -> None:
+    """A problem if a request could not be planned anywhere: better told than that none can."""
+    from apps.travel_planner import requests
+
+    try:
+        if what == "travel":
+            requests.read(requests.TravelRequest, body, None)
+        else:
+            requests.read(requests.ParkingRequest, body, None)
+    except requests.RequestError as error:
+        raise problems.invalid(error.faults) from None
+
+
+def _private(body: bytes) -> Response:
+    """A plan says where somebody goes: no cache keeps it."""
+    answer = Response(body, content_type="application/json")
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _answer(reply: Reply) -> Response:
+    answer = Response(reply.body, content_type="application/json")
+    answer.headers["Cache-Control"] = "no-cache"
+    return answer
+
+
+def _text(name: str) -> str:
+    text = request.args.get(name, "").strip()
+    if not 1 <= len(text) <= MOST_TEXT:
+        raise problems.bad_parameter(name, f"expected 1 to {MOST_TEXT} characters to look for")
+    return text
+
+
+def _degrees(name: str, most: float) -> float | None:
+    text = request.args.get(name)
+    try:
+        value = None if text is None else float(text)
+    except ValueError:
+        value = math.nan
+    if value is not None and not abs(value) <= most:
+        raise problems.bad_parameter(name, f"{text!r} is not a number from -{most} to {most}")
+    return value

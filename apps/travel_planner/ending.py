@@ -1,0 +1,79 @@
+"""Beginning and ending to watch for a trip: what the pipeline is told of its user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, delete
+
+from apps.travel_planner import trips
+from apps.travel_planner.following import line_of
+from apps.travel_planner.trips import Boxes, Kind, Position, State, Trip
+from backend.ingest import inlet
+from backend.notices import advising
+from backend.store.exclusion import CONTEXT_OF, exclude
+from backend.store.models import InstanceRow
+
+ACTIVITIES: Mapping[str, str] = {"car": "DrivingCar", "bicycle": "Cycling", "walk": "Walking"}
+NEEDED: Mapping[Kind, tuple[str, ...]] = {
+    "travel": ("position", "route", "activity"),
+    "parking": ("position",),
+}
+"""What of their context people must allow to be used, to be followed."""
+Entry = tuple[str, str, Mapping[str, Any] | None]
+
+
+def context_of(trip: Trip) -> list[Entry]:
+    """What the pipeline is to know of the user while a trip is followed, as the log has it."""
+    user, content = trip.user, trip.content
+    found: list[Entry] = []
+    if trip.kind == "travel":
+        coordinates = line_of(content.plan)
+        found.append(("route", user, {"coordinates": coordinates}))
+        found.append(("activity", user, {"activity": ACTIVITIES[content.plan["mode"]]}))
+    if content.position is not None:
+        found.append(("position", user, standing_position(content.position)))
+    return found
+
+
+def standing_position(position: Position) -> dict[str, Any]:
+    """A position as it stands in the log."""
+    known = {"lat": position.lat, "lon": position.lon, "heading": position.heading}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def end(connection: Connection, boxes: Boxes, trip: Trip, state: State, now_ms: int) -> Trip:
+    """End a trip at stream time `now_ms`, in a transaction that has called `outbox.begin`: what
+    watched for it is removed, and what was told of its user for its sake is forgotten."""
+    exclude(connection, CONTEXT_OF, trip.user)
+    _withdraw_advice(connection, trip, now_ms)
+    over = trips.save(connection, boxes, trips.ended(trip, state, now_ms))
+    others = [t for t in trips.of_user(connection, boxes, trip.user) if t.state == "following"]
+    gone: list[Entry] = []
+    if not any(other.kind == trip.kind for other in others):
+        connection.execute(delete(InstanceRow).where(InstanceRow.id == trip.instance))
+        gone = [("instance", trip.instance, None)]
+        way = ("route", "activity") if trip.kind == "travel" else ()
+        gone += [(subject, trip.user, None) for subject in way]
+    position: list[Entry] = [] if others else [("position", trip.user, None)]
+    inlet.write(connection, [*gone, *position])
+    trips.tell(connection, over, "arrived" if state == "arrived" else "ended", now_ms)
+    return over
+
+
+def withdrawn(connection: Connection, boxes: Boxes, user: str, subject: str, now_ms: int) -> None:
+    """End the trips that need a kind of context whose use somebody allows no longer, and keep
+    nothing of where they were if it is their position."""
+    for trip in trips.of_user(connection, boxes, user):
+        if trip.state == "following" and subject in NEEDED[trip.kind]:
+            trip = end(connection, boxes, trip, "ended", now_ms)
+        if subject == "position" and trip.state != "following":
+            nowhere = dict.fromkeys(("position", "along_m", "off_m", "outlook"))
+            trips.save(connection, boxes, trip.with_content(trip.updated_ms, **nowhere))
+
+
+def _withdraw_advice(connection: Connection, trip: Trip, now_ms: int) -> None:
+    proposal = trip.content.proposal
+    if proposal is not None and proposal["notice"] is not None:
+        advising.advise(connection, proposal["notice"], None, now_ms)

@@ -1,0 +1,76 @@
+"""What the travel planner brings beside its rules; each part is imported where it is used."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from backend.packs.parts import Parts
+from backend.settings import Settings
+from backend.store import clocks
+
+
+def _api() -> Sequence[Any]:
+    from apps.travel_planner import api_plans, api_trips
+
+    return api_plans.blueprint, api_trips.blueprint
+
+
+def _pages() -> Sequence[Any]:
+    from apps.travel_planner import api_citypulse, api_export, api_page
+
+    return api_page.blueprint, api_export.blueprint, api_citypulse.blueprint
+
+
+def _travel(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
+    from apps.travel_planner import decide
+
+    return decide.travel(request, data, at_ms)
+
+
+def _parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
+    from apps.travel_planner import decide
+
+    return decide.parking(request, data, at_ms)
+
+
+def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
+    from apps.travel_planner import service
+
+    service.serve(settings, engine, stop)
+
+
+def _trips_of(connection: Connection, settings: Settings, user: str) -> Sequence[Mapping[str, Any]]:
+    from apps.travel_planner import trips
+
+    return trips.export(connection, settings, user)
+
+
+def _withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
+    from apps.travel_planner import ending, trips
+
+    now_ms = clocks.read(connection).now_ms
+    ending.withdrawn(connection, trips.boxes_of(settings), user, subject, now_ms)
+
+
+def _warm(settings: Settings) -> None:
+    from apps.travel_planner import pool
+
+    pool.warm(settings)
+
+
+PARTS = Parts(
+    api=_api,
+    pages=_pages,
+    navigation={"plan": "/plan"},
+    openapi=Path(__file__).with_name("openapi.json"),
+    decisions={"travel": _travel, "parking": _parking},
+    service=_serve,
+    export={"trips": _trips_of},
+    withdrawn=_withdrawn,
+    ready=_warm,
+)

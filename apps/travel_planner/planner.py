@@ -1,0 +1,123 @@
+"""The planner of one city: journeys and parking, with what can be kept between requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apps.travel_planner.answers import Json, way_of
+from apps.travel_planner.ground import Measured, Weights, measure
+from apps.travel_planner.parking import plan_parking
+from apps.travel_planner.requests import ParkingRequest, Situation, TravelRequest
+from apps.travel_planner.spotted import Errand
+from apps.travel_planner.travel import Journey, plan_travel
+from apps.travel_planner.wording import Words
+from backend.roads import City, Mode
+from backend.roads.conditions import Conditions
+from backend.roads.paths import Path
+from backend.roads.router import Router
+from backend.roads.tariffs import Tariff
+from backend.settings import Settings
+
+
+class Planner:
+    """Plans in one city; for one thread at a time."""
+
+    def __init__(
+        self,
+        city: City,
+        router: Router | None = None,
+        *,
+        car_cost_per_km: float = 2.0,
+        currency: str = "DKK",
+    ) -> None:
+        self.city = city
+        self.router = router or Router(city.network)
+        self.car_cost_per_km = car_cost_per_km
+        self.currency = currency
+        self._weights = Weights(self.router)
+        self._bounds = city.network.bounds
+
+    def situation(self, conditions: Conditions) -> Situation:
+        """When and where requests are made, to check them by (`requests.read`)."""
+        return Situation(conditions.now_ms, self._bounds)
+
+    def travel(
+        self,
+        request: TravelRequest,
+        conditions: Conditions,
+        language: str = "en",
+        *,
+        moving: bool = False,
+    ) -> dict[str, Any]:
+        """The answer to `POST /plans/travel`; raises `RequestError`.
+
+        For who is `moving` and next to a street no walk to it is counted.
+        """
+        return plan_travel(
+            Journey(
+                request,
+                conditions,
+                conditions.costs(request.depart_ms),
+                self._weights,
+                self.car_cost_per_km,
+                Words(language, self.currency),
+                moving,
+            )
+        )
+
+    def parking(
+        self,
+        request: ParkingRequest,
+        conditions: Conditions,
+        language: str = "en",
+        *,
+        moving: bool = False,
+    ) -> dict[str, Any]:
+        """The answer to `POST /plans/parking`; raises `RequestError`. `moving` as for `travel`."""
+        return plan_parking(
+            Errand(
+                request,
+                conditions,
+                conditions.costs(request.arrive_ms),
+                self._weights,
+                self.car_cost_per_km,
+                Words(language, self.currency),
+                moving,
+            )
+        )
+
+    def way(self, found: Json) -> Path | None:
+        """The way of a route, or of a garage's drive, of an answer; None if the network is
+        another one now."""
+        return way_of(found.get("way"), self.city.network)
+
+    def measured(
+        self,
+        path: Path,
+        mode: Mode,
+        conditions: Conditions,
+        depart_ms: int | None = None,
+        *,
+        access_m: float = 0.0,
+    ) -> Measured:
+        """What a way takes under other conditions than those it was planned for, with so many
+        metres on foot to the street and from it (`access` of a route or a drive)."""
+        costs = conditions.costs(depart_ms)
+        return measure(path, mode, costs, self.car_cost_per_km, access_m)
+
+
+def planner_of(settings: Settings, city: City) -> Planner:
+    """The planner that settings ask for."""
+    assumed = settings.city
+    return Planner(city, car_cost_per_km=assumed.car_cost_per_km, currency=assumed.currency)
+
+
+def tariff_of(settings: Settings) -> Tariff:
+    """What garages are taken to cost that do not say."""
+    city = settings.city
+    return Tariff(
+        per_hour=city.parking_per_hour,
+        day_most=city.parking_day_most,
+        currency=city.currency,
+        assumed=True,
+    )

@@ -1,0 +1,251 @@
+"""Planning in processes of their own, so that it holds up no event stream.
+
+Sockets, locks and queues of the standard library: under gevent they give way to other
+greenlets, elsewhere to other threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+import orjson
+
+from apps.travel_planner.frames import Frame, receive, send
+from apps.travel_planner.replies import Reply, no_network, problem
+from backend.roads.cityfiles import network_file
+from backend.settings import Settings
+
+LOG = logging.getLogger(__name__)
+ANSWER_S = 5.0
+"""A question that takes longer is given up, and its process ended."""
+START_S = 60.0
+WARM_S = 30.0
+"""So long after the web process planners are started, if nobody needs them before."""
+WAIT_S = 10.0
+"""How long a question may wait for a free process."""
+_END_S = 1.0
+_THEIRS = 3
+"""The descriptor by which a process is asked."""
+_MODULE = "apps.travel_planner.worker"
+
+
+class Planners(Protocol):
+    """Whoever answers questions about plans and places."""
+
+    def ask(self, question: Mapping[str, Any]) -> Reply:
+        """The answer; never raises for what is wrong with a question."""
+
+
+class WorkerError(Exception):
+    """A process did not answer."""
+
+
+class StartError(WorkerError):
+    """A process could not be started."""
+
+
+class Worker:
+    """One process, asked by one at a time."""
+
+    def __init__(self, settings: Settings, module: str = _MODULE) -> None:
+        """Start it; raises `StartError`, and `WorkerError` if it ends at once."""
+        self._ended: int | None = None
+        self._is_cold = True
+        try:
+            self._channel, self.pid = _started(module)
+        except OSError as error:
+            raise StartError(f"a planner did not start: {error}") from error
+        try:
+            self._exchange(Frame(orjson.loads(settings.model_dump_json())), START_S)
+        except TimeoutError as error:
+            raise StartError(f"a planner did not start within {START_S:.0f} s") from error
+
+    def ask(self, question: Mapping[str, Any]) -> Reply:
+        """Its answer; raises `WorkerError` if it has ended, and `TimeoutError`. The first one
+        may take as long as a start: what was not needed so far is read for it."""
+        answer = self._exchange(Frame(question), START_S if self._is_cold else ANSWER_S)
+        self._is_cold = False
+        return Reply.of(answer)
+
+    def _exchange(self, frame: Frame, seconds: float) -> Frame:
+        self._channel.settimeout(seconds)
+        try:
+            send(self._channel, frame)
+            return receive(self._channel)
+        except TimeoutError:
+            self.end()
+            raise
+        except (EOFError, OSError) as error:
+            self.end()
+            raise WorkerError(f"a planner ended with status {self._ended}") from error
+        except BaseException:
+            self.end()  # Who asked is ended: what it would answer is nobody's.
+            raise
+
+    def end(self) -> None:
+        """End it now."""
+        self._channel.close()
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        until = time.monotonic() + _END_S
+        while self._ended is None and time.monotonic() < until:
+            self._ended = _status(self.pid)
+            time.sleep(0.01)
+
+
+def _started(module: str) -> tuple[socket.socket, int]:
+    """A socket to a new process, and its id."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            return ours, _spawned(module, theirs)
+        except OSError:
+            ours.close()
+            raise
+
+
+def _spawned(module: str, theirs: socket.socket) -> int:
+    """The id of a new process that has a socket as its descriptor 3 and nothing to read.
+
+    Not with `subprocess`: gevent closes descriptors later, and so it would wait in vain for the
+    end of the pipe by which it learns that the program was found.
+    """
+    command = [sys.executable, "-m", module, str(_THEIRS)]
+    paths = os.pathsep.join(filter(None, sys.path))
+    return os.posix_spawn(
+        sys.executable,
+        command,
+        {**os.environ, "PYTHONPATH": paths},
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, theirs.fileno(), _THEIRS),
+        ],
+    )
+
+
+def _status(pid: int) -> int | None:
+    """How a process ended; None while it runs."""
+    try:
+        found, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return 0  # somebody else was told
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+class Pool:
+    """Some processes that plan; each is started when it is first needed."""
+
+    def __init__(self, settings: Settings, module: str = _MODULE) -> None:
+        self._settings = settings
+        self._module = module
+        self._city = network_file(settings) if module == _MODULE else None
+        self._free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
+        self._is_wanted = threading.Event()
+        self.size = settings.city.planners
+        for _ in range(self.size):
+            self._free.put(None)
+
+    def ask(self, question: Mapping[str, Any]) -> Reply:
+        """The answer of a process that is free; a dead one is replaced and asked once more."""
+        if self._city is not None and not self._city.is_file():
+            return no_network(self._city)
+        try:
+            worker = self._free.get(timeout=WAIT_S)
+        except queue.Empty:
+            return problem("busy", "Busy", f"no planner was free for {WAIT_S:.0f} s; try again")
+        try:
+            worker, reply = self._asked(worker, question)
+        except BaseException:
+            worker = None
+            raise
+        finally:
+            self._free.put(worker)
+        return reply
+
+    def warm(self, after_s: float = 0.0) -> None:
+        """Start all processes in the background, after some seconds or when somebody is about
+        to ask (`soon`); returns at once. Without a city, none."""
+        threading.Thread(target=self._warm, args=(after_s,), daemon=True).start()
+
+    def soon(self) -> None:
+        """Somebody is about to ask: do not wait with `warm` any longer."""
+        self._is_wanted.set()
+
+    def _warm(self, after_s: float) -> None:
+        self._is_wanted.wait(after_s)
+        for _ in range(self.size):
+            threading.Thread(target=self.ask, args=({"do": "warm"},), daemon=True).start()
+
+    def close(self) -> None:
+        """End the processes that are free."""
+        for _ in range(self.size):
+            with suppress(queue.Empty):
+                worker = self._free.get_nowait()
+                if worker is not None:
+                    worker.end()
+                self._free.put(None)
+
+    def _asked(
+        self, worker: Worker | None, question: Mapping[str, Any]
+    ) -> tuple[Worker | None, Reply]:
+        started = time.monotonic()
+        for last in (False, True):
+            try:
+                worker = worker or Worker(self._settings, self._module)
+                return worker, worker.ask(question)
+            except TimeoutError:
+                seconds = time.monotonic() - started
+                LOG.warning("a planner was ended that did not answer in %.1f s", seconds)
+                detail = f"planning took longer than {seconds:.0f} s; ask for less, or try again"
+                return None, problem("too-slow", "Too slow", detail)
+            except StartError as error:
+                LOG.warning("%s", error)
+                return None, problem("planner-failed", "Planner failed", f"{error}; try again")
+            except WorkerError as error:
+                LOG.warning("%s; %s", error, "giving up" if last else "asking a new one")
+                worker = None
+        detail = "a planner ended twice; the log of the web process says why"
+        return None, problem("planner-failed", "Planner failed", detail)
+
+
+_pools: dict[str, Planners] = {}
+_making = threading.Lock()
+
+
+def of(settings: Settings) -> Planners:
+    """The planners of a system, one pool for each data folder."""
+    with _making:
+        return _pools.setdefault(str(settings.data_dir.absolute()), Pool(settings))
+
+
+def use(settings: Settings, planners: Planners | None) -> None:
+    """Let others answer for a system, or (None) its own processes again."""
+    with _making:
+        _pools.pop(str(settings.data_dir.absolute()), None)
+        if planners is not None:
+            _pools[str(settings.data_dir.absolute())] = planners
+
+
+def warm(settings: Settings) -> None:
+    """Start the processes of a system before they are needed, but after what starts with it;
+    returns at once."""
+    planners = of(settings)
+    if isinstance(planners, Pool):
+        planners.warm(WARM_S)
+
+
+def soon(settings: Settings) -> None:
+    """Start them now: somebody has opened the page. Returns at once."""
+    planners = of(settings)
+    if isinstance(planners, Pool):
+        planners.soon()

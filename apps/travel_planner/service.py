@@ -1,0 +1,123 @@
+"""The app's own process: it follows trips, learns what is usual, and removes what is old."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine, select
+
+from apps.travel_planner import trips
+from apps.travel_planner.trips import APP
+from backend.errors import CitywiseError
+from backend.settings import Settings
+from backend.store import clocks
+from backend.store.heartbeat import beat
+from backend.store.models import TripRow
+from backend.store.outbox import begin
+
+if TYPE_CHECKING:
+    from apps.travel_planner.follower import Follower
+    from backend.roads.learned import Learner
+
+LOG = logging.getLogger("citywise.travel_planner")
+POLL_S = 0.05
+LEARN_S = 60.0
+TRIM_S = 600.0
+CALM_S = 30.0
+"""So long after the start the city is read only if somebody is followed: it takes seconds of
+work, which the rest of the system needs just then."""
+_BEAT_S = 1.0
+_RETRY_S = 1.0
+_NO_CITY_S = 5.0
+
+
+def serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
+    """Follow trips until `stop` is set; the heartbeat `travel_planner` says how it fares."""
+    Service(settings, engine, stop).run()
+
+
+class Service:
+    """Follows, learns what is usual, and removes what is old."""
+
+    def __init__(self, settings: Settings, engine: Engine, stop: threading.Event) -> None:
+        self._settings = settings
+        self._engine = engine
+        self._stop = stop
+        self._learner: Learner | None = None
+        self._follower: Follower | None = None
+        self._lacks: str | None = None
+        self._city_at = self._beat_at = 0.0
+        self._trim_at = time.monotonic()
+        self._calm_until = self._trim_at + CALM_S
+        self._learn_at = self._trim_at + LEARN_S
+
+    def run(self) -> None:
+        """Work until stopped; what fails is tried again."""
+        while not self._stop.is_set():
+            try:
+                busy = self._step()
+            except Exception:
+                LOG.exception("cannot follow trips; trying again")
+                self._stop.wait(_RETRY_S)
+            else:
+                self._stop.wait(0 if busy else POLL_S)
+
+    def _step(self) -> bool:
+        now = time.monotonic()
+        if self._follower is None and now >= self._city_at and self._is_needed(now):
+            self._city_at = now + _NO_CITY_S
+            self._follower = self._made()
+        is_behind = self._follower is not None and self._follower.step()
+        if now >= self._learn_at:
+            self._learn_at = now + LEARN_S
+            self._learn()
+        if now >= self._trim_at:
+            self._trim_at = now + TRIM_S
+            self._trim()
+        if now >= self._beat_at:
+            self._beat_at = now + _BEAT_S
+            self._beat()
+        return is_behind
+
+    def _is_needed(self, now: float) -> bool:
+        """Whether it is time for the follower: somebody is followed, or the start is over."""
+        if now >= self._calm_until:
+            return True
+        with self._engine.connect() as connection:
+            query = select(TripRow.id).where(TripRow.state == "following").limit(1)
+            return connection.scalar(query) is not None
+
+    def _learn(self) -> None:
+        from backend.roads.learned import Learner
+
+        self._learner = self._learner or Learner(self._engine)
+        self._learner.learn()
+
+    def _made(self) -> Follower | None:
+        """The follower, as soon as there is a city to follow in."""
+        from apps.travel_planner import follower
+
+        try:
+            made = follower.follower_of(self._settings, self._engine)
+        except CitywiseError as error:
+            if self._lacks is None:
+                LOG.warning("no trips are followed: %s", error)
+            self._lacks = str(error)
+            return None
+        self._lacks = None
+        return made
+
+    def _trim(self) -> None:
+        with self._engine.begin() as connection:
+            begin(connection)
+            trips.trim(connection, clocks.read(connection).now_ms)
+
+    def _beat(self) -> None:
+        following = self._follower.following if self._follower else 0
+        proposed = self._follower.proposed if self._follower else 0
+        detail = {"following": following, "proposed": proposed, "lacks": self._lacks}
+        with self._engine.begin() as connection:
+            beat(connection, APP, detail)

@@ -1,0 +1,33 @@
+"""A request and all that it is planned with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from apps.travel_planner.ground import Weights
+from apps.travel_planner.wording import Words
+from backend.roads import RoadNetwork
+from backend.roads.conditions import Conditions
+from backend.roads.costs import EdgeCosts
+
+Request = TypeVar("Request")
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Generic[Request]):
+    """One request under the conditions it is planned for."""
+
+    request: Request
+    conditions: Conditions
+    costs: EdgeCosts
+    weights: Weights
+    car_cost_per_km: float
+    words: Words
+    moving: bool = False
+    """Whether the start is where somebody is on their way: next to a street, they are on it."""
+
+    @property
+    def network(self) -> RoadNetwork:
+        """The streets."""
+        return self.conditions.network

@@ -1,0 +1,76 @@
+"""What people say of their trips over HTTP, checked with all faults at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from apps.travel_planner.trips import Position
+from backend.times import iso, parse_ms
+
+LONGEST_SNOOZE_MIN = 240
+
+
+def _instant(text: str) -> str:
+    try:
+        iso(parse_ms(text))
+    except (ValueError, OverflowError, OSError):
+        message = f"found {text[:40]!r}, expected a time in ISO 8601 with a zone"
+        raise ValueError(message) from None
+    return text
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class ToldPosition(_Body):
+    """Where somebody is, as their device says it: degrees, metres, km/h."""
+
+    lat: float = Field(ge=-90, le=90)
+    lon: float = Field(ge=-180, le=180)
+    at: Annotated[str, AfterValidator(_instant)] | None = None
+    """By the device's clock: what is not later than the last is out of order."""
+    heading: float | None = Field(default=None, ge=0, le=360)
+    accuracy_m: float | None = Field(default=None, ge=0, le=100_000)
+    speed_kmh: float | None = Field(default=None, ge=0, le=1000)
+
+    def position(self, now_ms: int) -> Position:
+        """As it is kept, heard of at stream time `now_ms`."""
+        at_ms = None if self.at is None else parse_ms(self.at)
+        told = {name: getattr(self, name) for name in ("heading", "accuracy_m", "speed_kmh")}
+        return Position(self.lat, self.lon, now_ms, at_ms, **told)
+
+
+class NewTrip(_Body):
+    """A plan to follow, or a trip that ended to go on with."""
+
+    plan: str | None = Field(default=None, max_length=64)
+    choice: str | None = Field(default=None, max_length=64)
+    """The id of one of the plan's routes or garages; the chosen one where it is left out."""
+    position: ToldPosition | None = None
+    resume: str | None = Field(default=None, max_length=64)
+    """The id of a trip that ended."""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> NewTrip:
+        if (self.plan is None) == (self.resume is None):
+            raise ValueError("expected one of `plan` and `resume`")
+        return self
+
+
+class Answer(_Body):
+    """What somebody says to a proposal."""
+
+    answer: Literal["accept", "decline", "snooze", "undo"]
+    minutes: float = Field(default=10, gt=0, le=LONGEST_SNOOZE_MIN)
+    """Of stream time, for `snooze`."""
+    number: int | None = Field(default=None, ge=1)
+    """Which proposal is meant: `accept` has to say."""
+
+    @model_validator(mode="after")
+    def _says_what_is_accepted(self) -> Answer:
+        if self.answer == "accept" and self.number is None:
+            raise ValueError("`accept` needs the `number` of the proposal that was shown")
+        return self

@@ -1,0 +1,69 @@
+"""What proposals say of themselves: why there is one, and what it would change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LANGUAGES = ("en", "da")
+_TEXTS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "jam": "There is a traffic jam ahead: {about}, severity {level} of 5.",
+        "accident": "There is an accident ahead: {about}, severity {level} of 5.",
+        "obstruction": "The road is blocked ahead: {about}, severity {level} of 5.",
+        "works": "There are road works ahead: {about}, severity {level} of 5.",
+        "closure": "The road ahead is closed: {about}.",
+        "weather": "There is bad weather on your way: {about}, severity {level} of 5.",
+        "air": "The air on your way is poor: {about}, severity {level} of 5.",
+        "crowd": "There are many people ahead: {about}, severity {level} of 5.",
+        "other": "There is something ahead on your way: {about}, severity {level} of 5.",
+        "traffic": "The city has changed: there is a better way now.",
+        "off_route": "You have left your way. This is the best one from where you are.",
+        "garage_full": "{about} is full.",
+        "garage_filling": "{about} is nearly full.",
+        "garage_closed": "{about} is closed.",
+        "garage_unknown": "{about} has not told for long how many places are free.",
+        "travel": "A better way: {difference}",
+        "parking": "Park at {name} instead: {difference}",
+        "relaxed": "No way keeps to all your limits any more; this is the best there is.",
+    },
+    "da": {
+        "jam": "Der er kø forude: {about}, alvor {level} af 5.",
+        "accident": "Der er en ulykke forude: {about}, alvor {level} af 5.",
+        "obstruction": "Vejen er spærret forude: {about}, alvor {level} af 5.",
+        "works": "Der er vejarbejde forude: {about}, alvor {level} af 5.",
+        "closure": "Vejen forude er lukket: {about}.",
+        "weather": "Der er dårligt vejr på din vej: {about}, alvor {level} af 5.",
+        "air": "Luften på din vej er dårlig: {about}, alvor {level} af 5.",
+        "crowd": "Der er mange mennesker forude: {about}, alvor {level} af 5.",
+        "other": "Der er noget forude på din vej: {about}, alvor {level} af 5.",
+        "traffic": "Byen har ændret sig: der er en bedre vej nu.",
+        "off_route": "Du har forladt din vej. Dette er den bedste derfra, hvor du er.",
+        "garage_full": "{about} er fuldt.",
+        "garage_filling": "{about} er næsten fuldt.",
+        "garage_closed": "{about} er lukket.",
+        "garage_unknown": "{about} har længe ikke fortalt, hvor mange pladser der er ledige.",
+        "travel": "En bedre vej: {difference}",
+        "parking": "Parkér i stedet ved {name}: {difference}",
+        "relaxed": "Ingen vej holder længere alle dine grænser; dette er den bedste, der er.",
+    },
+}
+_KINDS: Mapping[str, str] = {
+    "TrafficJam": "jam",
+    "Accident": "accident",
+    "Obstruction": "obstruction",
+    "RoadWorks": "works",
+    "RoadClosure": "closure",
+    "CulturalEvent": "crowd",
+    "SportsEvent": "crowd",
+}
+"""What the notices of the template `ahead` call the types of events that slow traffic down."""
+
+
+def kind_of(event_type: str) -> str:
+    """The kind of notice that tells of events of a type."""
+    return _KINDS.get(event_type, "other")
+
+
+def say(key: str, language: str, **values: object) -> str:
+    """One sentence; in English where a language is not spoken."""
+    return _TEXTS.get(language, _TEXTS["en"])[key].format(**values)

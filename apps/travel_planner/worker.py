@@ -1,0 +1,266 @@
+"""A process that plans for the web: `python -m apps.travel_planner.worker DESCRIPTOR`.
+
+It is asked over a socket (`pool.Worker`), one question at a time, and ends when that closes.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from apps.travel_planner.frames import receive, send
+from apps.travel_planner.messages import answered
+from apps.travel_planner.planner import Planner, planner_of, tariff_of
+from apps.travel_planner.replies import Reply, no_network, problem
+from apps.travel_planner.requests import (
+    ParkingRequest,
+    RequestError,
+    Spot,
+    TravelRequest,
+    read,
+)
+from backend.ingest.payloads import Place
+from backend.roads import City, Found, NetworkError, city_of
+from backend.roads.conditions import Conditions
+from backend.roads.livecity import LiveCity
+from backend.settings import Settings
+from backend.store.database import create_engine_for
+from backend.store.models import PlaceRow
+from backend.times import iso_or_none
+
+LOG = logging.getLogger(__name__)
+REFRESH_S = 0.2
+"""Conditions so young are not read again."""
+_PLACES_S = 30.0
+"""How often places are looked for that had no sensor before."""
+Json = dict[str, Any]
+
+
+class Desk:
+    """Answers questions about one city, with what is live in its database."""
+
+    def __init__(
+        self, settings: Settings, engine: Engine | None = None, planner: Planner | None = None
+    ) -> None:
+        """A `planner` that is given is used instead of the city's files."""
+        self._settings = settings
+        self._planner = planner
+        self._engine = engine or create_engine_for(settings.database_url)
+        self._open: _Open | None = None
+        self._answers: dict[str, Callable[[Json, str], Reply]] = {
+            "travel": self._travel,
+            "parking": self._parking,
+            "search": self._search,
+            "nearest": self._nearest,
+            "points": self._points,
+            "citypulse": self._citypulse,
+            "warm": self._warm,
+        }
+
+    def answer(self, question: Mapping[str, Any]) -> Reply:
+        """Answer `{"do": what, "body": JSON, "language": "en"}`."""
+        answer = self._answers[question["do"]]
+        try:
+            return answer(question.get("body") or {}, question.get("language") or "en")
+        except RequestError as error:
+            return Reply(422, more={"faults": error.faults})
+        except NetworkError as error:
+            return no_network(error)
+
+    def refresh(self) -> None:
+        """Read what is new, so that the next question need not wait for it."""
+        if self._open is not None:
+            self._open.conditions()
+
+    # --- Questions --------------------------------------------------------------------------
+
+    def _travel(self, body: Json, language: str) -> Reply:
+        planner, conditions = self._now()
+        request = read(TravelRequest, body, planner.situation(conditions))
+        return _plan(planner.travel(request, conditions, language))
+
+    def _parking(self, body: Json, language: str) -> Reply:
+        planner, conditions = self._now()
+        request = read(ParkingRequest, body, planner.situation(conditions))
+        return _plan(planner.parking(request, conditions, language))
+
+    def _citypulse(self, body: Json, _language: str) -> Reply:
+        planner, conditions = self._now()
+        answers, notes = answered(body, planner, conditions)
+        return Reply(200, orjson.dumps(answers), {"note": "; ".join(notes)} if notes else {})
+
+    def _warm(self, _body: Json, language: str) -> Reply:
+        """Plan something, so that the first who asks need not wait; says nothing."""
+        with suppress(NetworkError, RequestError):
+            planner, conditions = self._now()
+            network = planner.city.network
+            spots = [Spot(lat=network.lat[i], lon=network.lon[i]) for i in (0, network.nodes // 2)]
+            planner.travel(TravelRequest(start=spots[0], to=spots[1]), conditions, language)
+        return Reply(200)
+
+    def _search(self, body: Json, _language: str) -> Reply:
+        near = None if body["lat"] is None else (body["lon"], body["lat"])
+        found = self._city().gazetteer.search(body["q"], near, body["limit"])
+        return _json({"found": [found_object(each) for each in found]})
+
+    def _nearest(self, body: Json, _language: str) -> Reply:
+        found = self._city().gazetteer.nearest(body["lon"], body["lat"])
+        return _json({"found": None if found is None else found_object(found)})
+
+    def _points(self, body: Json, _language: str) -> Reply:
+        kinds = set(body["kinds"])
+        features = [
+            point_feature(entry)
+            for entry in self._city().gazetteer.entries
+            if not kinds or entry.kind in kinds
+        ]
+        return _json({"type": "FeatureCollection", "features": features})
+
+    def _city(self) -> City:
+        return self._opened().planner.city
+
+    def _now(self) -> tuple[Planner, Conditions]:
+        found = self._opened()
+        return found.planner, found.conditions()
+
+    def _opened(self) -> _Open:
+        if self._open is None or self._open.is_old():
+            places = _places(self._engine)
+            if self._open is None:
+                self._open = _Open.of(self._settings, self._engine, places, self._planner)
+            elif len(places) != self._open.places and self._planner is None:
+                self._open.rename(city_of(self._settings, places), len(places))
+        return self._open
+
+
+@dataclass
+class _Open:
+    """A city that has been read, and what is live in it."""
+
+    planner: Planner
+    live: LiveCity
+    places: int
+    since: float
+    last: Conditions | None = None
+    read_at: float = 0.0
+
+    @classmethod
+    def of(
+        cls, settings: Settings, engine: Engine, places: list[Place], planner: Planner | None
+    ) -> _Open:
+        planner = planner or planner_of(settings, city_of(settings, places))
+        return cls(
+            planner,
+            LiveCity(engine, planner.city.network, tariff_of(settings)),
+            len(places),
+            time.monotonic(),
+        )
+
+    def rename(self, city: City, places: int) -> None:
+        """Take the named points of a city whose sensors are more now; its streets are the same."""
+        self.planner.city = City(self.planner.city.network, city.gazetteer)
+        self.places = places
+
+    def is_old(self) -> bool:
+        """Whether it is time to look for new places."""
+        if time.monotonic() - self.since < _PLACES_S:
+            return False
+        self.since = time.monotonic()
+        return True
+
+    def conditions(self) -> Conditions:
+        """What is known now."""
+        if self.last is None or time.monotonic() - self.read_at >= REFRESH_S:
+            self.last = self.live.refresh()
+            self.read_at = time.monotonic()
+        return self.last
+
+
+def _places(engine: Engine) -> list[Place]:
+    """The garages that the database knows."""
+    with Session(engine) as session:
+        bodies = session.scalars(select(PlaceRow.body).where(PlaceRow.kind == "garage")).all()
+    return [Place.model_validate_json(orjson.dumps(body)) for body in bodies]
+
+
+def _plan(answer: Json) -> Reply:
+    plan = f"pl_{secrets.token_urlsafe(18)}"
+    return Reply(200, orjson.dumps({"plan": plan, **answer}), {"plan": plan})
+
+
+def _json(body: Json) -> Reply:
+    return Reply(200, orjson.dumps(body))
+
+
+def found_object(found: Found) -> Json:
+    """A named point that was found."""
+    return {
+        "id": found.id,
+        "name": found.name,
+        "kind": found.kind,
+        "detail": found.detail,
+        "lat": found.lat,
+        "lon": found.lon,
+        "starts": iso_or_none(found.starts_ms),
+    }
+
+
+def point_feature(entry: Any) -> Json:
+    """A named point in GeoJSON."""
+    return {
+        "type": "Feature",
+        "id": entry.id,
+        "geometry": {"type": "Point", "coordinates": [entry.lon, entry.lat]},
+        "properties": {
+            "name": entry.name,
+            "kind": entry.kind,
+            "detail": entry.detail,
+            "starts": iso_or_none(entry.starts_ms),
+        },
+    }
+
+
+def serve(channel: socket.socket, desk: Callable[[Settings], Desk] = Desk) -> None:
+    """Answer what comes over a socket until it closes; the first frame has the settings."""
+    opened = desk(Settings.model_validate(receive(channel).head))
+    send(channel, _answered(opened, {"do": "warm"}).frame())
+    while True:
+        question = receive(channel).head
+        send(channel, _answered(opened, question).frame())
+
+
+def _answered(desk: Desk, question: Mapping[str, Any]) -> Reply:
+    try:
+        return desk.answer(question)
+    except Exception:
+        # Not the question: it says where somebody is.
+        LOG.exception("cannot answer a question about `%s`", question.get("do"))
+        return problem("planner-failed", "Planner failed", "the log of the web process says why")
+
+
+def main() -> None:
+    """Serve the socket whose descriptor is the argument."""
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s planner %(levelname)s: %(message)s"
+    )
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    channel.setblocking(True)  # Under gevent the other side made it not to block.
+    try:
+        serve(channel)
+    except (EOFError, OSError):
+        return  # who asked is gone
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""What an app brings in Python beside its rules: addresses, decisions, a process of its own.
+
+The manifest names the module (`python = "parts"`), which holds one `Parts` called `PARTS`. Only
+apps that are Python packages have any: our own, and those of installed packages.
+"""
+
+from __future__ import annotations
+
+import threading
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from backend.errors import CitywiseError
+from backend.packs.library import app_name, available, package_of
+from backend.packs.manifest import FILE
+from backend.settings import Settings
+
+Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]
+"""A decision on recorded data: the request's file, the folder of the data, the time (Unix ms,
+None: where the data end) → the answer as JSON. Raises `CitywiseError` for a faulty request."""
+Service = Callable[[Settings, Engine, threading.Event], None]
+"""A process of the app's own; returns when the event is set."""
+Export = Callable[[Connection, Settings, str], Sequence[Mapping[str, Any]]]
+"""What is known of a user, to take along."""
+Withdrawn = Callable[[Connection, Settings, str, str], None]
+"""Ends what needs a kind of context (`position`, `route` …) that a user allows no longer, in a
+transaction that has called `backend.store.outbox.begin`."""
+
+
+class PartsError(CitywiseError):
+    """The Python of an app cannot be used; names the app and the module."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an app brings beside its rules.
+
+    The functions are called where they are needed only: a process without HTTP imports no view.
+    """
+
+    api: Callable[[], Sequence[Any]] = tuple
+    """Flask blueprints below `/api/v1`; each view declares its access."""
+    pages: Callable[[], Sequence[Any]] = tuple
+    """Flask blueprints at the root: pages, and messages of others' formats."""
+    navigation: Mapping[str, str] = field(default_factory=dict)
+    """Pages that the shell leads to: key of the page and its string (`nav.<key>`) → address."""
+    openapi: Path | None = None
+    """`paths` and `components.schemas` of what `api` serves."""
+    decisions: Mapping[str, Decide] = field(default_factory=dict)
+    """By the name that `citywise decide` knows them by."""
+    service: Service | None = None
+    export: Mapping[str, Export] = field(default_factory=dict)
+    """By the name of the part of a person's export."""
+    withdrawn: Withdrawn | None = None
+    """Called when somebody withdraws a consent, in the same transaction."""
+    ready: Callable[[Settings], None] | None = None
+    """Called once in the web process when it has started to serve."""
+
+
+def found(paths: Iterable[Path] = ()) -> dict[str, Parts]:
+    """The parts of all apps there are that bring any, by the app's name; raises `PartsError`."""
+    named = ((folder, _module(folder)) for folder in available(tuple(paths)))
+    return {app_name(folder): load(folder, module) for folder, module in named if module}
+
+
+def of_settings(settings: Settings) -> dict[str, Parts]:
+    """The parts of the apps that a system has."""
+    return found(Path(folder) for folder in settings.apps.folders)
+
+
+def load(folder: Path, module: str) -> Parts:
+    """The parts in a module of the app in `folder`; raises `PartsError`."""
+    package = package_of(folder)
+    if package is None:
+        raise PartsError(
+            f"{folder / FILE}: `python` names `{module}`, but only apps of Python packages bring "
+            "code: install the app as a package with an entry point of citywise.apps "
+            "(docs/apps.md)"
+        )
+    name = f"{package}.{module}"
+    try:
+        parts = import_module(name).PARTS
+    except (ImportError, AttributeError) as error:
+        raise PartsError(f"{folder / FILE}: `python`: cannot use `{name}`: {error}") from error
+    if not isinstance(parts, Parts):
+        raise PartsError(f"{folder / FILE}: `python`: `{name}.PARTS` is no {Parts.__qualname__}")
+    return parts
+
+
+def _module(folder: Path) -> str | None:
+    """What a manifest calls its module; a manifest that cannot be read has none."""
+    try:
+        named = tomllib.loads((folder / FILE).read_text(encoding="utf-8")).get("python")
+    except (OSError, ValueError):
+        return None
+    return named if isinstance(named, str) else None

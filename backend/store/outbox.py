@@ -1,0 +1,20 @@
+"""Writing the outbox, one transaction after the other."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, false, update
+
+from backend.store.exclusion import exclude
+from backend.store.models import OutboxRow
+
+
+def begin(connection: Connection) -> None:
+    """Be the only one who announces, until the end of this transaction; before it reads what
+    it changes.
+
+    Who follows the outbox by its ids would miss what is committed after something younger
+    has been; PostgreSQL gives the ids before the commit. SQLite has one writer, but only from
+    its first writing statement on: hence one that writes nothing.
+    """
+    exclude(connection, "outbox", "")
+    connection.execute(update(OutboxRow).where(false()).values(user=None))

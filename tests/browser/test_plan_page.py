@@ -1,0 +1,309 @@
+"""People plan on the page: by keyboard, by tapping, on a phone and on a desktop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from backend.city.simulated import town as simulated
+from backend.roads import cityfiles
+from backend.settings import City, People, Settings
+from backend.store.database import create_engine_for, migrate
+from tests.api.server import serving
+from tests.api.town import Town
+from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
+from tests.browser.keys import focused, go_to, press
+from tests.browser.test_people import serious
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+FRESH = "2014-08-05T11:58:00Z"
+STATION = "from=56.1458,10.2076&from_name=Banegården"
+HARBOUR = "to=56.155,10.2227&to_name=Havnebadet"
+TRAVEL = f"/plan?{STATION}&{HARBOUR}"
+PARKING = f"/plan?for=parking&{HARBOUR.replace('10.2227', '10.2180')}&radius=900"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The simulated town at noon: its streets, a garage with places and one that is full."""
+    folder = tmp_path_factory.mktemp("plan")
+    settings = Settings(data_dir=folder, people=People(demo_user=True), city=City(planners=1))
+    cityfiles.prepare(settings, {})
+    engine = create_engine_for(settings.database_url)
+    migrate(engine)
+    town = Town(engine)
+    town.running(now=NOON, speed=0)
+    for garage in simulated.GARAGES:
+        lon, lat = simulated.wgs84(garage.at)
+        town.garage(garage.id, garage.name, lon, lat)
+        taken = 100 if garage.id == "torvet" else 40
+        town.reading("parking", garage.id, FRESH, occupied=taken, capacity=100)
+    for road in simulated.roads()[:4]:
+        line = [list(simulated.wgs84(point)) for point in road.line]
+        town.road(road.id, road.name, line)
+        town.reading("traffic", road.id, FRESH, speed_kmh=45.0, vehicle_count=9)
+        town.reading("air", road.id, FRESH, **dict.fromkeys(AIR, 40))
+    with serving(settings) as server:
+        with urlopen(f"{server.url}/api/v1/places/search?q=torv", timeout=60):
+            pass  # The planner has started.
+        yield Site(server, town, settings)
+    engine.dispose()
+
+
+AIR = ("ozone", "particulate_matter", "carbon_monoxide", "sulfur_dioxide", "nitrogen_dioxide")
+
+
+def options(page: Page) -> Locator:
+    """What is offered, when it is there."""
+    found = page.locator("ol.options > li")
+    expect(found.first).to_be_visible(timeout=20_000)
+    return found
+
+
+def choose(page: Page, field: str, text: str, name: str) -> None:
+    """Search for a place with the keyboard, and take what is found."""
+    go_to(page, field)
+    page.keyboard.type(text)
+    expect(page.get_by_role("option", name=name).first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("combobox", name=field)).to_have_value(re.compile(name))
+
+
+def test_a_way_is_planned_and_compared_by_keyboard_alone(open_page: Open) -> None:
+    page = open_page("/plan")
+    expect(page.get_by_text("Say where you start")).to_be_visible()
+    choose(page, "From", "banegaar", "Banegården")
+    choose(page, "To", "havneb", "Havnebadet")
+    page.keyboard.press("Enter")
+    options(page)
+    expect(page.get_by_role("heading", name=re.compile("ways?, best first|1 way"))).to_be_focused()
+    assert "from_name=Baneg" in page.url
+    lines = page.locator("path.plan-line")
+    expect(page.locator("path.plan-line-chosen")).to_have_count(1)
+    assert lines.count() == options(page).count()
+    press(page, "Details")
+    card = options(page).first
+    expect(card).to_have_attribute("data-marked", "")
+    expect(card).to_contain_text("What the times rest on")
+    expect(page.locator("path.plan-line.is-marked")).to_have_count(1)
+    press(page, "Change")
+    expect(page.get_by_role("combobox", name="To", exact=True)).to_be_focused()
+    page.get_by_role("radio", name="Walk").focus()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("radio", name="Walk")).to_be_checked()
+
+
+def test_an_address_is_a_plan_and_a_fold_of_the_form(open_page: Open) -> None:
+    page = open_page(TRAVEL + "&mode=bicycle&wishes=pollution,time")
+    expect(options(page).first).to_contain_text("Best for you")
+    expect(page.locator(".plan-folded")).to_contain_text("Banegården → Havnebadet")
+    expect(page.locator(".plan-folded")).to_contain_text("Bicycle · Now")
+    page.get_by_text("What this plan does not know").click()
+    expect(page.locator(".plan-notes")).to_contain_text(re.compile("[Bb]uses"))
+    page.get_by_text("considered: why not?").click()
+    page.locator(".rejected button").first.click()
+    expect(page.locator("path.plan-line-rejected")).to_have_count(1)
+    expect(page).to_have_url(re.compile("mode=bicycle&wishes=pollution%2Ctime"))
+
+
+def test_parking_is_found_around_a_point_that_was_tapped(open_page: Open) -> None:
+    page = open_page("/plan?for=parking", PHONE, theme="dark")
+    expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
+    page.get_by_role("button", name="Destination: choose on the map").tap()
+    expect(page.get_by_text("Tap the map where you want to go.")).to_be_visible()
+    show(page, 56.1505, 10.2095)
+    page.locator(".folium-map").tap(position=centre(page))
+    destination = page.get_by_role("combobox", name="Destination")
+    expect(destination).to_have_value(re.compile("Near|Point"))
+    expect(page.locator("path.radius-circle")).to_have_count(1)
+    slider = page.get_by_role("slider", name="Within")
+    slider.fill("1200")
+    expect(slider).to_have_attribute("aria-valuetext", "1.2 km")
+    page.get_by_role("button", name="Find parking").tap()
+    card = options(page).first
+    expect(card).to_contain_text("60 of 100")
+    expect(card.get_by_role("button", name="Park here")).to_be_visible()
+    page.get_by_text("considered: why not?").tap()
+    expect(page.locator(".rejected", has_text="Torvet")).to_contain_text(re.compile("[Ff]ull"))
+    small = page.evaluate(SMALL)
+    assert small == []
+
+
+SMALL = """() => [...document.querySelectorAll('.plan-panel :is(button, a, select, summary)')]
+    .filter((e) => e.checkVisibility() && !e.matches('.skip'))
+    .map((e) => [e.textContent || e.ariaLabel, e.getBoundingClientRect()])
+    .filter(([, box]) => box.height < 43.5 || box.width < 43.5)
+    .map(([name, box]) => `${name}: ${box.width} × ${box.height}`)"""
+
+
+def show(page: Page, lat: float, lon: float) -> None:
+    script = f"document.querySelector('.folium-map').cityMap.map.setView([{lat}, {lon}], 16)"
+    page.evaluate(script + ".closePopup() && null")
+
+
+def centre(page: Page) -> Any:
+    box = page.locator(".folium-map").bounding_box()
+    assert box is not None
+    return {"x": box["width"] / 2, "y": box["height"] / 2}
+
+
+def test_a_tap_on_the_map_offers_both_ends(open_page: Open) -> None:
+    page = open_page("/plan")
+    expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
+    show(page, 56.147, 10.2063)
+    page.locator(".folium-map").click(position=centre(page))
+    expect(page.get_by_role("dialog")).to_contain_text("Near")
+    page.get_by_role("button", name="Start here").click()
+    expect(page.get_by_role("combobox", name="From")).to_have_value(re.compile("^Near "))
+    expect(page.locator(".end-pin[data-end='from']")).to_be_visible()
+    page.get_by_role("button", name="Swap start and end").click()
+    expect(page.get_by_role("combobox", name="To", exact=True)).to_have_value(re.compile("^Near "))
+    expect(page.get_by_role("combobox", name="From")).to_have_value("")
+    page.get_by_role("button", name="Find ways").click()
+    start = page.get_by_role("combobox", name="From")
+    expect(start).to_be_focused()
+    expect(start).to_have_accessible_description(re.compile("Choose a place"))
+
+
+def test_wishes_are_ordered_by_keys_by_buttons_and_by_dragging(open_page: Open) -> None:
+    page = open_page(f"/plan?{STATION}")
+    for wish in ("Clean air", "Cheap"):
+        page.get_by_role("button", name=wish, exact=True).click()
+    assert chosen(page) == ["Fast", "Clean air", "Cheap"]
+    page.get_by_role("button", name="Cheap: matters more").click()
+    assert chosen(page) == ["Fast", "Cheap", "Clean air"]
+    assert focused(page) == "Cheap: matters more"
+    page.keyboard.press("ArrowUp")
+    assert chosen(page) == ["Cheap", "Fast", "Clean air"]
+    grip, top = page.locator(".wish-grip").last, page.locator(".wish").first.bounding_box()
+    assert top is not None
+    grip.hover()
+    page.mouse.down()
+    page.mouse.move(top["x"] + 10, top["y"] + 2, steps=6)
+    page.mouse.up()
+    assert chosen(page) == ["Clean air", "Cheap", "Fast"]
+    page.get_by_role("button", name="Cheap: remove").click()
+    sent: list[Any] = []
+    page.on("request", lambda r: sent.append(r.post_data_json) if "/plans/" in r.url else None)
+    page.get_by_role("combobox", name="To", exact=True).fill("56.1550, 10.2227")
+    page.get_by_role("button", name="Find ways").click()
+    options(page)
+    assert sent[0]["preferences"] == [{"minimise": "pollution"}, {"minimise": "time"}]
+    assert sent[0]["to"] == {"lat": 56.155, "lon": 10.2227}
+
+
+def chosen(page: Page) -> list[str]:
+    return page.locator(".wish .wish-name").all_text_contents()
+
+
+def test_limits_that_nothing_meets_are_loosened_with_one_press(open_page: Open) -> None:
+    page = open_page(TRAVEL + "&limit=time<%3D60&mode=walk", PHONE)
+    conflict = page.locator("section.conflict")
+    expect(conflict).to_contain_text("Nothing meets all your limits", timeout=20_000)
+    conflict.get_by_role("button", name="Plan like this").tap()
+    expect(options(page).first).to_contain_text("Best for you")
+    expect(conflict).to_have_count(0)
+    page.get_by_role("button", name="Change").tap()
+    limit = page.get_by_role("spinbutton", name="How much")
+    assert float(limit.input_value()) > 1
+    assert "limit=time%3C%3D" in page.url
+
+
+def test_what_the_api_refuses_is_said_at_its_field_and_the_rest_in_words(
+    open_page: Open, watched: Watched
+) -> None:
+    page = open_page(TRAVEL)
+    options(page)
+    shore = {"lat": 56.15, "lon": 10.22}
+    errors: list[Any] = [{"path": "to", "message": "is in the sea", "suggestion": shore}]
+    errors += [{"path": "constraints.0.value", "message": "bad"}]
+    body = {"status": 422, "title": "Invalid", "detail": "no", "errors": errors}
+    page.route("**/api/v1/plans/travel", lambda route: refuse(route, body))
+    page.get_by_role("button", name="Change").click()
+    page.get_by_text("Time and limits").click()
+    page.get_by_role("button", name="Add a limit").click()
+    page.get_by_role("button", name="Find ways").click()
+    to = page.get_by_role("combobox", name="To", exact=True)
+    expect(to).to_have_accessible_description(re.compile("is in the sea"))
+    expect(to).to_be_focused()
+    expect(page.locator(".limit .field-error")).to_have_text("bad")
+    page.unroute("**/api/v1/plans/travel")
+    page.get_by_role("button", name="Use 56.15, 10.22 instead").click()
+    expect(page.locator(".plan-folded")).to_contain_text("Banegården → Havnegade")
+    page.get_by_role("button", name="Change").click()
+    kind = "urn:citywise:problem:no-network"
+    gone = {"status": 503, "type": kind, "detail": "x"}
+    page.route("**/api/v1/plans/travel", lambda route: refuse(route, gone))
+    page.get_by_role("button", name="Find ways").click()
+    expect(page.locator(".results")).to_contain_text("no map of streets here yet")
+    page.unroute("**/api/v1/plans/travel")
+    page.route("**/api/v1/plans/travel", lambda route: route.abort())
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".results")).to_contain_text("Planning needs a connection")
+    watched.errors.clear()  # The browser notes each refusal itself.
+
+
+def refuse(route: Route, body: dict[str, Any]) -> None:
+    route.fulfill(status=body["status"], json=body, content_type="application/problem+json")
+
+
+def test_an_event_on_a_way_offers_to_plan_again(open_page: Open, site: Site) -> None:
+    page = open_page(TRAVEL)
+    expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
+    options(page)
+    script = f"import('{plans_module(page)}').then((m) => m.plans.options[0].geometry.coordinates)"
+    coordinates = page.evaluate(script)
+    lon, lat = coordinates[len(coordinates) // 2]
+    site.town.garage("way", "On the way", lon, lat)
+    site.town.event("blocked", "way", FRESH, announce="event.opened")
+    changed = page.locator("plan-conditions")
+    expect(changed).to_contain_text("New on the way: Traffic jam")
+    changed.get_by_role("button", name="Plan again").click()
+    expect(changed).to_be_hidden()
+    options(page)
+
+
+def plans_module(page: Page) -> str:
+    source = page.locator("script[src*='plan-page']").get_attribute("src")
+    assert source is not None
+    return source.replace("plan-page", "plans")
+
+
+LOOKS = [(PHONE, "en", "dark"), (DESKTOP, "da", "light")]
+
+
+@pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS)
+def test_axe_finds_nothing_serious_in_form_and_results(
+    open_page: Open, axe: str, viewport: dict[str, int], lang: str, theme: str
+) -> None:
+    for path in (TRAVEL + "&limit=cost<%3D100", PARKING):
+        page = open_page(path, viewport, lang=lang, theme=theme)
+        options(page)
+        assert serious(page, axe) == []
+        page.locator(".plan-folded button").click()
+        page.locator(".option summary").first.click()
+        assert serious(page, axe) == []
+        assert not re.findall(r"\bplan\.[a-z]+", page.locator("body").inner_text())
+        page.set_viewport_size({"width": 320, "height": 700})
+        wide = "e => e.scrollWidth > e.clientWidth"
+        assert not page.locator(".plan-panel").evaluate(wide)
+        assert not page.locator("html").evaluate(wide)
+
+
+def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:
+    page = open_page("/plan")
+    expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
+    page.get_by_text("Layers and legend").click()
+    page.get_by_label("Air", exact=True).check()
+    expect(page.locator("path.air-point.air-good").first).to_be_visible()
+    expect(page.locator(".states[data-of='air']")).to_contain_text("index up to 50")
+    page.get_by_label("Places and culture").check()
+    expect(page.locator(".point-pin").first).to_be_visible()
+    assert page.locator(".street-tiles canvas").count() > 0

@@ -1,0 +1,66 @@
+"""Somebody chooses a garage and drives to it; it fills up on the way; another one is taken."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import following, keys
+from tests.browser.conftest import DESKTOP, PHONE, Open
+from tests.browser.following import Followed
+from tests.browser.test_people import serious
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
+
+REQUEST = f"/plan?for=parking&from={following.FROM}&to={following.GARAGES_NEAR}&radius=900"
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_garage_that_fills_up_brings_another_which_is_taken(
+    open_at: Open, followed: Followed, axe: str, viewport: dict[str, int]
+) -> None:
+    page = following.opened(open_at, followed, viewport, REQUEST)
+    following.press(viewport, page.get_by_role("button", name=re.compile("^Park here")).first)
+    card = page.locator(".trip-card")
+    expect(card).to_be_visible()
+    chosen = followed.trip()["plan"]
+    expect(card).to_contain_text(chosen["name"])
+    expect(card).to_contain_text(f"of {chosen['capacity']}")
+    following.press(viewport, page.get_by_role("button", name="Use my position"))
+    expect(page.locator("trip-position")).to_contain_text("from this device")
+
+    since = time.monotonic()
+    followed.fill(chosen["id"])
+    assert following.told(page, since) < following.TOLD_WITHIN_MS / 1000
+    proposal = following.proposal(page)
+    expect(proposal).to_contain_text("full")
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    following.press(viewport, proposal.get_by_role("button", name="Take it"))
+    expect(page.locator(".toast")).to_contain_text("Now followed")
+    now = followed.trip()["plan"]
+    assert now["id"] != chosen["id"]
+    assert now["free"] > 0
+    expect(card.locator(".trip-title")).to_contain_text(now["name"])
+
+
+def test_all_of_it_by_keyboard_alone(open_at: Open, followed: Followed) -> None:
+    page = following.opened(open_at, followed, DESKTOP, "/plan?for=parking")
+    keys.go_to(page, "Destination")
+    page.keyboard.type(following.GARAGES_NEAR)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile("^Park here")).first).to_be_visible()
+    keys.press(page, "Park here…")
+    expect(page.locator(".trip-title")).to_be_focused()
+    chosen = followed.trip()["plan"]["id"]
+    followed.fill(chosen)
+    following.told(page, time.monotonic())
+    keys.press(page, "Take it")
+    expect(page.locator(".toast").get_by_role("button", name="Undo")).to_be_focused()
+    keys.press(page, "Stop following")
+    expect(page.locator(".trip-card")).to_have_count(0)
+    assert followed.ask("GET", "trips")["trips"][0]["state"] == "ended"

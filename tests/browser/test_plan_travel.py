@@ -1,0 +1,135 @@
+"""Somebody plans a way and follows it; an accident is reported on it; a better way is taken."""
+
+from __future__ import annotations
+
+import re
+import time
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import following, keys
+from tests.browser.conftest import DESKTOP, PHONE, Open, Watched
+from tests.browser.following import Followed
+from tests.browser.test_people import serious
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
+
+REQUEST = f"/plan?from={quote(following.FROM)}&to={quote(following.TO)}&mode=car"
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_an_accident_on_the_way_brings_a_better_one_which_is_taken(
+    open_at: Open, followed: Followed, axe: str, viewport: dict[str, int]
+) -> None:
+    page = following.opened(open_at, followed, viewport, REQUEST)
+    starts = page.get_by_role("button", name=re.compile("^Start"))
+    expect(starts.first).to_be_visible(timeout=20_000)  # The planners may be starting.
+    following.press(viewport, starts.first)
+    expect(page.locator(".trip-card")).to_contain_text("Arrival")
+    following.press(viewport, page.get_by_role("button", name="Use my position"))
+    expect(page.locator("trip-position")).to_contain_text("from this device")
+    expect(page.locator(".trip-summary")).to_contain_text("Reckoned")
+    before = followed.trip()["plan"]
+
+    since = time.monotonic()
+    followed.accident_ahead("accident-1")
+    took = following.told(page, since)
+    assert took < following.TOLD_WITHIN_MS / 1000
+    card = following.proposal(page)
+    expect(card).to_contain_text("shorter")
+    expect(page.locator("path.trip-proposal")).to_be_visible()
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    following.press(viewport, card.get_by_role("button", name="Take it"))
+    expect(page.locator(".toast")).to_contain_text("Now followed")
+    expect(card).to_be_hidden()
+    taken = followed.trip()["plan"]
+    assert taken["geometry"] != before["geometry"]
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast")).to_contain_text("The plan before is followed again")
+    followed.clear("accident-1")
+    followed.rest()
+
+
+def test_all_of_it_by_keyboard_alone(open_at: Open, followed: Followed, watched: Watched) -> None:
+    page = following.opened(open_at, followed, DESKTOP, "/plan")
+    followed.ask("PUT", "me/consents/position", {"given": False})
+    keys.go_to(page, "From")
+    page.keyboard.type(following.FROM)
+    keys.go_to(page, "To")
+    page.keyboard.type(following.TO)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile("^Start")).first).to_be_visible()
+    keys.press(page, "Start…")
+    expect(page.get_by_role("button", name="Allow, and start")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".trip-title")).to_be_focused()
+    watched.errors.clear()  # The browser notes that it was refused at first.
+    followed.accident_ahead("accident-2")
+    following.told(page, time.monotonic())
+    expect(page.locator(".trip-title")).to_be_focused()
+    keys.press(page, "Take it")
+    undo = page.locator(".toast").get_by_role("button", name="Undo")
+    expect(undo).to_be_focused()
+    followed.clear("accident-2")
+    keys.press(page, "Stop following")
+    expect(page.locator(".trip-card")).to_have_count(0)
+
+
+def test_what_is_put_off_or_refused_goes_away_and_what_is_old_says_so(
+    open_at: Open, followed: Followed, watched: Watched
+) -> None:
+    page = following.opened(open_at, followed, PHONE, REQUEST, service_workers="allow")
+    page.get_by_role("button", name=re.compile("^Start")).first.tap()
+    page.get_by_role("button", name="Simulate the journey").tap()
+    expect(page.locator("trip-position")).to_contain_text("simulated traveller")
+    expect(page.locator(".trip-summary")).to_contain_text("Reckoned")
+    card = following.proposal(page)
+    followed.accident_ahead("accident-3")
+    following.told(page, time.monotonic())
+    expect(card).to_contain_text("Another way: car, by ")
+    card.get_by_role("button", name="Ask in 10 min").tap()
+    expect(card).to_be_hidden()
+    assert followed.trip()["snoozed_until"] is not None
+    followed.clear("accident-3")
+    expect(page.locator(".toast")).to_contain_text("Your way is clear again")
+    followed.accident_ahead("accident-4")
+    following.told(page, time.monotonic())
+    card.get_by_role("button", name="Keep my plan").tap()
+    expect(card).to_be_hidden()
+    assert followed.trip()["proposal"] is None
+    following.kept(page)
+    page.context.unroute_all()  # What is intercepted may pass by the service worker.
+    page.context.set_offline(True)
+    page.reload()
+    expect(page.locator(".trip-old-data")).to_contain_text("how things stood")
+    page.context.set_offline(False)
+    watched.errors.clear()  # The browser notes each call that failed.
+    followed.clear("accident-4")
+
+
+def test_a_plan_is_exported_as_one_file_that_asks_no_host(
+    open_at: Open, followed: Followed, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    page = following.opened(open_at, followed, DESKTOP, REQUEST)
+    expect(page.locator(".plan-folded strong")).to_have_text(re.compile("^[^0-9]+ → [^0-9]+$"))
+    page.emulate_media(media="print")
+    expect(page.locator(".plan-tabs, .plan-folded button")).to_have_count(2)
+    expect(page.locator(":is(.plan-tabs, .plan-panel .button):visible")).to_have_count(0)
+    expect(page.locator(".option .steps").first).to_be_visible()
+    page.emulate_media(media="screen")
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Export map").click()
+    file = tmp_path_factory.mktemp("export") / found.value.suggested_filename
+    found.value.save_as(file)
+    alone = page.context.new_page()
+    asked: list[str] = []
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.context.unroute_all()
+    alone.goto(file.as_uri())
+    expect(alone.locator(".leaflet-container canvas")).to_be_visible()
+    expect(alone.locator("h1")).to_have_text("Ways through the city")
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]

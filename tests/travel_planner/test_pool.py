@@ -1,0 +1,198 @@
+"""Processes that plan: asked, replaced when they die, given up when they hang."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from apps.travel_planner import pool
+from apps.travel_planner.frames import Frame
+from apps.travel_planner.pool import Pool
+from backend.roads.cityfiles import simulated_city
+from backend.settings import City, Settings
+from tests.api.server import serving
+from tests.api.town import Town
+from tests.travel_planner.conftest import HOME, NOW, WORK
+
+ECHO = "tests.travel_planner.echo"
+"""A planner that is started fast and does as it is told."""
+
+
+@pytest.fixture
+def planners(settings: Settings) -> Iterator[Pool]:
+    one = settings.model_copy(update={"city": City(planners=1)})
+    found = Pool(one, ECHO)
+    yield found
+    found.close()
+
+
+def do(what: str, **body: Any) -> dict[str, Any]:
+    return {"do": what, "body": body}
+
+
+def process(planners: Pool) -> int:
+    return int(planners.ask(do("pid")).body)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_question_is_answered_by_one_process_that_stays(planners: Pool) -> None:
+    first = process(planners)
+    assert first != os.getpid()
+    assert process(planners) == first
+
+
+def test_large_answers_arrive_whole(planners: Pool) -> None:
+    assert planners.ask(do("large", size=3_000_000)).body == b"x" * 3_000_000
+
+
+def test_a_process_that_dies_is_replaced_and_the_question_answered(planners: Pool) -> None:
+    first = process(planners)
+    os.kill(first, signal.SIGKILL)
+    assert process(planners) != first
+
+
+def test_a_question_that_kills_is_asked_twice_and_given_up(planners: Pool) -> None:
+    reply = planners.ask(do("die"))
+    assert (reply.status, reply.more["slug"]) == (503, "planner-failed")
+    assert process(planners)
+
+
+def test_a_process_that_hangs_is_ended_in_time(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = process(planners)
+    monkeypatch.setattr(pool, "ANSWER_S", 0.2)
+    reply = planners.ask(do("hang"))
+    assert (reply.status, reply.more["slug"]) == (503, "too-slow")
+    assert not is_running(first)
+    monkeypatch.undo()
+    assert process(planners) != first
+
+
+def test_a_process_that_cannot_be_started_is_a_problem_and_no_error(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> int:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "posix_spawn", refused)
+    reply = planners.ask(do("pid"))
+    assert (reply.status, reply.more["slug"]) == (503, "planner-failed")
+    assert "did not start: [Errno 24] Too many open files" in reply.more["detail"]
+    monkeypatch.undo()
+    assert process(planners)
+
+
+def test_a_process_that_does_not_get_ready_is_told_as_such(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "START_S", 0.001)
+    reply = planners.ask(do("pid"))
+    assert reply.more["slug"] == "planner-failed"
+    assert "did not start within" in reply.more["detail"]
+
+
+def test_a_process_whose_asker_is_ended_is_ended_too(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = process(planners)
+
+    def ended(_channel: object) -> Frame:
+        raise SystemExit
+
+    monkeypatch.setattr(pool, "receive", ended)
+    with pytest.raises(SystemExit):
+        planners.ask(do("pid"))
+    monkeypatch.undo()
+    assert not is_running(first)
+    assert process(planners) != first
+
+
+def test_processes_are_started_when_somebody_is_about_to_ask(planners: Pool) -> None:
+    planners.warm(after_s=60.0)
+    assert planners._free.queue == [None]
+    planners.soon()
+    deadline = time.monotonic() + 5
+    while planners._free.queue in ([], [None]):
+        assert time.monotonic() < deadline, "nothing was started"
+        time.sleep(0.005)
+
+
+def test_the_first_answer_of_a_process_may_take_as_long_as_its_start(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "ANSWER_S", 0.02)
+    assert [planners.ask(do("slow")).status for _ in range(2)] == [200, 503]
+
+
+def test_a_question_that_finds_all_busy_says_so(
+    planners: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process(planners)
+    monkeypatch.setattr(pool, "WAIT_S", 0.05)
+    monkeypatch.setattr(pool, "ANSWER_S", 0.5)
+    hanging = threading.Thread(target=planners.ask, args=(do("hang"),))
+    hanging.start()
+    time.sleep(0.1)
+    reply = planners.ask(do("pid"))
+    assert (reply.status, reply.more["slug"]) == (503, "busy")
+    hanging.join()
+
+
+def test_a_process_ends_with_who_asks_it(planners: Pool) -> None:
+    pid = process(planners)
+    worker = planners._free.get()
+    assert worker is not None
+    worker._channel.close()
+    deadline = time.monotonic() + 5
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        assert time.monotonic() < deadline, "the process outlives who asked it"
+        time.sleep(0.01)
+    planners._free.put(None)
+
+
+@pytest.mark.slow
+def test_the_web_process_plans_and_serves_others_meanwhile(
+    settings: Settings, engine: Engine, town: Town
+) -> None:
+    """In earnest: gunicorn with gevent, and planners with a city's files."""
+    town.running(NOW)
+    simulated_city().save(settings.city_dir)
+    body = json.dumps({"from": HOME, "to": WORK}).encode()
+    with serving(settings) as server:
+        found: list[Any] = []
+
+        def plan() -> None:
+            request = urllib.request.Request(
+                f"{server.url}/api/v1/plans/travel",
+                body,
+                {"Content-Type": "application/json", "Origin": server.url},
+            )
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                found.append(json.load(answer))
+
+        asking = [threading.Thread(target=plan) for _ in range(4)]
+        for each in asking:
+            each.start()
+        while any(each.is_alive() for each in asking):
+            begun = time.monotonic()
+            server.get("/healthz")
+            assert time.monotonic() - begun < 2
+            time.sleep(0.05)
+    assert [each["routes"][0]["chosen"] for each in found] == [True] * 4
