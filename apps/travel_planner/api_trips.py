@@ -17,7 +17,7 @@ from apps.travel_planner.following import line_of
 from apps.travel_planner.kept_plans import kept
 from apps.travel_planner.trip_bodies import Answer, NewTrip, ToldPosition
 from apps.travel_planner.trip_objects import trip_object
-from apps.travel_planner.trips import Boxes, Position, Trip
+from apps.travel_planner.trips import Position, Trip
 from backend.api import access, context, identity, instance_bodies, languages, limits, parameters
 from backend.api.answers import as_json
 from backend.api.problems import ProblemError, not_found
@@ -25,6 +25,7 @@ from backend.api.state import state
 from backend.ingest import inlet
 from backend.notices import advising
 from backend.people import consents
+from backend.privacy.boxes import BoxError, Boxes
 from backend.store import clocks
 from backend.store.exclusion import CONTEXT_OF, exclude
 from backend.store.outbox import begin
@@ -270,6 +271,6 @@ def _work() -> Iterator[Work]:
         with state().engine.begin() as connection:
             begin(connection)
             yield Work(connection, _boxes(), clocks.read(connection).now_ms)
-    except (trips.TripError, OSError, sqlite3.Error) as error:
+    except (BoxError, OSError, sqlite3.Error) as error:
         detail = f"trips cannot be kept now: {error}; try again later"
         raise ProblemError(503, "trips-unavailable", "Trips unavailable", detail) from None

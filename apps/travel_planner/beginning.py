@@ -10,11 +10,12 @@ from sqlalchemy import Connection
 
 from apps.travel_planner import answering, ending, trips
 from apps.travel_planner.following import line_of
-from apps.travel_planner.trips import APP, TEMPLATES, Body, Boxes, Content, Kind, Position, Trip
+from apps.travel_planner.trips import APP, TEMPLATES, Body, Content, Kind, Position, Trip
 from backend.api import instances
 from backend.api.instance_bodies import NewInstance
 from backend.api.problems import invalid
 from backend.ingest import inlet
+from backend.privacy.boxes import Boxes
 from backend.store.exclusion import CONTEXT_OF, exclude
 from backend.store.models import InstanceRow
 from backend.store.upsert import upsert

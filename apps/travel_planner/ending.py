@@ -9,9 +9,10 @@ from sqlalchemy import Connection, delete
 
 from apps.travel_planner import trips
 from apps.travel_planner.following import line_of
-from apps.travel_planner.trips import Boxes, Kind, Position, State, Trip
+from apps.travel_planner.trips import Kind, Position, State, Trip
 from backend.ingest import inlet
 from backend.notices import advising
+from backend.privacy.boxes import Boxes
 from backend.store.exclusion import CONTEXT_OF, exclude
 from backend.store.models import InstanceRow
 

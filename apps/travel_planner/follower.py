@@ -22,10 +22,11 @@ from sqlalchemy import Connection, Engine, func, select
 from apps.travel_planner import ending, proposals, trips
 from apps.travel_planner.news import change_of
 from apps.travel_planner.planner import Planner, planner_of, tariff_of
-from apps.travel_planner.trips import APP, TRIP, Body, Boxes, Change, Trip
+from apps.travel_planner.trips import APP, TRIP, Body, Change, Trip
 from apps.travel_planner.watching import Open, Outcome, Watch
 from backend.notices import advising
 from backend.notices.announcing import NOTICE
+from backend.privacy.boxes import Boxes
 from backend.roads.cityfiles import city_of
 from backend.roads.conditions import Conditions
 from backend.roads.disturbances import OpenEvent

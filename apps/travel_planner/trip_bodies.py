@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from apps.travel_planner.trips import Position
-from backend.times import iso, parse_ms
+from backend.instants import instant_ms
 
 LONGEST_SNOOZE_MIN = 240
-
-
-def _instant(text: str) -> str:
-    try:
-        iso(parse_ms(text))
-    except (ValueError, OverflowError, OSError):
-        message = f"found {text[:40]!r}, expected a time in ISO 8601 with a zone"
-        raise ValueError(message) from None
-    return text
 
 
 class _Body(BaseModel):
@@ -30,7 +21,7 @@ class ToldPosition(_Body):
 
     lat: float = Field(ge=-90, le=90)
     lon: float = Field(ge=-180, le=180)
-    at: Annotated[str, AfterValidator(_instant)] | None = None
+    at: Annotated[int, BeforeValidator(instant_ms)] | None = None
     """By the device's clock: what is not later than the last is out of order."""
     heading: float | None = Field(default=None, ge=0, le=360)
     accuracy_m: float | None = Field(default=None, ge=0, le=100_000)
@@ -38,9 +29,8 @@ class ToldPosition(_Body):
 
     def position(self, now_ms: int) -> Position:
         """As it is kept, heard of at stream time `now_ms`."""
-        at_ms = None if self.at is None else parse_ms(self.at)
         told = {name: getattr(self, name) for name in ("heading", "accuracy_m", "speed_kmh")}
-        return Position(self.lat, self.lon, now_ms, at_ms, **told)
+        return Position(self.lat, self.lon, now_ms, self.at, **told)
 
 
 class NewTrip(_Body):

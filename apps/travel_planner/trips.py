@@ -7,20 +7,15 @@ the trips in every copy of the database.
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
-from backend.errors import CitywiseError
-from backend.ingest.keyring import Keyring
-from backend.ingest.seals import Keys, Sealed, seal
+from backend.privacy.boxes import Boxes, boxes_for
 from backend.settings import Settings
 from backend.store.models import OutboxRow, TripRow
 from backend.store.upsert import upsert
@@ -53,10 +48,6 @@ KEPT_MS = 24 * 3_600_000
 MOST_ENDED = 20
 """Ended trips that are kept of one person."""
 MOST_DECLINED = 50
-
-
-class TripError(CitywiseError):
-    """A trip cannot be kept: its user's key is gone."""
 
 
 @dataclass(frozen=True)
@@ -145,36 +136,9 @@ def new_id() -> str:
 # --- Boxes ---------------------------------------------------------------------------------------
 
 
-class Boxes:
-    """Seals and opens the content of trips with their users' keys."""
-
-    def __init__(self, keys_dir: Path) -> None:
-        self._ring = Keyring(keys_dir)
-        self._keys = Keys(self._ring)
-
-    def close(self, user: str, content: Content) -> str:
-        """A box; the user is given a key where there is none. Raises `TripError`."""
-        key = self._ring.make([user]).get(user)
-        if key is None:
-            raise TripError("the key of this trip's user was destroyed while it was written")
-        box = seal(key, TRIP, orjson.dumps(asdict(content)))
-        return f"{key.id}:{orjson.loads(box)}"
-
-    def open(self, boxes: Sequence[str]) -> list[Content | None]:
-        """What is in boxes; None where the key is gone."""
-        sealed = [Sealed(TRIP, *box.split(":", 1)) for box in boxes]
-        opened = self._keys.open(sealed)
-        return [None if text is None else _content(orjson.loads(text)) for text in opened]
-
-
 def boxes_of(settings: Settings) -> Boxes:
-    """The boxes of a system, as this process opens them."""
-    return _boxes(settings.keys_dir, os.getpid())
-
-
-@lru_cache(maxsize=8)
-def _boxes(folder: Path, _process: int) -> Boxes:
-    return Boxes(folder)
+    """The boxes of a system's trips, as this process opens them."""
+    return boxes_for(settings, TRIP)
 
 
 def _content(body: dict[str, Any]) -> Content:
@@ -212,7 +176,10 @@ _ROWS = select(TripRow.__table__)
 
 def _read(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Trip]:
     rows = connection.execute(query).mappings().all()
-    contents = boxes.open([row["box"] for row in rows])
+    contents = [
+        None if text is None else _content(orjson.loads(text))
+        for text in boxes.open([row["box"] for row in rows])
+    ]
     names = [one.name for one in fields(Trip) if one.name != "content"]
     return [
         Trip(**{name: row[name] for name in names}, content=content)
@@ -222,10 +189,10 @@ def _read(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Trip
 
 
 def save(connection: Connection, boxes: Boxes, trip: Trip) -> Trip:
-    """Write a trip, in a transaction that has called `announcing.begin`; raises `TripError`."""
+    """Write a trip, in a transaction that has called `announcing.begin`; raises `BoxError`."""
     row = {one.name: getattr(trip, one.name) for one in fields(Trip) if one.name != "content"}
-    box = {"instance": trip.instance, "box": boxes.close(trip.user, trip.content)}
-    upsert(connection, TripRow, [{**row, **box}])
+    [box] = boxes.close([(trip.user, orjson.dumps(asdict(trip.content)))])
+    upsert(connection, TripRow, [{**row, "instance": trip.instance, "box": box}])
     return trip
 
 

@@ -62,7 +62,8 @@ def read(model: type[Body]) -> Body:
     try:
         return model.model_validate_json(request.get_data())
     except ValidationError as error:
-        raise problems.invalid(faults(error, model.model_fields)) from None
+        names = (field.alias or name for name, field in model.model_fields.items())
+        raise problems.invalid(faults(error, names)) from None
 
 
 def chosen_template(

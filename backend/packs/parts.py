@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from backend.errors import CitywiseError
+from backend.network.topics import Device, Topics
 from backend.packs.library import app_name, available, package_of
 from backend.packs.manifest import FILE
 from backend.settings import Settings
@@ -31,6 +32,20 @@ Export = Callable[[Connection, Settings, str], Sequence[Mapping[str, Any]]]
 Withdrawn = Callable[[Connection, Settings, str, str], None]
 """Ends what needs a kind of context (`position`, `route` …) that a user allows no longer, in a
 transaction that has called `backend.store.outbox.begin`."""
+Forgotten = Callable[[Connection, str], None]
+"""Removes what the app's tables hold of a user beside rows in a column of which they stand, in a
+transaction that has called `backend.store.outbox.begin`; it may be called again."""
+Devices = Callable[[Connection], Iterable[Device]]
+"""Who is let in at the broker now beside the devices that have tokens."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """A group of commands of an app: the module, which has a click group of the name that the
+    command line knows it by, and its help."""
+
+    module: str
+    help: str
 
 
 class PartsError(CitywiseError):
@@ -59,8 +74,16 @@ class Parts:
     """By the name of the part of a person's export."""
     withdrawn: Withdrawn | None = None
     """Called when somebody withdraws a consent, in the same transaction."""
+    forgotten: Forgotten | None = None
+    """Called when somebody is forgotten."""
     ready: Callable[[Settings], None] | None = None
     """Called once in the web process when it has started to serve."""
+    topics: Topics = field(default_factory=Topics)
+    """What is published and read at the broker."""
+    devices: Devices | None = None
+    """Whoever changes what it gives calls `backend.network.broker_rights.write` afterwards."""
+    commands: Mapping[str, Commands] = field(default_factory=dict)
+    """By the name of the group, `citywise <name> …`."""
 
 
 def found(paths: Iterable[Path] = ()) -> dict[str, Parts]:

@@ -21,6 +21,7 @@ from backend.ingest.keyring import Keyring
 from backend.ingest.standing import CONTEXT
 from backend.network import broker_rights
 from backend.operations.sending import Message, NotSentError, send
+from backend.packs.parts import of_settings
 from backend.people import accounts, tokens
 from backend.people.ids import DEMO
 from backend.privacy import cleaning
@@ -37,6 +38,9 @@ from backend.store.models import (
     InletRow,
     InstanceRow,
     LoginRow,
+    MeetingEntryRow,
+    MeetingPersonRow,
+    MeetingRow,
     NoticeRow,
     OutboxRow,
     ReceiverRow,
@@ -45,6 +49,7 @@ from backend.store.models import (
     TripRow,
     WishesRow,
 )
+from backend.store.outbox import begin
 from backend.store.upsert import upsert
 from backend.times import wall_ms
 
@@ -64,6 +69,9 @@ _OWNED: Sequence[tuple[type[Base], Any]] = (
     (InstanceRow, InstanceRow.user),
     (NoticeRow, NoticeRow.user),
     (TripRow, TripRow.user),
+    (MeetingRow, MeetingRow.user),
+    (MeetingPersonRow, MeetingPersonRow.user),
+    (MeetingEntryRow, MeetingEntryRow.user),
     (OutboxRow, OutboxRow.user),
 )
 """Tables with a column that says whose a row is."""
@@ -80,10 +88,11 @@ def forget(engine: Engine, settings: Settings, user: str) -> None:
         accounts.refuse_last_admin(connection, user)
     _clear_topics(engine, settings, user)
     with engine.begin() as connection:
+        begin(connection)
         exclude(connection, CONTEXT_OF, user)
         upsert(connection, ForgettingRow, [_note(user)])
         _withdraw(connection, user)
-        _purge(connection, user)
+        _purge(connection, settings, user)
     broker_rights.write(engine, settings)
 
 
@@ -136,6 +145,7 @@ def _is_done(engine: Engine, settings: Settings, note: dict[str, Any]) -> bool:
     destroyed, no answer left."""
     user = note["user"]
     with engine.begin() as connection:
+        begin(connection)
         if note["position"] is None and not _waits(connection, user):
             note["position"] = log.durable_end(settings.log_dir)
             noted = update(ForgettingRow).where(ForgettingRow.user == user)
@@ -144,7 +154,7 @@ def _is_done(engine: Engine, settings: Settings, note: dict[str, Any]) -> bool:
         answered = _is_answered(connection, note["position"])
         if not answered and wall_ms() - note["since_ms"] < _PATIENCE_MS:
             return False
-        _purge(connection, user)
+        _purge(connection, settings, user)
     Keyring(settings.keys_dir).forget(user)
     with engine.begin() as connection:
         if not answered or _is_in_cursors(connection, user):
@@ -187,8 +197,11 @@ def _mark(user: str) -> str:
     return f"{user}." if user == DEMO else user
 
 
-def _purge(connection: Connection, user: str) -> None:
+def _purge(connection: Connection, settings: Settings, user: str) -> None:
     """Remove whatever the tables hold of a person."""
+    for parts in of_settings(settings).values():
+        if parts.forgotten is not None:
+            parts.forgotten(connection, user)
     for row, owner in _OWNED:
         if (row, user) != (AccountRow, DEMO):
             connection.execute(delete(row).where(owner == user))

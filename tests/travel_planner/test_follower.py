@@ -13,11 +13,12 @@ from sqlalchemy import Engine, delete, select, update
 
 from apps.travel_planner import answering, beginning, ending, follower, service, trips
 from apps.travel_planner.follower import LOOKS, Follower
-from apps.travel_planner.trips import Boxes, Trip
+from apps.travel_planner.trips import Trip
 from backend.ingest.keyring import Keyring
 from backend.machine import REPOSITORY
 from backend.notices import book
 from backend.packs.manifest import load
+from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import HeartbeatRow, InstanceRow, NoticeRow, OutboxRow, TripRow
 from backend.store.outbox import begin
@@ -418,7 +419,7 @@ def test_a_trip_of_which_nothing_is_heard_is_over(scene: Scene) -> None:
 def test_of_who_is_forgotten_no_trip_can_be_followed(scene: Scene, settings: Settings) -> None:
     driving(scene)
     assert Keyring(settings.keys_dir).forget(ALICE)
-    scene.boxes = trips.Boxes(settings.keys_dir)
+    scene.boxes = Boxes(settings.keys_dir, trips.TRIP)
     scene.restarted()
     scene.step()
     assert scene.told() == ["started"]

@@ -18,6 +18,7 @@ from apps.travel_planner.watching import Watch
 from backend.ingest.keyring import Keyring
 from backend.machine import REPOSITORY
 from backend.packs.manifest import load
+from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import ConsentRow, InletRow, InstanceRow, OutboxRow, TripRow
 from backend.store.outbox import begin
@@ -146,12 +147,12 @@ def test_where_one_goes_is_sealed(anna: Browser, engine: Engine, settings: Setti
     with engine.connect() as connection:
         row = dict(connection.execute(select(TripRow.__table__)).mappings().one())
         (announced,) = connection.scalars(select(OutboxRow.body)).all()
-    assert "Main" not in str(row)
+    assert "Main Street" not in str(row)
     assert "56.1" not in str(row)
     assert announced == {"trip": trip["id"], "kind": "travel", "change": "started"}
     assert Keyring(settings.keys_dir).forget(anna.user)
     with engine.connect() as connection:
-        assert trips.Boxes(settings.keys_dir).open([row["box"]]) == [None]
+        assert Boxes(settings.keys_dir, trips.TRIP).open([row["box"]]) == [None]
         assert trips.export(connection, settings, "nobody") == []
 
 
