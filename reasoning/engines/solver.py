@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +17,7 @@ from reasoning.errors import SolvingError
 from reasoning.program import Request, Signature
 
 _COUNTED = 50_000
+_ALL_OPTIMAL = ("--project=show", "--opt-mode=optN")
 
 
 @dataclass(frozen=True, order=True)
@@ -84,14 +85,16 @@ class Solving:
     `phase` and `grown` may be asked from another thread, to say where it stands.
     """
 
-    def __init__(self, what: Program, limits: Limits | None = None) -> None:
+    def __init__(
+        self, what: Program, limits: Limits | None = None, options: Sequence[str] = _ALL_OPTIMAL
+    ) -> None:
         self.name = what.name
         self.phase = "grounding"
         self._priorities = what.priorities
         self._limits = limits
         self._messages: list[str] = []
         self.control = clingo.Control(
-            ["--project=show", "--opt-mode=optN", "--warn=none"],
+            [*options, "--warn=none"],
             logger=lambda _code, message: self._messages.append(message),
         )
 

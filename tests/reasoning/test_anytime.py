@@ -1,0 +1,61 @@
+"""The best answer within a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from reasoning.engines.anytime import AnytimeEngine
+from reasoning.engines.limits import LimitError
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import AnswerSet
+from reasoning.languages.casp import parse
+
+LEAST = "1 { pick(X) : offer(X,_) }. #minimize { C@2,X : pick(X), offer(X,C) }. #show pick/1."
+QUEENS = """
+1 { queen(I,J) : J = 1..n } 1 :- I = 1..n.  n(n).
+:- queen(I,J), queen(K,J), I < K.
+:- queen(I,J), queen(K,L), I < K, L-J = K-I.
+:- queen(I,J), queen(K,L), I < K, J-L = K-I.
+#minimize { I*J*(I*I+7*J)\\101@1,I,J : queen(I,J) }.
+#show queen/2.
+"""
+
+
+def engine(rules: str) -> AnytimeEngine:
+    return AnytimeEngine(parse(rules))
+
+
+def test_the_best_answer_is_found_and_known_to_be() -> None:
+    found = engine(LEAST).best(WindowFacts("offer(a,3). offer(b,2)."), 10)
+    assert found is not None
+    assert found.answer == AnswerSet(("pick(b)",), (2,))
+    assert found.is_best
+
+
+def test_where_there_is_no_answer_there_is_none() -> None:
+    assert engine(LEAST).best(WindowFacts(""), 10) is None
+
+
+def test_without_anything_to_minimise_any_answer_is_best() -> None:
+    found = engine("1 { pick(1..20) }. #show pick/1.").best(WindowFacts(""), 10)
+    assert found is not None
+    assert found.is_best
+    assert found.answer.cost == ()
+
+
+def test_a_good_answer_comes_when_the_time_is_over() -> None:
+    found = engine(f"#const n=20. {QUEENS}").best(WindowFacts(""), 0.3, patience=60)
+    assert found is not None
+    assert not found.is_best
+    assert len(found.answer.atoms) == 20
+
+
+def test_no_answer_in_time_is_an_error_that_says_so() -> None:
+    with pytest.raises(LimitError, match="no answer was found in time; what grew: queen"):
+        engine(f"#const n=24. {QUEENS}").best(WindowFacts(""), 0)
+
+
+def test_the_first_answer_is_waited_for_if_there_is_patience() -> None:
+    found = engine(f"#const n=24. {QUEENS}").best(WindowFacts(""), 0, patience=60)
+    assert found is not None
+    assert len(found.answer.atoms) == 24
