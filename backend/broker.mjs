@@ -1,17 +1,17 @@
 // The embedded MQTT 3.1.1 broker: aedes on a loopback port, in memory; on the network, with TLS,
-// for devices only. What it is to do comes as JSON from the environment; it ends when its standard
-// input closes, so that no broker outlives the process that started it.
+// and for browsers (WebSocket) for devices only. What it is to do comes as JSON from the environment;
+// it ends when its standard input closes, so that no broker outlives the process that started it.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { createServer as createSecureServer } from 'node:tls'
 import { Aedes } from 'aedes'
 import { bound, Bucket } from './broker_bounds.mjs'
-import { derived, mayRead, NOBODY, ofDevice, ofProcess, operator, refusal, ROLES } from './broker_rights.mjs'
+import { listenFor } from './broker_listening.mjs'
+import { derived, mayRead, NOBODY, operator, refusal, Rights } from './broker_rights.mjs'
 
 const orders = JSON.parse(process.env.CITYWISE_BROKER)
 delete process.env.CITYWISE_BROKER
-const { host, port, username, password, prefix, rightsFile, largest, secure } = orders
+const { username, password, prefix, rightsFile } = orders
+const known = new Rights(orders)
 const LOOK_MS = 500
 const CONNECT_BYTES = 16 * 1024
 const BACKLOG_BYTES = 1024 * 1024
@@ -30,13 +30,14 @@ let devices = new Map()
 async function identify (name, secret) {
   if (!username) return operator()
   if (name === username && equal(secret, password)) return operator()
-  for (const role of ROLES) {
-    if (name === `citywise.${role}` && equal(secret, passwordOf(role))) return ofProcess(role, prefix)
+  for (const role of known.roles) {
+    if (name === `citywise.${role}` && equal(secret, passwordOf(role))) return known.ofProcess(role)
   }
+  if (rightsFile) readRights() // who was let in just now need not come again
   const entry = devices.get(name)
   if (!entry || !secret || isOver(entry) || !same(...await derived(entry.hash, secret))) return null
   // It may have been taken back meanwhile.
-  return devices.get(name) === entry ? { ...ofDevice(name, entry, prefix, largest), token: name } : null
+  return devices.get(name) === entry ? { ...known.ofDevice(name, entry), token: name } : null
 }
 
 const isOver = (entry) => entry.expires_ms !== null && entry.expires_ms <= Date.now()
@@ -59,6 +60,7 @@ async function authenticate (client, name, secret, done) {
 // -- what it may ----------------------------------------------------------------------
 
 const REFUSED = '$refused' // Nobody may read it.
+const discreet = (text) => text.replace(/\b([ump])-[a-z2-7]{20}/g, '$1-…') // accounts, meetings, people in them
 const toldAt = new Map()
 
 /** MQTT 3.1.1 has no way to refuse a message: a device whose connection is closed sends it again for
@@ -67,7 +69,7 @@ function drop (client, packet, why) {
   const { token } = client.rights
   if (Date.now() - (toldAt.get(token) ?? -Infinity) >= 60_000) {
     toldAt.set(token, Date.now())
-    console.error(`broker: a message of ${token} to ${packet.topic.replace(/u-[a-z2-7]{20}/g, 'u-…').slice(0, 200)} is dropped: ${why}`)
+    console.error(discreet(`broker: a message of ${token} to ${packet.topic.slice(0, 200)} is dropped: ${why}`))
   }
   Object.assign(packet, { topic: REFUSED, payload: Buffer.alloc(0), retain: false })
 }
@@ -145,7 +147,7 @@ function sweep () {
     if (!token) continue
     const entry = devices.get(token)
     if (entry && !isOver(entry)) {
-      client.rights = { ...ofDevice(token, entry, prefix, largest), token }
+      client.rights = { ...known.ofDevice(token, entry), token }
     } else {
       client.rights = NOBODY
       client.close()
@@ -181,45 +183,10 @@ function take (connection, isForDevices) {
   bound(connection, () => client.rights ? client.rights.largest ?? Infinity : username ? CONNECT_BYTES : Infinity)
 }
 
-function fail (error) {
-  console.error(`broker: ${error.message}`)
-  process.exit(1)
-}
-
-const listen = (server, port, host) =>
-  new Promise((resolve) => server.on('error', fail).listen(port, host, () => resolve(server.address().port)))
-
-const certificate = () => ({ cert: readFileSync(secure.certificate), key: readFileSync(secure.privateKey), minVersion: 'TLSv1.2' })
-
-/** A certificate that has been renewed is used for whoever connects from then on. */
-function renew (server, changed = statSync(secure.certificate).mtimeMs) {
-  setInterval(() => {
-    try {
-      const { mtimeMs } = statSync(secure.certificate)
-      if (mtimeMs === changed) return
-      server.setSecureContext(certificate())
-      changed = mtimeMs
-    } catch (error) {
-      console.error(`broker: ${secure.certificate}: ${error.message}`)
-    }
-  }, 60_000)
-}
-
 sweep()
 setInterval(sweep, LOOK_MS)
-// Small messages must not wait for the acknowledgement of those before them.
-const server = createServer({ noDelay: true }, (connection) => take(connection, false))
-const ports = [await listen(server, port, host)]
-const servers = [server]
-if (secure) {
-  const guarded = createSecureServer({ ...certificate(), noDelay: true, handshakeTimeout: 10_000 }, (connection) => take(connection, true))
-  guarded.on('tlsClientError', () => {})
-  guarded.maxConnections = 10_000
-  ports.push(await listen(guarded, secure.port, secure.host))
-  renew(guarded)
-  servers.push(guarded)
-}
-console.log(`listening ${ports.join(' ')}`)
+const { ports, servers } = await listenFor(orders, take)
+console.log(`listening ${JSON.stringify(ports)}`)
 
 const stop = () => broker.close(() => { for (const each of servers) each.close(); process.exit(0) })
 process.on('SIGTERM', stop)

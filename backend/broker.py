@@ -9,16 +9,21 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from backend import machine
 from backend.errors import CitywiseError
-from backend.network import broker_rights
+from backend.network import broker_rights, websocket
+from backend.network.topics import Topics
+from backend.packs.parts import of_settings
 from backend.settings import Settings
 
 SCRIPT = Path(__file__).with_name("broker.mjs")
 _TOPIC_BYTES = 1024
+_BROWSER_BYTES = 64 * 1024
+"""Of one message of WebSocket: a frame may hold several of MQTT's."""
 
 
 class BrokerError(CitywiseError):
@@ -38,13 +43,24 @@ class SecureListener:
     private_key: Path
 
 
+@dataclass(frozen=True)
+class BrowserListener:
+    """Where browsers reach the broker by WebSocket, over TLS with a certificate."""
+
+    host: str
+    port: int
+    """0: a free one; `EmbeddedBroker.websocket_port` says which."""
+    certificate: Path | None = None
+    private_key: Path | None = None
+
+
 class EmbeddedBroker:
     """A broker process that ends with its parent; `start` returns when it accepts clients.
 
     Whoever has `username` and `password` may do everything; our own processes and devices have
-    the rights of `broker_rights.mjs`. Without a user name everybody on this machine may do
-    everything: for tests. `rights` is the file of `backend.network.broker_rights`, and
-    `largest` how many bytes a message of a sensor may have.
+    the rights of `broker_rights.mjs`, and what `apps` add to it. Without a user name everybody
+    on this machine may do everything: for tests. `rights` is the file of
+    `backend.network.broker_rights`, and `largest` how many bytes a message of a sensor may have.
     """
 
     def __init__(
@@ -57,9 +73,12 @@ class EmbeddedBroker:
         rights: Path | None = None,
         largest: int = 4_000_000,
         secure: SecureListener | None = None,
+        browsers: BrowserListener | None = None,
+        apps: Mapping[str, Topics] | None = None,
     ) -> None:
         self.port = port
         self.secure_port: int | None = None
+        self.websocket_port: int | None = None
         self._orders = {
             "host": "127.0.0.1",
             "username": username,
@@ -68,6 +87,8 @@ class EmbeddedBroker:
             "rightsFile": None if rights is None else str(rights),
             "largest": largest + _TOPIC_BYTES,
             "secure": None if secure is None else _as_ordered(secure),
+            "browsers": None if browsers is None else _of_browsers(browsers),
+            "apps": _of_apps(apps or {}),
         }
         self.process: subprocess.Popen[str] | None = None
 
@@ -75,7 +96,11 @@ class EmbeddedBroker:
     def of(cls, settings: Settings) -> EmbeddedBroker:
         """The broker of a system; on the network for devices where the settings say so."""
         broker, web = settings.broker, settings.web
-        secure = None
+        secure = browsers = None
+        if websocket.is_open(settings):
+            browsers = BrowserListener(
+                web.host, broker.websocket_port, web.certificate, web.private_key
+            )
         if broker.devices_port and web.certificate is not None and web.private_key is not None:
             secure = SecureListener(web.host, broker.devices_port, web.certificate, web.private_key)
         return cls(
@@ -86,6 +111,8 @@ class EmbeddedBroker:
             rights=broker_rights.path(settings),
             largest=settings.ingest.max_payload_bytes,
             secure=secure,
+            browsers=browsers,
+            apps={name: parts.topics for name, parts in of_settings(settings).items()},
         )
 
     def start(self) -> int:
@@ -108,8 +135,9 @@ class EmbeddedBroker:
                 f"{line or 'see its message above'}; is the port taken, or is `make demo` "
                 "needed to install it?"
             )
-        self.port, *secure = map(int, line.split()[1:])
-        self.secure_port = secure[0] if secure else None
+        ports = json.loads(line.removeprefix("listening "))
+        self.port = int(ports["own"])
+        self.secure_port, self.websocket_port = ports.get("secure"), ports.get("browsers")
         return self.port
 
     def stop(self) -> None:
@@ -125,10 +153,23 @@ class EmbeddedBroker:
         self.process = None
 
 
-def _as_ordered(secure: SecureListener) -> dict[str, object]:
+def _as_ordered(place: SecureListener | BrowserListener) -> dict[str, object]:
     return {
-        "host": secure.host,
-        "port": secure.port,
-        "certificate": str(secure.certificate),
-        "privateKey": str(secure.private_key),
+        "host": place.host,
+        "port": place.port,
+        "certificate": None if place.certificate is None else str(place.certificate),
+        "privateKey": None if place.private_key is None else str(place.private_key),
+    }
+
+
+def _of_browsers(place: BrowserListener) -> dict[str, object]:
+    return {**_as_ordered(place), "largest": _BROWSER_BYTES}
+
+
+def _of_apps(apps: Mapping[str, Topics]) -> dict[str, object]:
+    own = {name: topics for name, topics in apps.items() if topics.read or topics.write}
+    return {
+        "processes": {name: {"read": t.read, "write": t.write} for name, t in own.items()},
+        "web": [pattern for topics in apps.values() for pattern in topics.web],
+        "sensors": [pattern for topics in apps.values() for pattern in topics.sensors],
     }

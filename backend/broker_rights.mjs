@@ -5,8 +5,9 @@ import { promisify } from 'node:util'
 
 const CITY = ['places/#', 'observations/#', 'events/#']
 const RETAINED = ['places', 'events', 'clock', 'status']
-const RATES = { person: { burst: 200, each: 50 }, sensor: { burst: 5000, each: 1 } } // milliseconds
+const RATES = { person: { burst: 200, each: 50 }, sensor: { burst: 5000, each: 1 }, reading: { burst: 4, each: 500 } } // milliseconds
 const DEVICE_BYTES = 512 * 1024 // a route of 10,000 points takes half of it
+const READING_BYTES = 4096
 
 const PROCESSES = {
   ingest: { read: [...CITY, 'context/#', 'clock'], write: [] },
@@ -14,8 +15,6 @@ const PROCESSES = {
   web: { read: [], write: [...CITY, 'control/source'] },
   notifier: { read: ['notices/+/+/seen'], write: ['notices/+/+'] }
 }
-
-export const ROLES = Object.keys(PROCESSES)
 
 export const NOBODY = { read: [], write: [] }
 
@@ -33,28 +32,48 @@ export function covers (pattern, filter) {
 /** Rights of whoever knows the settings' password: all but the broker's own topics. */
 export const operator = () => ({ read: ['#'], write: ['#'], retains: () => true })
 
-/** Rights of a process of ours. */
-export function ofProcess (role, prefix) {
-  const { read, write } = PROCESSES[role] ?? NOBODY
-  const isOwn = (id) => id === role || id.startsWith(`${role}-`)
-  return { ...rights(prefix, read, write, { isOwn }), statusOf: (topic) => isStatus(topic, prefix, isOwn) }
-}
+/** Who may do what, of our own processes and of devices; `apps` is what apps add to it. */
+export class Rights {
+  constructor ({ prefix, largest, apps }) {
+    this.prefix = prefix
+    this.largest = largest
+    this.sensors = [...CITY, ...apps.sensors]
+    const web = { ...PROCESSES.web, write: [...PROCESSES.web.write, ...apps.web] }
+    this.processes = { ...PROCESSES, web, ...apps.processes }
+    this.roles = Object.keys(this.processes)
+  }
 
-/** Rights of a device; `entry` is its token's in the rights file. */
-export function ofDevice (token, entry, prefix, largest) {
-  const may = (right) => entry.rights.includes(right) || (right !== 'sensors' && entry.rights.includes('all'))
-  const notices = `notices/${entry.user}/${token}`
-  const read = may('notices') ? [notices] : []
-  const write = may('sensors') ? [`status/${token}`] : []
-  if (may('notices')) write.push(`${notices}/seen`)
-  if (may('context')) write.push(`context/${entry.user}`)
-  if (may('sensors')) write.push(...CITY)
-  return rights(prefix, read, write, {
-    user: entry.user,
-    isOwn: (id) => id.length <= 64 && (id === token || /^[-_.:]/.test(id.slice(token.length))) && id.startsWith(token),
-    largest: may('sensors') ? largest : DEVICE_BYTES,
-    rate: may('sensors') ? RATES.sensor : RATES.person
-  })
+  /** Rights of a process of ours. */
+  ofProcess (role) {
+    const { read, write } = this.processes[role] ?? NOBODY
+    const isOwn = (id) => id === role || id.startsWith(`${role}-`)
+    const statusOf = (topic) => isStatus(topic, this.prefix, isOwn)
+    return { ...rights(this.prefix, read, write, { isOwn }), statusOf }
+  }
+
+  /** Rights of a device; `entry` is its own in the rights file: a token's, or with `write`
+   * somebody's who sends to the topics of an app. */
+  ofDevice (name, entry) {
+    const isOwn = (id) => id.length <= 64 && (id === name || /^[-_.:]/.test(id.slice(name.length))) && id.startsWith(name)
+    const more = { user: entry.user, isOwn }
+    if (entry.write) return rights(this.prefix, [], entry.write, { ...more, largest: READING_BYTES, rate: RATES.reading })
+    return this.ofToken(name, entry, more)
+  }
+
+  ofToken (token, entry, more) {
+    const may = (right) => entry.rights.includes(right) || (right !== 'sensors' && entry.rights.includes('all'))
+    const notices = `notices/${entry.user}/${token}`
+    const read = may('notices') ? [notices] : []
+    const write = may('sensors') ? [`status/${token}`] : []
+    if (may('notices')) write.push(`${notices}/seen`)
+    if (may('context')) write.push(`context/${entry.user}`)
+    if (may('sensors')) write.push(...this.sensors)
+    return rights(this.prefix, read, write, {
+      ...more,
+      largest: may('sensors') ? this.largest : DEVICE_BYTES,
+      rate: may('sensors') ? RATES.sensor : RATES.person
+    })
+  }
 }
 
 function isStatus (topic, prefix, isOwn) {

@@ -26,7 +26,7 @@ from backend.app_commands import app as app_commands
 from backend.errors import CitywiseError
 from backend.machine import MachineError
 from backend.settings import Apps, Ingest, People, Settings, Web
-from backend.system_option import LaterGroup, of_a_system
+from backend.system_option import GroupWithApps, LaterGroup, of_a_system
 from reasoning.engines.limits import Limits
 from reasoning.errors import ReasoningError
 
@@ -112,7 +112,10 @@ class Hours(click.FloatRange):
         super().__init__(min=0, max=8784)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=GroupWithApps,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="citywise")
 def cli() -> None:
     """Citywise: smart-city applications by reasoning over live streams."""
@@ -230,13 +233,14 @@ def _run_hosted(
     settings: Settings, host: str, port: int | None, seconds: float | None, verbose: bool
 ) -> None:
     """Run, with a page beside it over plain HTTP that says how to trust the certificate."""
-    from backend.network.hosting import hosted, qr_code
+    from backend.network import qr_codes
+    from backend.network.hosting import hosted
     from backend.network.welcome import welcome
 
     hosting = hosted(settings, host, port)
     web = hosting.settings.web
     with welcome(web.host, web.port, hosting.url, hosting.authority) as way_in:
-        lines = [*hosting.lines(way_in.shown), qr_code(way_in.shown)]
+        lines = [*hosting.lines(way_in.shown), qr_codes.in_terminal(way_in.shown)]
         _run(hosting.settings, None, seconds, verbose, lines)
 
 

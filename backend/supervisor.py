@@ -35,6 +35,7 @@ from backend.store.models import CursorRow, HeartbeatRow
 from backend.times import iso
 
 LOG = logging.getLogger("citywise.supervisor")
+ORDERS = "orders.json"
 _STOP_SECONDS = 10
 _HEALTHY_SECONDS = 20
 _START_SECONDS = 120
@@ -159,7 +160,7 @@ class System:
 
     @property
     def _orders(self) -> Path:
-        return self.settings.data_dir.resolve() / "orders.json"
+        return self.settings.data_dir.resolve() / ORDERS
 
     def spawn(self, role: str) -> None:
         """Start (again) the process of a role; its output goes to `logs/ROLE.log`."""
@@ -321,6 +322,19 @@ def is_used(folder: Path) -> bool:
     return held is None
 
 
+def as_run(settings: Settings) -> Settings:
+    """The settings of a system as it runs in its folder: with the ports and passwords that it
+    chose itself. Raises `StartError` where none runs."""
+    folder = settings.data_dir.resolve()
+    if not (folder / ORDERS).is_file() or not is_used(folder):
+        raise StartError(
+            f"{folder}: no system runs in this folder; start one, or say with --config or "
+            "--state which it is"
+        )
+    orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
+    return Settings.model_validate(orders["settings"])
+
+
 def _take_lock(folder: Path) -> IO[str] | None:
     """The folder's lock, or None if another process has it."""
     held = (folder / "lock").open("a")
@@ -341,6 +355,7 @@ def _with_ports(settings: Settings) -> Settings:
                 "port": broker.port or machine.free_port(),
                 "username": broker.username or "citywise",
                 "password": broker.password or secrets.token_urlsafe(18),
+                "websocket_port": broker.websocket_port or machine.free_port(),
             }
         )
     if web.port and not machine.is_free(web.host, web.port):

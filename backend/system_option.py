@@ -58,3 +58,23 @@ class LaterGroup(click.Group):
         group = getattr(import_module(self._module), self.name)
         assert isinstance(group, click.Group)
         return group
+
+
+class GroupWithApps(click.Group):
+    """A group that has the groups of apps, too; they are looked for where a name is none of its
+    own, or all names are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of its commands and of the apps' groups."""
+        return sorted({*super().list_commands(ctx), *_of_apps()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them, or None."""
+        return super().get_command(ctx, cmd_name) or _of_apps().get(cmd_name)
+
+
+def _of_apps() -> dict[str, LaterGroup]:
+    from backend.packs.parts import found
+
+    brought = (item for parts in found().values() for item in parts.commands.items())
+    return {name: LaterGroup(name, group.module, group.help) for name, group in brought}

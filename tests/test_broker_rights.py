@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import queue
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-import paho.mqtt.client as paho
 import pytest
-from paho.mqtt.enums import CallbackAPIVersion
 
-from backend.broker import EmbeddedBroker
-from backend.people.tokens import broker_hash
-from backend.settings import Broker
+from tests.brokers import REFUSED, SENT, City, Client, client, secret_of
 
-REFUSED = 128
 ANNA, BEN = "u-" + "a" * 20, "u-" + "b" * 20
 PHONE, WATCH, OTHER, SENSOR, OVER = (f"d-{n:016x}" for n in range(5))
-SECRETS = {device: f"secret of {device}" for device in (PHONE, WATCH, OTHER, SENSOR, OVER)}
 RIGHTS: dict[str, dict[str, Any]] = {
     PHONE: {"user": ANNA, "rights": ["all"]},
     WATCH: {"user": ANNA, "rights": ["notices"]},
@@ -31,109 +24,13 @@ RIGHTS: dict[str, dict[str, Any]] = {
     SENSOR: {"user": BEN, "rights": ["sensors"]},
     OVER: {"user": BEN, "rights": ["all"], "expires_ms": 1},
 }
-SENT = 5.0
-"""Seconds within which a broker on this machine answers."""
-
-
-class City:
-    """An embedded broker with devices."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "broker-rights.json"
-        self.write(RIGHTS)
-        self.embedded = EmbeddedBroker(0, "city", "password", prefix="town", rights=self.file)
-        self.settings = Broker(
-            port=self.embedded.start(), username="city", password="password", prefix="town"
-        )
-
-    def write(self, rights: dict[str, dict[str, Any]]) -> None:
-        entries = {
-            device: {"hash": broker_hash(SECRETS[device]), "expires_ms": None, **entry}
-            for device, entry in rights.items()
-        }
-        self.file.write_text(json.dumps(entries), encoding="utf-8")
-
-
-class Client:
-    """Somebody at the broker; `answer` is what the broker said to the connection."""
-
-    def __init__(
-        self, city: City, user: str | None, secret: str | None, name: str | None = None, **more: Any
-    ) -> None:
-        self.heard: queue.Queue[tuple[str, bytes]] = queue.Queue()
-        self.gone, self._answered = threading.Event(), threading.Event()
-        self._granted: queue.Queue[int] = queue.Queue()
-        self.answer = ""
-        self._paho = paho.Client(
-            CallbackAPIVersion.VERSION2,
-            name or user,
-            clean_session=more.get("clean", True),
-            reconnect_on_failure=False,
-        )
-        if user is not None:
-            self._paho.username_pw_set(user, secret)
-        if will := more.get("will"):
-            self._paho.will_set(will, b"{}", 1, more.get("retain", False))
-        self._paho.on_connect = self._connected
-        self._paho.on_disconnect = lambda *_: self.gone.set()
-        self._paho.on_message = lambda _c, _d, m: self.heard.put((m.topic, bytes(m.payload)))
-        self._paho.on_subscribe = lambda _c, _d, _m, codes, _p: self._granted.put(codes[0].value)
-        self._paho.connect("127.0.0.1", city.settings.port)
-        self._paho.loop_start()
-        assert self._answered.wait(SENT)
-
-    def _connected(self, *given: Any) -> None:
-        self.answer = str(given[3])
-        self._answered.set()
-
-    def reads(self, topic: str) -> bool:
-        """Whether a subscription is granted."""
-        self._paho.subscribe(topic, 1)
-        return self._granted.get(timeout=SENT) != REFUSED
-
-    def sends(self, topic: str, payload: bytes = b"{}", retain: bool = False) -> bool:
-        """Whether the broker takes a message; it ends the connection of a process of ours that may
-        not send it."""
-        sent = self._paho.publish(topic, payload, 1, retain)
-        deadline = time.monotonic() + SENT
-        with suppress(RuntimeError):  # the connection ended while it was sent
-            while not sent.is_published() and not self.gone.wait(0.002):
-                assert time.monotonic() < deadline, "the broker said nothing"
-            return sent.is_published()
-        return False
-
-    def break_off(self) -> None:
-        """Lose the connection without a farewell, so that the broker sends the last will."""
-        connection = self._paho.socket()
-        assert isinstance(connection, socket.socket)
-        connection.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        self._paho.disconnect()
-        self._paho.loop_stop()
 
 
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
-    city = City(tmp_path_factory.mktemp("city"))
+    city = City(tmp_path_factory.mktemp("city"), RIGHTS)
     yield city
     city.embedded.stop()
-
-
-@contextmanager
-def client(city: City, user: str, **more: Any) -> Iterator[Client]:
-    """A device, a process of ours (`citywise.<role>`) or the operator, connected."""
-    broker = city.settings
-    if user.startswith("citywise."):
-        broker = broker.of_process(user.removeprefix("citywise."))
-        more = {"name": user.removeprefix("citywise."), **more}
-    secret = SECRETS.get(user, broker.password)
-    found = Client(city, user, secret, **more)
-    assert found.answer == "Success"
-    try:
-        yield found
-    finally:
-        found.close()
 
 
 @pytest.fixture
@@ -304,13 +201,13 @@ def test_what_somebody_may_not_read_is_refused(city: City, user: str, topic: str
     [
         (PHONE, "wrong", PHONE),
         (PHONE, "", PHONE),
-        (PHONE, SECRETS[WATCH], PHONE),
+        (PHONE, secret_of(WATCH), PHONE),
         ("d-ffffffffffffffff", "secret", "d-ffffffffffffffff"),
         ("__proto__", "secret", "__proto__"),
         (None, None, "anybody"),
         ("city", "wrong", "city"),
         ("citywise.ingest", "password", "ingest"),
-        (OVER, SECRETS[OVER], OVER),
+        (OVER, secret_of(OVER), OVER),
     ],
 )
 def test_who_does_not_know_the_secret_is_not_let_in(
@@ -323,7 +220,7 @@ def test_who_does_not_know_the_secret_is_not_let_in(
 
 @pytest.mark.parametrize("name", ["ingest", WATCH, f"{PHONE}0", f"x{PHONE}", "web-1", PHONE[:-1]])
 def test_nobody_takes_over_the_connection_of_another(city: City, name: str) -> None:
-    taker = Client(city, PHONE, SECRETS[PHONE], name)
+    taker = Client(city, PHONE, secret_of(PHONE), name)
     taker.close()
     assert taker.answer == "Client identifier not valid"
 
@@ -370,7 +267,7 @@ def test_a_refused_subscription_brings_nothing_though_another_came_with_it(
 def test_a_token_that_is_taken_back_ends_its_connection_and_leaves_nothing(
     tmp_path: Path,
 ) -> None:
-    city = City(tmp_path)
+    city = City(tmp_path, RIGHTS)
     own = f"town/notices/{ANNA}/{PHONE}"
     try:
         with (
@@ -384,7 +281,7 @@ def test_a_token_that_is_taken_back_ends_its_connection_and_leaves_nothing(
             city.write({device: entry for device, entry in RIGHTS.items() if device not in gone})
             assert phone.gone.wait(1.5)
             assert not watch.gone.is_set()
-        back = Client(city, PHONE, SECRETS[PHONE])
+        back = Client(city, PHONE, secret_of(PHONE))
         back.close()
         assert back.answer == "Not authorized"
         with client(city, "city", name="operator") as operator:
@@ -411,7 +308,7 @@ def test_a_token_that_is_taken_back_ends_its_connection_and_leaves_nothing(
 
 @pytest.mark.slow
 def test_a_right_that_is_taken_away_is_gone_from_connections_that_are_open(tmp_path: Path) -> None:
-    city = City(tmp_path)
+    city = City(tmp_path, RIGHTS)
     changed = json.loads(city.file.read_text())
     changed[PHONE]["rights"] = ["notices"]
     try:
@@ -495,7 +392,7 @@ def test_a_token_has_few_connections_at_a_time(city: City) -> None:
     with ExitStack() as stack:
         for number in (0, 1, 2, 3, 4, 4):  # one comes twice, and takes its own place
             stack.enter_context(client(city, WATCH, name=f"{WATCH}-{number}"))
-        further = Client(city, WATCH, SECRETS[WATCH], f"{WATCH}-5")
+        further = Client(city, WATCH, secret_of(WATCH), f"{WATCH}-5")
         further.close()
         assert further.answer == "Server unavailable"
     with client(city, WATCH, name=f"{WATCH}-6"):

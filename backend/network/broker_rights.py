@@ -1,21 +1,23 @@
 """Who may do what at the broker, told to it in a file: one entry for each device.
 
-The web process writes the file anew when tokens, accounts or roles change; the embedded broker
-reads it again within a second and disconnects whom it no longer names. For mosquitto the same
-is written as a password file and an access control list (docs/deployment.md).
+The web process writes the file anew when tokens, accounts, roles or what apps let in changes;
+the embedded broker reads it again within a second and disconnects whom it no longer names. For
+mosquitto the same is written as a password file and an access control list (docs/deployment.md).
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from backend.errors import CitywiseError
 from backend.network.secret_files import replace
+from backend.network.topics import Device
+from backend.packs.parts import Parts, of_settings
 from backend.people.tokens import Token, broker_hash, valid
 from backend.settings import Settings
 
@@ -35,8 +37,8 @@ def path(settings: Settings) -> Path:
 def write(engine: Engine, settings: Settings) -> None:
     """Tell the embedded broker the devices' rights as the database has them now.
 
-    Call it after the commit of whatever changes tokens, or disables or removes an account. With
-    an external broker it does nothing.
+    Call it after the commit of whatever changes tokens, disables or removes an account, or
+    changes whom an app lets in. With an external broker it does nothing.
     """
     if not settings.broker.embedded:
         return
@@ -47,7 +49,9 @@ def write(engine: Engine, settings: Settings) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with engine.connect() as connection:
             tokens = valid(connection)
+            others = _devices(connection, of_settings(settings))
         entries = {token.id: _entry(token, password) for token, password in tokens}
+        entries |= {device.name: _entry_of(device) for device in others}
         replace(file, json.dumps(entries).encode())
 
 
@@ -64,13 +68,19 @@ def write_for_mosquitto(engine: Engine, settings: Settings, folder: Path) -> lis
             "broker.username and broker.password say who our own processes are at the broker; "
             "set both (the password as CITYWISE_SET__BROKER__PASSWORD)"
         )
+    apps = of_settings(settings)
     with engine.connect() as connection:
-        tokens = valid(connection)
+        tokens, others = valid(connection), _devices(connection, apps)
     passwords = [f"{broker.username}:{broker_hash(broker.password)}"]
     passwords += [f"{token.id}:{password}" for token, password in tokens]
+    passwords += [f"{device.name}:{device.hash}" for device in others]
     rules = [f"user {broker.username}", f"topic readwrite {broker.prefix}/#"]
+    sensors = [*_CITY, *(topic for parts in apps.values() for topic in parts.topics.sensors)]
     for token, _ in tokens:
-        rules += [f"user {token.id}", *_acl(broker.prefix, token)]
+        rules += [f"user {token.id}", *_acl(broker.prefix, token, sensors)]
+    for device in others:
+        written = (f"topic write {broker.prefix}/{topic}" for topic in device.write)
+        rules += [f"user {device.name}", *written]
     return [_write(folder / "passwords", passwords), _write(folder / "acl", rules)]
 
 
@@ -83,8 +93,23 @@ def _entry(token: Token, password: str) -> dict[str, object]:
     }
 
 
-def _acl(prefix: str, token: Token) -> Iterable[str]:
-    """What the embedded broker allows a device (`ofDevice`), in mosquitto's words."""
+def _devices(connection: Connection, apps: Mapping[str, Parts]) -> list[Device]:
+    """Whom apps let in without tokens."""
+    brought = (parts.devices for parts in apps.values() if parts.devices is not None)
+    return [device for devices in brought for device in devices(connection)]
+
+
+def _entry_of(device: Device) -> dict[str, object]:
+    return {
+        "user": device.user,
+        "write": device.write,
+        "hash": device.hash,
+        "expires_ms": device.expires_ms,
+    }
+
+
+def _acl(prefix: str, token: Token, sensors: Iterable[str]) -> Iterable[str]:
+    """What the embedded broker allows a token (`ofToken`), in mosquitto's words."""
     rights, notices = token.rights, f"notices/{token.account}/{token.id}"
     if rights & {"notices", "all"}:
         yield f"topic read {prefix}/{notices}"
@@ -92,7 +117,7 @@ def _acl(prefix: str, token: Token) -> Iterable[str]:
     if rights & {"context", "all"}:
         yield f"topic write {prefix}/context/{token.account}"
     if "sensors" in rights:
-        topics = (f"status/{token.id}", *_CITY)
+        topics = (f"status/{token.id}", *sensors)
         yield from (f"topic write {prefix}/{topic}" for topic in topics)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import segno
 from pydantic import ValidationError
 
 from backend import machine
@@ -15,7 +13,7 @@ from backend.network import addresses, certificates
 from backend.network.authority import Authority
 from backend.settings import Settings, SettingsError
 
-WEB_PORT, BROKER_PORT = 8443, 8883
+WEB_PORT, BROKER_PORT, WEBSOCKET_PORT = 8443, 8883, 8884
 
 
 @dataclass(frozen=True)
@@ -61,14 +59,9 @@ def hosted(settings: Settings, host: str, port: int | None) -> Hosting:
     broker: dict[str, Any] = {}
     if settings.broker.embedded and not settings.broker.devices_port:
         broker["devices_port"] = _free(where.listen, BROKER_PORT)
+    if settings.broker.embedded and not settings.broker.websocket_port:
+        broker["websocket_port"] = _free(where.listen, WEBSOCKET_PORT)
     return Hosting(_with(settings, web=web, broker=broker), authority)
-
-
-def qr_code(url: str) -> str:
-    """An address as a code that phones read from a terminal."""
-    output = io.StringIO()
-    segno.make(url, micro=False).terminal(output, border=2, compact=True)
-    return output.getvalue()
 
 
 def _free(listen: str, port: int) -> int:

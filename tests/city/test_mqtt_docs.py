@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import BaseModel
 
+from apps.meeting_mgr.readings import Reading, RoomReading, Values
 from backend.city.pacing import Command
 from backend.city.source import AHEAD, BATCH
 from backend.ingest import payloads
@@ -26,6 +27,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "Clock": Clock,
     "ContextUpdate": ContextUpdate,
     "EventState": EventState,
+    "Reading": Reading,
+    "RoomReading": RoomReading,
     **{model.__name__: model for model in payloads.OBSERVATIONS.values()},
 }
 
@@ -39,7 +42,7 @@ def test_every_example_is_what_its_model_accepts(model: str, text: str) -> None:
 
 def test_every_model_has_an_example_and_every_field_is_named() -> None:
     assert {model for model, _ in EXAMPLES} == set(MODELS)
-    models: list[type[BaseModel]] = [*MODELS.values(), UserPosition, UserRoute]
+    models: list[type[BaseModel]] = [*MODELS.values(), UserPosition, UserRoute, Values]
     fields = {field for model in models for field in model.model_fields}
     missing = {field for field in fields if f"`{field}`" not in TEXT and f'"{field}"' not in TEXT}
     assert not missing

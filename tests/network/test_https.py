@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives import serialization
 from playwright.sync_api import Error, Page, Playwright
 
 from backend import cli, machine
-from backend.network import addresses, authority, certificates, hosting, welcome
+from backend.network import addresses, authority, certificates, hosting, qr_codes, welcome
 from backend.network.addresses import Names
 from backend.network.authority import Authority
 from backend.network.hosting import Hosting
@@ -259,9 +259,9 @@ def test_the_demo_user_is_not_served_to_a_network(tmp_path: Path) -> None:
 
 
 def test_the_code_for_phones_holds_the_address() -> None:
-    code = hosting.qr_code("http://192.168.1.20:8444/")
+    code = qr_codes.in_terminal("http://192.168.1.20:8444/")
     assert len(code.splitlines()) > 10
-    assert code != hosting.qr_code("http://192.168.1.21:8444/")
+    assert code != qr_codes.in_terminal("http://192.168.1.21:8444/")
 
 
 def test_the_command_says_where_to_go_and_shows_it_as_a_code(
@@ -282,7 +282,7 @@ def test_the_command_says_where_to_go_and_shows_it_as_a_code(
     ((settings, said),) = runs
     assert settings.web.public_url == f"https://127.0.0.1:{port}"
     (way_in,) = re.findall(r"this network: (http://\S+)", said)
-    assert hosting.qr_code(way_in) in said
+    assert qr_codes.in_terminal(way_in) in said
 
 
 # -- the way in -----------------------------------------------------------------------
