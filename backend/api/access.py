@@ -1,7 +1,7 @@
 """Who may call what: every view says it, and none is served that does not.
 
-A view is declared with one of `city`, `person`, `role` and `own_rights`; what is declared is
-enforced before the view is called, and compared with the API's description by a test.
+A view is declared with one of `city`, `person`, `key_holder`, `role` and `own_rights`; what is
+declared is enforced before the view is called, and compared with the API's description by a test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from backend.api import forgery, identity
 from backend.errors import CitywiseError
 
 View = TypeVar("View", bound=Callable[..., Any])
-Kind = Literal["city", "person", "role", "own_rights"]
+Kind = Literal["city", "person", "key", "role", "own_rights"]
 Right = Literal["context", "notices", "all"]
 _DECLARED = "citywise_access"
 
@@ -54,6 +54,12 @@ def person(*, right: Right = "all", session: bool = False) -> Callable[[View], V
     return lambda view: _declare(view, Access("person", right, session=session))
 
 
+def key_holder(view: View) -> View:
+    """Declare a view for who presents a secret that the view itself asks for, with an account
+    or without: it answers all others with a 404, which says nothing of what there is."""
+    return _declare(view, Access("key", None))
+
+
 def role(name: str, *others: str, device: bool = True) -> Callable[[View], View]:
     """Declare a view for who has a role, or one of several; `device`: also by a token."""
     right: Right | None = "all" if device else None
@@ -72,7 +78,7 @@ def of(app: Flask, endpoint: str) -> Access:
     if not isinstance(found, Access):
         raise UndeclaredError(
             f"{endpoint} does not say who may call it; declare its view with one of "
-            "backend.api.access: city, person, role, own_rights"
+            "backend.api.access: city, person, key_holder, role, own_rights"
         )
     return found
 
@@ -99,6 +105,8 @@ def admit(declared: Access) -> None:
             identity.principal()  # A token that is over is told so everywhere.
         return
     asker = identity.principal()
+    if declared.kind == "key":
+        return
     forgery.refuse_unproven(asker)
     if declared.session and asker.user is None:
         return  # The view asks for the session; without one it says to log in.
@@ -113,6 +121,8 @@ def described(declared: Access) -> list[dict[str, list[str]]]:
     token's right it needs; an empty one is nobody with a session's id."""
     if declared.kind == "city":
         return []
+    if declared.kind == "key":
+        return [{"key": []}]
     if declared.kind == "own_rights":
         return [{"login": []}]
     roles = [[role] for role in declared.role.split()] if declared.role else [[]]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from backend.people.ids import is_test_person
+from backend.people.ids import is_channel, is_test_person
 from backend.people.principal import Principal
 from backend.store.chunks import chunks
-from backend.store.models import AccountRow, LoginRow, TokenRow
+from backend.store.models import AccountRow, LoginRow, MeetingPersonRow, TokenRow
 from backend.times import wall_ms
 
 
@@ -42,8 +42,9 @@ class Reader:
 
 
 def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reader]:
-    """Those of some readers whose account is gone or disabled, or whose login or token is; and
-    who reads for a test person, and is no developer any more."""
+    """Those of some readers whose account is gone or disabled, or whose login or token is; who
+    reads for a test person, and is no developer any more; and who takes part no more in the
+    meeting whose channel they read."""
     now = wall_ms()
     expires = or_(TokenRow.expires_ms.is_(None), TokenRow.expires_ms > now)
     accounts = _there(
@@ -53,11 +54,14 @@ def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reade
     devices = _there(connection, TokenRow.id, expires, [r.device for r in readers])
     of_tests = {r for r in readers if r.user is not None and is_test_person(r.user)}
     developers = _developers(connection, [r.account for r in of_tests])
+    seats = {r.user for r in readers if r.account is None and r.user and is_channel(r.user)}
+    seated = _there(connection, MeetingPersonRow.id, MeetingPersonRow.secret.is_not(None), seats)
     return {
         reader
         for reader in readers
         if not (reader.account in accounts and reader.login in logins and reader.device in devices)
         or (reader in of_tests and reader.account not in {None, *developers})
+        or (reader.user in seats and reader.user not in seated)
     }
 
 

@@ -34,6 +34,10 @@ Kind = Literal[
     "expensive",
     "plans",
     "search",
+    "joins",
+    "readings",
+    "bounds",
+    "mails",
     "writes",
 ]
 
@@ -47,6 +51,10 @@ LIMITS: dict[Kind, RateLimitItem] = {
     "expensive": RateLimitItemPerMinute(30),
     "plans": RateLimitItemPerMinute(60),
     "search": RateLimitItemPerMinute(300),
+    "joins": RateLimitItemPerMinute(60),
+    "readings": RateLimitItemPerSecond(2),
+    "bounds": RateLimitItemPerHour(20),
+    "mails": RateLimitItemPerHour(400),
     "writes": RateLimitItemPerMinute(120),
 }
 """How often in which time; what is no other kind and changes anything is of `writes`."""
@@ -74,6 +82,12 @@ def counted(kind: Kind) -> Callable[[View], View]:
     return mark
 
 
+def counted_itself(view: View) -> View:
+    """Declare that a view counts its calls (`spend`): it alone knows whose they are."""
+    setattr(view, _COUNTED, None)
+    return view
+
+
 def install(app: Flask) -> None:
     """Count the calls of the views of `app`; call it after `access.install`."""
     app.extensions[_EXTENSION] = MovingWindowRateLimiter(MemoryStorage())
@@ -82,9 +96,8 @@ def install(app: Flask) -> None:
     def _count() -> None:
         if request.endpoint is None:
             return
-        kind = getattr(app.view_functions[request.endpoint], _COUNTED, None)
-        if kind is None and request.method not in forgery.SAFE:
-            kind = "writes"
+        usual: Kind | None = None if request.method in forgery.SAFE else "writes"
+        kind: Kind | None = getattr(app.view_functions[request.endpoint], _COUNTED, usual)
         if kind is not None and not _is_at_home():
             spend(kind, _who())
 

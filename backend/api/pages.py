@@ -27,7 +27,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 WEB = REPOSITORY / "web"
 STATIC = WEB / "static"
 LIBRARIES = REPOSITORY / "node_modules"
-VENDOR = {"leaflet": "leaflet/dist", "leaflet.markercluster": "leaflet.markercluster/dist"}
+VENDOR = {
+    "leaflet": "leaflet/dist",
+    "leaflet.markercluster": "leaflet.markercluster/dist",
+    "mqtt": "mqtt/dist",
+}
 PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
 """The shell's own navigation: key of the string and address, in order."""
 _ADDED = "citywise-pages"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from collections.abc import Mapping, Sequence
+from typing import Literal
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
@@ -16,8 +19,14 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), payment=(), usb=(), geolocation=(self)",
 }
+_FEATURES = {
+    **dict.fromkeys(("camera", "payment", "usb"), ""),
+    **dict.fromkeys(("geolocation", "microphone", "accelerometer", "gyroscope"), "self"),
+}
+Directive = Literal["connect-src", "frame-src", "script-src"]
+Feature = Literal["camera", "microphone", "display-capture"]
+_ORIGIN = re.compile(r"(https|http|wss|ws)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?")
 _YEAR_S = 365 * 24 * 3600
 
 
@@ -38,23 +47,61 @@ def tile_source(template: str | None) -> str:
     return f" {address.scheme}://{address.netloc}"
 
 
-def policy(nonce_value: str, tiles: str | None) -> str:
-    """Only our own host, only our own scripts and styles; tiles where they are configured."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'self' 'nonce-{nonce_value}'",
-            f"style-src 'self' 'nonce-{nonce_value}'",
-            f"img-src 'self' data:{tile_source(tiles)}",
-            "font-src 'self'",
-            "connect-src 'self'",
-            "manifest-src 'self'",
-            "worker-src 'self'",
-            "base-uri 'none'",
-            "form-action 'self'",
-            "frame-ancestors 'none'",
-        )
-    )
+def allow(directive: Directive, source: str) -> None:
+    """Let the page that is being answered, and it alone, use a source beside our own host.
+
+    `source` is an origin: scheme, name and port. Raises `ValueError` for what is none.
+    """
+    if not _ORIGIN.fullmatch(source):
+        raise ValueError(f"`{source}` is no origin such as https://meet.example.org")
+    _allowed().append((directive, source))
+
+
+def delegate(feature: Feature, origin: str) -> None:
+    """Let the page that is being answered, and it alone, and its frames of an origin use a part
+    of the device. Raises `ValueError` for what is no origin."""
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError(f"`{origin}` is no origin such as https://meet.example.org")
+    g.setdefault("delegated_features", {}).setdefault(feature, []).append(origin)
+
+
+def permissions(delegated: Mapping[str, Sequence[str]]) -> str:
+    """What a page and its frames may use of the device."""
+    features = dict(_FEATURES)
+    for feature, origins in delegated.items():
+        features[feature] = " ".join(("self", *(f'"{origin}"' for origin in origins)))
+    return ", ".join(f"{name}=({allowed})" for name, allowed in features.items())
+
+
+def policy(
+    nonce_value: str, tiles: str | None, allowed: Sequence[tuple[Directive, str]] = ()
+) -> str:
+    """Only our own host, only our own scripts and styles; tiles where they are configured, and
+    what a page asked for."""
+    directives = {
+        "default-src": "'none'",
+        "script-src": f"'self' 'nonce-{nonce_value}'",
+        "style-src": f"'self' 'nonce-{nonce_value}'",
+        "img-src": f"'self' data:{tile_source(tiles)}",
+        "font-src": "'self'",
+        "connect-src": "'self'",
+        "manifest-src": "'self'",
+        "worker-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+    }
+    for directive, source in allowed:
+        directives[directive] = f"{directives.get(directive, '')} {source}".strip()
+    return "; ".join(f"{name} {sources}" for name, sources in directives.items())
+
+
+def _allowed() -> list[tuple[Directive, str]]:
+    if "allowed_sources" not in g:
+        g.allowed_sources = []
+    found = g.allowed_sources
+    assert isinstance(found, list)
+    return found
 
 
 def install(app: Flask, settings: Settings) -> None:
@@ -72,7 +119,8 @@ def install(app: Flask, settings: Settings) -> None:
     def _secure(answer: Response) -> Response:
         for name, value in _HEADERS.items():
             answer.headers.setdefault(name, value)
-        answer.headers["Content-Security-Policy"] = policy(nonce(), web.tiles)
+        answer.headers["Permissions-Policy"] = permissions(g.get("delegated_features", {}))
+        answer.headers["Content-Security-Policy"] = policy(nonce(), web.tiles, _allowed())
         if request.is_secure and strict:
             answer.headers["Strict-Transport-Security"] = f"max-age={_YEAR_S}"
         if "principal" in g:

@@ -2,7 +2,7 @@
 
 An account's id is opaque, so that nothing but the table `accounts` says who it is. Other ids
 are those of CityPulse's sessions, which are secrets, and names of test persons, whom
-developers make up.
+developers make up. Channels are no users at all: whoever may read one hears what is told to it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ DEMO = "demo"
 """The demo's account: whoever is not logged in, on a machine of one's own."""
 ACCOUNT = re.compile(r"u-[a-z2-7]{20}")
 _SESSION = re.compile(r"citypulse-[0-9a-f]{32}")
+_CHANNEL = re.compile(r"mh-m-[a-z2-7]{20}|p-[a-z2-7]{20}")
 _BYTES = 15
 
 
 def new_id() -> str:
     """An id for a new account: 96 random bits and more."""
-    return "u-" + base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower()[:20]
+    return f"u-{random_text()}"
+
+
+def random_text() -> str:
+    """What makes an id one that nobody guesses: 20 of a-z and 2-7."""
+    return base64.b32encode(secrets.token_bytes(_BYTES)).decode().lower()[:20]
 
 
 def namespace_of(text: str) -> str:
@@ -40,8 +46,14 @@ def is_session(user: str) -> bool:
     return _SESSION.fullmatch(user) is not None
 
 
+def is_channel(user: str) -> bool:
+    """Whether an id is that of a meeting's host's channel (`mh-…`) or a participant's (`p-…`):
+    what apps tell somebody there, who need not have an account."""
+    return _CHANNEL.fullmatch(user) is not None
+
+
 def is_test_person(user: str) -> bool:
-    """Whether an id is neither an account's nor a session's, nor in the namespace of one:
-    nobody real."""
+    """Whether an id is neither an account's nor a session's, nor in the namespace of one, nor
+    a channel: nobody real."""
     owner = namespace_of(user)
-    return not (is_account(owner) or is_session(owner))
+    return not (is_account(owner) or is_session(owner) or is_channel(owner))

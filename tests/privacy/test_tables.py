@@ -63,6 +63,9 @@ def about(table: Table, user: str, n: int) -> dict[str, Any]:
         elif not (column.primary_key and column.autoincrement is True):
             values[column.name] = n
     values |= {name: "x" for name in ("action", "request") if name in values}
+    if table.name.startswith("meeting"):  # whose ids tell of nobody
+        texts = (name for name in ("id", "meeting", "person") if isinstance(values.get(name), str))
+        values |= dict.fromkeys(texts, f"{table.name}.{n}")
     if table.name == "inlet":
         values |= {"subject": "position", "key": user}
     if table.name == "tokens":

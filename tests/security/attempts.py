@@ -22,10 +22,22 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "token_id": lambda cast: (cast.token, "d-" + "0" * 16),
     "trip_id": lambda cast: (TRIP, "tr_" + "f" * 24),
     "account_id": lambda cast: (cast.anna.user, NOBODYS),
+    "meeting_id": lambda cast: (cast.meeting, "m-" + "a" * 20),
+    "person_id": lambda cast: (cast.seat, "p-" + "a" * 20),
 }
 """By the name of the address's part: what is Anna's, and what is nobody's."""
-NOT_OF_PEOPLE = frozenset({"action_id", "event_id", "letter_id", "subject", "trace_id"})
-"""Parts that are no person's: of operators and developers, and kinds of context."""
+NOT_OF_PEOPLE = {
+    "action_id": "1",
+    "attendee_id": "a1",
+    "event_id": "1",
+    "letter_id": "1",
+    "number": "1",
+    "subject": "position",
+    "trace_id": "1",
+}
+"""Parts that are no person's: of operators and developers, kinds of context, and what is within
+something of somebody's; and one of each."""
+_READING = {"at": "2026-05-04T09:03:00Z", "values": {"noise_db": 80}}
 BODIES: dict[str, Any] = {
     "api.instances.put_instance": {"values": {"radius": 500}, "title": "mine now"},
     "api.context.put_context": {"position": {"lat": 1.0, "lon": 1.0}},
@@ -34,6 +46,17 @@ BODIES: dict[str, Any] = {
     "api.accounts.change_account": {"disabled": True},
     "api.trips.put_position": {"lat": 56.15, "lon": 10.2},
     "api.trips.answer_proposal": {"answer": "decline"},
+    "api.meetings.change_meeting": {"version": 1, "title": "mine now"},
+    "api.meetings.act": {"do": "start"},
+    "api.meetings.override": {"speak": "off"},
+    "api.meetings.answer_proposal": {"answer": "decline"},
+    "api.meetings.decide": {"text": "mine now"},
+    "api.meeting_people.join": {"key": "guess", "name": "Eve"},
+    "api.meeting_people.say": {"hand": True},
+    "api.meeting_people.share": {"sensors": ["noise"]},
+    "api.meeting_people.tell": _READING,
+    "api.meeting_people.open_mqtt": {},
+    "api.meeting_papers.send_invitations": {},
 }
 
 
@@ -47,12 +70,17 @@ class Attempt:
     nobodys: str
     body: Any
 
+    def granted(self, cast: Cast) -> str:
+        """The address with what else Anna needs to be granted what it gives."""
+        link = self.endpoint == "api.meeting_people.show_link"
+        return f"{self.hers}?key={cast.key}" if link else self.hers
+
 
 def attempts(cast: Cast) -> Iterator[Attempt]:
     """Every method of every endpoint with somebody's id in its address."""
     for endpoint, method, part in parts(cast.app):
         if part in IDS:
-            hers, nobodys = (_address(cast.app, endpoint, part, each) for each in IDS[part](cast))
+            hers, nobodys = (_address(cast, endpoint, part, each) for each in IDS[part](cast))
             yield Attempt(endpoint, method, hers, nobodys, BODIES.get(endpoint))
 
 
@@ -65,7 +93,10 @@ def parts(app: Flask) -> Iterator[tuple[str, str, str]]:
                     yield rule.endpoint, method, part
 
 
-def _address(app: Flask, endpoint: str, part: str, value: str) -> str:
-    with app.test_request_context():
-        values: dict[str, Any] = {part: value}
+def _address(cast: Cast, endpoint: str, part: str, value: str) -> str:
+    """An endpoint's address with a value in one part; in its others what is Anna's."""
+    values: dict[str, Any] = NOT_OF_PEOPLE | {name: ids(cast)[0] for name, ids in IDS.items()}
+    (rule, *_) = cast.app.url_map.iter_rules(endpoint)
+    values = {name: values[name] for name in rule.arguments} | {part: value}
+    with cast.app.test_request_context():
         return url_for(endpoint, **values).removeprefix("/api/v1")

@@ -21,6 +21,9 @@ from backend.store.models import (
     InstanceRow,
     InvitationRow,
     LoginRow,
+    MeetingEntryRow,
+    MeetingPersonRow,
+    MeetingRow,
     NoticeRow,
     OutboxRow,
     TokenRow,
@@ -44,6 +47,9 @@ _WATCHED: tuple[type[Base], ...] = (
     InletRow,
     InstanceRow,
     InvitationRow,
+    MeetingEntryRow,
+    MeetingPersonRow,
+    MeetingRow,
     NoticeRow,
     OutboxRow,
     TripRow,
@@ -63,9 +69,14 @@ class Cast:
     admin: Browser
     device: Browser
     nobody: Browser
+    carl: Browser
     token: str
     login: str
     session: str
+    meeting: str = ""
+    seat: str = ""
+    key: str = ""
+    """A meeting of Anna's, as whom she takes part in it, and the key of its link."""
 
     @property
     def others(self) -> dict[str, Browser]:
@@ -121,6 +132,7 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         Browser.of(app, "Ada"),
         Browser.device(app, device),
         Browser.of(app),
+        Browser.of(app),
         made["id"],
         anna.get("/me/logins").json["logins"][0]["id"],
         "citypulse-" + "0123456789abcdef" * 2,
@@ -162,6 +174,7 @@ def _tell(cast: Cast, settings: Settings) -> None:
             book.apply(connection, [opened])
         audit.record(connection, "u-somebody", "test.done", "target")
     _follow(cast, settings)
+    _meet(cast)
     _traces(cast)
     cast.anna.put("/me/wishes", {"threshold": 2})
     log = Log(settings.log_dir)
@@ -183,6 +196,19 @@ def _follow(cast: Cast, settings: Settings) -> None:
     with cast.engine.begin() as connection:
         begin(connection)
         trips.save(connection, trips.boxes_of(settings), trip)
+
+
+def _meet(cast: Cast) -> None:
+    """A meeting that Anna hosts, in which she takes part and Carl, who has no account."""
+    times = {"starts": "2026-05-04T09:00:00Z", "ends": "2026-05-04T10:00:00Z"}
+    attendees = [{"id": "a1", "name": SECRET, "email": "anna@example.org"}]
+    told = {"title": SECRET, "room": {"name": SECRET}, **times, "attendees": attendees}
+    made = cast.anna.post("/meetings", told).json
+    cast.meeting, cast.key = made["id"], made["join"]["key"]
+    people = f"/meetings/{cast.meeting}/people"
+    joined = cast.anna.post(people, {"key": cast.key, "name": SECRET})
+    cast.seat = joined.json["me"]["id"]
+    assert cast.carl.post(people, {"key": cast.key, "name": "Carl"}).status_code == 201
 
 
 def _traces(cast: Cast) -> None:

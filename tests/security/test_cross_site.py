@@ -60,7 +60,7 @@ def test_nothing_is_changed_without_the_proof_of_the_login(cast: Cast, proof: st
 def test_nothing_is_changed_by_pages_of_other_sites(cast: Cast, headers: dict[str, str]) -> None:
     """Logging in and signing up too: who is logged in as another would tell them everything."""
     before = cast.everything()
-    for method, address in changing(cast.app, "city", "person", "role", "own_rights"):
+    for method, address in changing(cast.app, "city", "person", "key", "role", "own_rights"):
         for browser in (cast.anna, cast.nobody):
             answer = browser.open(method, f"/{address}", {}, **headers)
             assert answer.status_code == 403, address

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from backend.api import access
 from tests.api.browsers import Browser
 from tests.security.attempts import IDS, NOBODYS, NOT_OF_PEOPLE, Attempt, attempts, parts
 from tests.security.cast import SECRET, Cast
@@ -32,7 +33,7 @@ def both(browser: Browser, attempt: Attempt, cast: Cast) -> tuple[tuple[int, str
 
 
 def test_every_part_of_an_address_is_known_to_be_somebodys_or_not(cast: Cast) -> None:
-    known = set(IDS) | NOT_OF_PEOPLE
+    known = IDS.keys() | NOT_OF_PEOPLE
     assert {(endpoint, part) for endpoint, _, part in parts(cast.app) if part not in known} == set()
 
 
@@ -44,7 +45,9 @@ def test_an_id_of_annas_is_answered_as_one_that_nobody_has(cast: Cast, who: str)
             continue  # It is what admins are for.
         hers, nobodys = both(cast.others[who], attempt, cast)
         assert hers == nobodys, attempt
-        assert hers[0] in ((401,) if who == "nobody" else (403, 404, 422)), (attempt, hers)
+        is_key = access.of(cast.app, attempt.endpoint).kind == "key"
+        refused = (404,) if is_key else (401,) if who == "nobody" else (403, 404, 422)
+        assert hers[0] in refused, (attempt, hers)
         assert SECRET not in hers[1]
         tried += 1
     assert tried >= 14
@@ -55,7 +58,17 @@ def test_what_is_refused_to_others_is_granted_to_anna(cast: Cast) -> None:
     """Or the test before this one would show nothing."""
     for attempt in attempts(cast):
         if attempt.method == "GET":
-            assert cast.anna.get(attempt.hers).status_code == 200, attempt
+            assert cast.anna.get(attempt.granted(cast)).status_code == 200, attempt
+
+
+def test_who_takes_part_in_a_meeting_is_no_more_than_that(cast: Cast) -> None:
+    """Carl is answered as nobody wherever it is not about his own seat."""
+    before = cast.everything()
+    for attempt in attempts(cast):
+        if access.of(cast.app, attempt.endpoint).kind != "key":
+            answer = cast.carl.open(attempt.method, attempt.hers, attempt.body)
+            assert answer.status_code == 401, attempt
+    assert cast.everything() == before
 
 
 @pytest.mark.parametrize("who", WHO)
@@ -111,6 +124,7 @@ def test_a_body_about_anna_is_answered_as_one_about_nobody(
 LISTS = (
     "/instances",
     "/instances?limit=1000",
+    "/meetings",
     "/notices",
     "/traces",
     "/traces/1",

@@ -19,6 +19,8 @@ def who(declared: Access) -> str:
     """Who may call a view, in words."""
     if declared.kind == "city":
         return "everybody"
+    if declared.kind == "key":
+        return "who has its key"
     if declared.kind == "own_rights":
         return "who is logged in, and no device"
     if declared.role is not None:

@@ -73,6 +73,8 @@ self.addEventListener('fetch', (event) => {
     event.respondWith(fromShell(event.request));
   } else if (event.request.mode === 'navigate' && PAGES.includes(url.pathname)) {
     event.respondWith(freshOrKept(event, DATA, url.pathname, '/offline'));
+  } else if (event.request.mode === 'navigate') {
+    event.respondWith(fetch(event.request).catch(() => caches.match('/offline')));
   } else if (KEPT_API.test(url.pathname) && ['', '?open=true'].includes(url.search)) {
     event.respondWith(freshOrKept(event, DATA, event.request));
   }

@@ -41,17 +41,19 @@ export const wrong = (error) => (error instanceof Refused ? error.message : t('f
 
 /**
  * The JSON answer; throws `Refused`, or what `fetch` throws where nothing can be reached.
- * A login that has ended is mended where it can be, and the question asked once more.
+ * A login that has ended is mended where it can be, and the question asked once more. A `body`
+ * that is a `Blob` goes as it is, with its type; with `keepalive` it goes though the page be closed.
  */
-export async function ask(path, { method = 'GET', body, again = true } = {}) {
+export async function ask(path, { method = 'GET', body, keepalive = false, again = true } = {}) {
   const headers = { Accept: 'application/json' };
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const isFile = body instanceof Blob;
+  if (body !== undefined) headers['Content-Type'] = isFile ? body.type : 'application/json';
   if (asker.csrf && !SAFE.includes(method)) headers['X-CSRF-Token'] = asker.csrf;
-  const response = await fetch(API + path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await fetch(API + path, { method, headers, keepalive, body: isFile ? body : body && JSON.stringify(body) });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   const refused = new Refused(response, answer);
-  if (again && await asker.mend(refused, method)) return ask(path, { method, body, again: false });
+  if (again && await asker.mend(refused, method)) return ask(path, { method, body, keepalive, again: false });
   throw refused;
 }
 

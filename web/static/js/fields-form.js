@@ -34,7 +34,7 @@ export function fieldsForm({ fields, submit, send, extra = [], primary = true, a
     const errors = error instanceof Refused ? error.errors : [];
     const placed = errors.map(({ path, message }) => {
       const field = fields.find(({ name }) => name === path.split('.')[0]);
-      field?.say(message);
+      field?.say(message, path);
       return field;
     });
     placed.find(Boolean)?.focus();

@@ -1,4 +1,4 @@
-// The one connection to the event stream that all components share.
+// A connection to an event stream; the city's is one that all components share.
 import { query } from './api.js';
 import { user } from './user.js';
 
@@ -9,16 +9,21 @@ const NAMES = [
 ];
 const LONGEST_WAIT_MS = 15_000;
 
-/** Calls `onMessage(name, data, id)`, and `onState` with live or reconnecting; resumes by id. */
+/**
+ * Calls `onMessage(name, data, id)`, and `onState` with live or reconnecting; resumes by id.
+ * `address` and `names` are of another stream than the city's.
+ */
 export class EventStream {
   #lastId = null;
   #wait = 1000;
   #source = null;
   #timer = null;
 
-  constructor(onMessage, onState) {
+  constructor(onMessage, onState, { address = ADDRESS, names = NAMES } = {}) {
     this.onMessage = onMessage;
     this.onState = onState;
+    this.address = address;
+    this.names = names;
     addEventListener('online', () => this.open());
     user.addEventListener('change', () => this.open());
     addEventListener('pagehide', () => this.close());
@@ -28,10 +33,10 @@ export class EventStream {
 
   open() {
     this.close();
-    const wanted = query({ last_event_id: this.#lastId, user: user.id });
-    this.#source = new EventSource(ADDRESS + wanted);
+    const wanted = query({ last_event_id: this.#lastId, user: this.address === ADDRESS && user.id });
+    this.#source = new EventSource(this.address + wanted);
     this.#source.addEventListener('error', () => this.#failed());
-    for (const name of NAMES) {
+    for (const name of this.names) {
       this.#source.addEventListener(name, (message) => this.#received(name, message));
     }
   }

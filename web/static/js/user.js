@@ -3,6 +3,7 @@ import { ask, asker } from './api.js';
 
 const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed' };
 const RECENT_PLACES = 'citywise-recent-places';
+const MEETINGS = 'citywise-meeting-'; // What keys about meetings begin with.
 const TEST_PERSON = 'citywise-test-person';
 const RETRY_MS = 3000;
 
@@ -112,6 +113,7 @@ class User extends EventTarget {
   async leave() {
     sessionStorage.removeItem(TEST_PERSON);
     localStorage.removeItem(RECENT_PLACES);
+    for (const key of Object.keys(localStorage)) if (key.startsWith(MEETINGS)) localStorage.removeItem(key);
     await forgetOnDevice();
     await this.#changed();
   }

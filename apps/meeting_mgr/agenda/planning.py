@@ -1,0 +1,133 @@
+"""The rules of `meeting_reasoner.casp` over what is left of an agenda."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from apps.meeting_mgr.agenda.problem import Problem, least_minutes
+from reasoning.engines.anytime import AnytimeEngine, Found
+from reasoning.engines.program import WindowFacts
+from reasoning.engines.solver import SolverEngine
+from reasoning.languages.casp import parse_file
+from reasoning.program import Request
+
+RULES = Path(__file__).parents[1] / "rules"
+Wish = Literal["unmoved", "unshortened", "all_placed"]
+"""What a plan may be asked to do without."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A way to go on; items are positions in `Problem.items`."""
+
+    order: tuple[int, ...]
+    """Items that take place."""
+    put_off: frozenset[int]
+    shortened: frozenset[int]
+    cost: tuple[int, ...]
+    is_best: bool
+    misses: frozenset[tuple[int, int]]
+    """Members who still cannot attend, and what."""
+
+    @property
+    def way(self) -> tuple[object, ...]:
+        """What it does, whatever it costs."""
+        return self.order, self.put_off, self.shortened
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the agenda as it stands would go; members and items are positions."""
+
+    cost: tuple[int, ...]
+    misses: tuple[tuple[int, int, str], ...]
+    """Who cannot attend what, and why: a capability, `away` or `busy`."""
+    too_early: tuple[int, ...]
+    """Items that come before what they depend on, or depend on what has been put off."""
+    too_late: tuple[int, ...]
+    """Items that end after the meeting."""
+    speechless: tuple[int, ...]
+    """Items whose speaker cannot attend."""
+    cannot_come: tuple[tuple[int, str], ...]
+    """Required members without whom there is to be no meeting, and why."""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether it may stay as it is."""
+        return not (self.too_early or self.too_late or self.speechless)
+
+
+def standing(problem: Problem) -> Standing:
+    """What is wrong with an agenda as it stands."""
+    engine = SolverEngine(meeting_reasoner())
+    (answer,) = engine.answer_sets(WindowFacts(problem.facts("kept")))
+    read = told(answer.atoms)
+    return Standing(
+        cost=answer.cost,
+        misses=tuple(sorted((int(u), int(i), why) for u, i, why in read["misses"])),
+        too_early=_items(read["too_early"]),
+        too_late=_items(read["too_late"]),
+        speechless=_items(read["speechless"]),
+        cannot_come=tuple(sorted((int(u), why) for u, why in read["cannot_come"])),
+    )
+
+
+def plan(problem: Problem, until_s: float, *wishes: Wish, patience_s: float = 0) -> Plan | None:
+    """The best plan that is found until a time of `time.monotonic()`; None: there is none.
+
+    Raises `LimitError` if none was found by then, and `patience_s` later.
+    """
+    engine = AnytimeEngine(meeting_reasoner())
+    left_s = max(0.0, until_s - time.monotonic())
+    found = engine.best(WindowFacts(problem.facts(*wishes)), left_s, patience_s)
+    return None if found is None else _plan(problem, found)
+
+
+def places(problem: Problem, plan: Plan) -> list[tuple[int, int, int]]:
+    """The items of a plan, from which minute on, and for how many."""
+    found, begins = [], 0
+    for i in plan.order:
+        item = problem.items[i]
+        minutes = least_minutes(item) if i in plan.shortened else item.minutes
+        found.append((i, begins, minutes))
+        begins += minutes
+    return found
+
+
+@cache
+def meeting_reasoner() -> Request:
+    """The rules, read once."""
+    return parse_file(RULES / "meeting_reasoner.casp")
+
+
+def _plan(problem: Problem, found: Found) -> Plan:
+    read = told(found.answer.atoms)
+    put_off = frozenset(_items(read["put_off"]))
+    behind = [int(later) for _sooner, later in read["comes_before"]]
+    return Plan(
+        order=tuple(sorted(set(range(len(problem.items))) - put_off, key=behind.count)),
+        put_off=put_off,
+        shortened=frozenset(_items(read["shortened"])),
+        cost=found.answer.cost,
+        is_best=found.is_best,
+        misses=frozenset((int(u), int(i)) for u, i, _why in read["misses"]),
+    )
+
+
+def told(atoms: Iterable[str]) -> defaultdict[str, list[Sequence[str]]]:
+    """The arguments of atoms by predicate; none has brackets of its own."""
+    found: defaultdict[str, list[Sequence[str]]] = defaultdict(list)
+    for atom in atoms:
+        name, _bracket, arguments = atom.rstrip(")").partition("(")
+        found[name].append(arguments.split(","))
+    return found
+
+
+def _items(rows: Iterable[Sequence[str]]) -> tuple[int, ...]:
+    return tuple(sorted({int(first) for first, *_others in rows}))

@@ -1,0 +1,144 @@
+"""What is left of an agenda, and who could not attend what, as facts for the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from apps.meeting_mgr.agenda.members import Member, members, merged
+from apps.meeting_mgr.model import Item, ItemId, Meeting, Person
+from apps.meeting_mgr.planned import MINUTE_MS
+
+MOST_TIMES = 48
+"""So many different times at which somebody's time begins or ends are told apart: each is a sum
+for every item."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The open items of a meeting at a time; the rules know items and members by position,
+    and times as whole minutes from `first_ms`: clingo keeps every term that it ever saw."""
+
+    items: tuple[Item, ...]
+    """Open, in the order of the agenda."""
+    members: tuple[Member, ...]
+    current: Item | None
+    first_ms: int
+    """When the first of the items can begin."""
+    ends_ms: int
+    lasts_ms: int
+    """Until when what is so now is taken to be so."""
+    never: frozenset[ItemId]
+    """Items that have been put off."""
+
+    @cached_property
+    def minutes(self) -> int:
+        """What the items take in full."""
+        return sum(item.minutes for item in self.items)
+
+    @cached_property
+    def available(self) -> int:
+        """Minutes until the meeting's end; no more than the items take."""
+        return max(0, min(self.minutes, (self.ends_ms - self.first_ms) // MINUTE_MS))
+
+    def facts(self, *wishes: str) -> str:
+        """Everything the rules need, one `atom.` a line; `wishes` are `kept` and the like."""
+        every = [*wishes, f"available({self.available})", *self._agenda(), *self._people()]
+        return "".join(f"{fact}.\n" for fact in every)
+
+    def _agenda(self) -> Iterator[str]:
+        places = {item.id: place for place, item in enumerate(self.items)}
+        speakers = {member.attendee.id: u for u, member in enumerate(self.members)}
+        for i, item in enumerate(self.items):
+            yield f"agenda_order({i},{i})"
+            yield f"takes({i},{item.minutes})"
+            yield f"at_least({i},{least_minutes(item)})"
+            if item.speaker in speakers:
+                yield f"agenda_speaker({i},{speakers[item.speaker]})"
+            yield from (f"needs({i},{capability})" for capability in item.needs)
+            yield from (f"listeners({i},{capability})" for capability in item.listeners)
+            yield from (f"{mark}({i})" for mark in self._marks(item))
+            yield from (f"after({i},{places[other]})" for other in item.after if other in places)
+
+    def _marks(self, item: Item) -> Iterator[str]:
+        if item.sensitive:
+            yield "sensitive"
+        if item.type == "break":
+            yield "recess"
+        if self.never.intersection(item.after):
+            yield "after_nothing"
+
+    def _people(self) -> Iterator[str]:
+        lasts = self._minute(self.lasts_ms)
+        for u, member in enumerate(self.members):
+            yield f"attendee({u})"
+            if lasts:
+                yield f"lasts({u},{lasts})"
+            if member.attendee.required:
+                yield f"required({u})"
+            if member.is_away:
+                yield f"away({u})"
+            if member.is_overdue:
+                yield f"overdue({u})"
+            yield from (f"lacking({u},{capability})" for capability in member.lacking())
+            yield from (f"hushed({u},{capability})" for capability in member.hushed())
+            yield from (f"busy({u},{f},{t})" for f, t in self._calendars[u])
+
+    @cached_property
+    def _calendars(self) -> list[list[tuple[int, int]]]:
+        """When each member is busy, in minutes; in longer steps where the calendars have more
+        different times than the solver can look at soon."""
+        exact = [list(self._busy(member)) for member in self.members]
+        if len({time for spans in exact for span in spans for time in span}) <= MOST_TIMES:
+            return exact
+        step = -(-self.minutes // MOST_TIMES)
+        return [sorted({_rounded(span, step, self.minutes) for span in spans}) for spans in exact]
+
+    def _busy(self, member: Member) -> Iterator[tuple[int, int]]:
+        """When a member is busy while items may take place, in minutes."""
+        for busy in merged(member.attendee.busy):
+            begins = max(0, (busy.from_ms - self.first_ms) // MINUTE_MS)
+            ends = self._minute(busy.until_ms)
+            if begins < ends:
+                yield begins, ends
+
+    def _minute(self, ms: int) -> int:
+        """The first whole minute that is not before a time; 0 and `minutes` are the bounds."""
+        return max(0, min(self.minutes, -((self.first_ms - ms) // MINUTE_MS)))
+
+
+def problem(meeting: Meeting, people: Sequence[Person], now_ms: int) -> Problem:
+    """What is to be planned at `now_ms`: the current item stays first with what is left of it."""
+    current = next((item for item in meeting.agenda if item.state == "current"), None)
+    return Problem(
+        items=tuple(item for item in meeting.agenda if item.state == "open"),
+        members=members(meeting, people, now_ms),
+        current=current,
+        first_ms=_first_ms(meeting, current, now_ms),
+        ends_ms=meeting.ends_ms,
+        lasts_ms=now_ms + meeting.rules.absence_minutes * MINUTE_MS,
+        never=frozenset(item.id for item in meeting.agenda if item.state == "put_off"),
+    )
+
+
+def has_begun(meeting: Meeting) -> bool:
+    """Whether an item of the agenda has begun."""
+    return any(item.state in ("current", "done") for item in meeting.agenda)
+
+
+def least_minutes(item: Item) -> int:
+    """What an item takes at least."""
+    return min(item.minutes, item.least_minutes or item.minutes)
+
+
+def _rounded(span: tuple[int, int], step: int, most: int) -> tuple[int, int]:
+    """A span that holds another, in whole steps."""
+    return span[0] // step * step, min(most, -(-span[1] // step) * step)
+
+
+def _first_ms(meeting: Meeting, current: Item | None, now_ms: int) -> int:
+    if current is not None:
+        begun_ms = now_ms if current.began_ms is None else current.began_ms
+        return max(now_ms, begun_ms + current.minutes * MINUTE_MS)
+    return now_ms if has_begun(meeting) else max(now_ms, meeting.starts_ms)

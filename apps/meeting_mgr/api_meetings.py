@@ -1,0 +1,250 @@
+"""Meetings over HTTP, for their hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Blueprint, Response
+
+from apps.meeting_mgr import answering, editing, hooks, running, sharing, store, taking_part, views
+from apps.meeting_mgr.api_access import Work, reading, working
+from apps.meeting_mgr.api_bodies import (
+    Action,
+    Answer,
+    ChangedMeeting,
+    NewMeeting,
+    Overrides,
+    ToldMeeting,
+    TypedDecision,
+)
+from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from apps.meeting_mgr.showing import Showing
+from backend.api import access, identity, instance_bodies, limits, parameters, presence
+from backend.api.answers import as_json
+from backend.api.problems import fault, invalid
+from backend.api.state import state
+
+blueprint = Blueprint("meetings", __name__)
+MOST_MEETINGS = 500
+
+
+@blueprint.get("/meetings")
+@access.person()
+def list_meetings() -> Response:
+    """The meetings that the asker hosts, the latest to start first."""
+    parameters.only()
+    with reading() as work:
+        found = store.of_host(work.connection, work.boxes, identity.own_id())
+    return as_json({"meetings": [views.brief(record) for record in found]})
+
+
+@blueprint.post("/meetings")
+@access.person()
+def create_meeting() -> Response:
+    """A new meeting, whose host is who asks."""
+    parameters.only()
+    body = instance_bodies.read(NewMeeting)
+    _refuse_hook(body)
+    with working() as work:
+        _refuse_more(work, identity.own_id())
+        record = work.write(editing.create(identity.own_id(), body.changes(), work.now_ms))
+        answer = _shown(work, record.id, 201)
+    answer.headers["Location"] = f"/api/v1/meetings/{record.id}"
+    return answer
+
+
+@blueprint.get("/meetings/<meeting_id>")
+@access.person()
+def show_meeting(meeting_id: str) -> Response:
+    """A meeting as its host sees it."""
+    parameters.only()
+    with reading() as work:
+        return _shown(work, meeting_id)
+
+
+@blueprint.patch("/meetings/<meeting_id>")
+@access.person()
+def change_meeting(meeting_id: str) -> Response:
+    """Change what a meeting is to be, or restore one that was cancelled."""
+    parameters.only()
+    body = instance_bodies.read(ChangedMeeting)
+    _refuse_hook(body)
+    with working() as work:
+        record = work.hosted(meeting_id)
+        _refuse_stale(record, body.version)
+        if body.state == "planned" and record.state == "cancelled":
+            record = work.write(running.restore(record, work.now_ms))
+        if (changes := body.changes()).model_fields_set:
+            step = editing.edit(record, changes, work.now_ms)
+            _refuse_probing(work, record, step.record)
+            _write(work, record, step)
+        answer = _shown(work, meeting_id)
+    presence.tell_broker()
+    return answer
+
+
+@blueprint.delete("/meetings/<meeting_id>")
+@access.person()
+def cancel_meeting(meeting_id: str) -> Response:
+    """Cancel a meeting; `forever`: remove it and all that is kept of it."""
+    parameters.only("forever")
+    with working() as work:
+        record = work.hosted(meeting_id)
+        if parameters.boolean("forever"):
+            store.delete(work.connection, _removable(record).id)
+            answer = Response(status=204)
+        else:
+            _write(work, record, running.cancel(record, work.now_ms))
+            answer = _shown(work, meeting_id)
+    presence.tell_broker()
+    return answer
+
+
+@blueprint.post("/meetings/<meeting_id>/actions")
+@access.person()
+def act(meeting_id: str) -> Response:
+    """Start, go on, end; ask somebody to do something, or put them out."""
+    parameters.only()
+    body = instance_bodies.read(Action)
+    with working() as work:
+        record = work.hosted(meeting_id)
+        _write(work, record, _step(work, record, body))
+        answer = _shown(work, meeting_id)
+    if body.do in ("start", "end", "remove"):
+        presence.tell_broker()
+    return answer
+
+
+@blueprint.put("/meetings/<meeting_id>/people/<person_id>/overrides")
+@access.person()
+def override(meeting_id: str, person_id: str) -> Response:
+    """Say what somebody can do, whatever their sensors say."""
+    parameters.only()
+    body = instance_bodies.read(Overrides)
+    return _changed(
+        meeting_id,
+        lambda work, record: taking_part.override(
+            record, work.person(record, person_id), body.given(), work.now_ms
+        ),
+    )
+
+
+@blueprint.post("/meetings/<meeting_id>/proposals/<int:number>")
+@access.person()
+def answer_proposal(meeting_id: str, number: int) -> Response:
+    """Accept another agenda, decline it, or undo what was accepted."""
+    parameters.only()
+    body = instance_bodies.read(Answer)
+
+    def step(work: Work, record: MeetingRecord) -> Step:
+        match body.answer:
+            case "accept":
+                return answering.accept(record, number, body.option, work.now_ms)
+            case "decline":
+                return answering.decline(record, number, work.now_ms)
+            case "undo":
+                return answering.undo(record, number, work.now_ms)
+
+    return _changed(meeting_id, step)
+
+
+@blueprint.post("/meetings/<meeting_id>/decisions")
+@access.person()
+def decide(meeting_id: str) -> Response:
+    """Note what was decided, for the minutes."""
+    parameters.only()
+    body = instance_bodies.read(TypedDecision)
+    return _changed(
+        meeting_id,
+        lambda work, record: running.decide(record, body.text, body.item, work.now_ms),
+    )
+
+
+def _changed(meeting_id: str, step: Callable[[Work, MeetingRecord], Step]) -> Response:
+    """Make a step of a meeting of who asks, and show the meeting after it."""
+    with working() as work:
+        record = work.hosted(meeting_id)
+        _write(work, record, step(work, record))
+        return _shown(work, meeting_id)
+
+
+def _write(work: Work, record: MeetingRecord, step: Step) -> None:
+    """Write a step of a meeting; what people did not share it for, they are asked for anew."""
+    work.write(step)
+    ceased = sharing.unasked(record, step.record)
+    for person in store.people_of(work.connection, work.boxes, record) if ceased else ():
+        if ceased & set(person.sharing):
+            work.write(taking_part.cease(step.record, person, ceased, work.now_ms))
+
+
+def _refuse_probing(work: Work, before: MeetingRecord, after: MeetingRecord) -> None:
+    """Raise a 429 where bounds, or the room, are moved again and again while people are there:
+    what changes with each move would tell what their sensors measure."""
+    if sharing.bounds(before) == sharing.bounds(after):
+        return
+    people = store.people_of(work.connection, work.boxes, before)
+    if any(person.left_ms is None for person in people):
+        limits.spend("bounds", f"user {before.user}")
+
+
+def _step(work: Work, record: MeetingRecord, body: Action) -> Step:
+    """What an action makes of a meeting."""
+    now_ms = work.now_ms
+    match body.do:
+        case "start":
+            return running.start(record, now_ms)
+        case "next":
+            return running.next_item(record, now_ms, body.item)
+        case "go_to":
+            return running.go_to(record, body.item or "", now_ms)
+        case "extend":
+            return running.extend(record, body.minutes or 0, now_ms)
+        case "end":
+            return running.end(record, now_ms)
+        case "new_link":
+            return running.new_link(record, now_ms)
+    person = work.person(record, body.person)
+    match body.do:
+        case "hand_over":
+            return taking_part.hand_over(record, person, now_ms)
+        case "remove":
+            return taking_part.leave(record, person, now_ms, removed=True)
+        case asked:
+            return taking_part.ask(record, person, asked, now_ms)
+
+
+def _shown(work: Work, meeting_id: str, status: int = 200) -> Response:
+    record = work.hosted(meeting_id)
+    people = store.people_of(work.connection, work.boxes, record)
+    return as_json(Showing.of_request().host(record, people, work.now_ms), status)
+
+
+def _refuse_stale(record: MeetingRecord, version: int) -> None:
+    if version != record.version:
+        detail = (
+            f"version: found {version}, but the meeting has changed since (it is at "
+            f"{record.version}); read it again and change that"
+        )
+        raise MeetingError("stale", detail)
+
+
+def _refuse_more(work: Work, user: str) -> None:
+    if len(store.of_host(work.connection, work.boxes, user)) >= MOST_MEETINGS:
+        detail = f"{MOST_MEETINGS} meetings are kept of one host; remove those that are over"
+        raise MeetingError("too-many-meetings", detail)
+
+
+def _refuse_hook(body: ToldMeeting) -> None:
+    """Raise a 422 where messages are to go to an address that the operator does not allow."""
+    if body.hook is None:
+        return
+    try:
+        hooks.check(body.hook.url, state().settings.meetings.webhooks)
+    except hooks.HookError as error:
+        raise invalid([fault("hook.url", str(error))]) from None
+
+
+def _removable(record: MeetingRecord) -> MeetingRecord:
+    if record.state == "running":
+        raise MeetingError("running", "the meeting is running; end it first, then remove it")
+    return record

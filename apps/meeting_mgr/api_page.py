@@ -1,0 +1,51 @@
+"""The pages of the meeting manager: one's meetings, the host's panel, the participant's page.
+
+None of them holds anything of a meeting; they ask for it.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Flask, Response, request
+from flask.blueprints import BlueprintSetupState
+
+from apps.meeting_mgr import conference_page
+from backend.api import access, pages, security
+from backend.api.state import state
+from backend.network import websocket
+
+blueprint = Blueprint("meeting_pages", __name__)
+blueprint.before_request(pages.remember_choice)
+
+
+@blueprint.record
+def _shortcuts(setup: BlueprintSetupState) -> None:
+    assert isinstance(setup.app, Flask)
+    pages.add_shortcut(setup.app, "meetings.shortcut", "/meetings")
+
+
+@blueprint.get("/meetings")
+@access.city
+def show_meetings() -> Response:
+    """The meetings somebody hosts, and a form for the next."""
+    return pages.page("meetings")
+
+
+@blueprint.get("/meetings/<meeting_id>")
+@access.city
+def show_meeting(meeting_id: str) -> Response:
+    """The host's panel of a meeting; who may not see it is told so by the API alone."""
+    return pages.page("meeting", meeting_id=meeting_id, section="meetings")
+
+
+@blueprint.get("/meet/<meeting_id>")
+@access.city
+def show_meet(meeting_id: str) -> Response:
+    """The participant's page; what follows `?key=` is the link's secret and stays there."""
+    conference_page.allow()
+    broker = websocket.address(state().settings, request.host)
+    if broker is not None:
+        parts = urlsplit(broker)
+        security.allow("connect-src", f"{parts.scheme}://{parts.netloc}")
+    return pages.page("meet", meeting_id=meeting_id, section="meetings")

@@ -1,0 +1,193 @@
+"""Taking part in a meeting over HTTP: by the link, then by what the link gave one's browser.
+
+None of these addresses needs an account; who has one is known by it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Blueprint, Response, request
+
+from apps.meeting_mgr import api_access, forwarding, readings, store, taking_part, topics, views
+from apps.meeting_mgr.api_access import Seat, Work, reading, working
+from apps.meeting_mgr.api_bodies import Joining, OwnWord, Sharing
+from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from apps.meeting_mgr.showing import Showing
+from backend.api import access, forgery, identity, instance_bodies, limits, parameters, presence
+from backend.api.answers import as_json
+from backend.api.problems import ProblemError
+from backend.api.state import state
+from backend.network import websocket
+
+blueprint = Blueprint("meeting_people", __name__)
+MOST_PEOPLE = 500
+"""Who joins a meeting, those who have left included."""
+
+
+@blueprint.get("/meetings/<meeting_id>/join")
+@access.key_holder
+def show_link(meeting_id: str) -> Response:
+    """What the link leads to, for who has it."""
+    parameters.only("key")
+    with reading() as work:
+        return as_json(views.before_joining(work.linked(meeting_id, request.args.get("key", ""))))
+
+
+@blueprint.post("/meetings/<meeting_id>/people")
+@access.key_holder
+@limits.counted("joins")
+def join(meeting_id: str) -> Response:
+    """Take part: the browser is given what says from now on who it is in this meeting."""
+    parameters.only()
+    forgery.refuse_unproven(identity.principal())
+    body = instance_bodies.read(Joining)
+    with working() as work:
+        record = work.linked(meeting_id, body.key)
+        _refuse_crowd(work, record)
+        former = work.known(record)
+        if former is not None:  # Its seat would stay, and be nobody's.
+            work.write(taking_part.leave(record, former, work.now_ms))
+        step = taking_part.join(
+            record, body.name or "", body.attendee, _account(), work.now_ms, former
+        )
+        secret = store.join(work.connection, work.boxes, step)
+        (person,) = step.people
+        answer = _shown(work, Seat(step.record, person), 201)
+    api_access.remember(answer, person, secret)
+    presence.tell_broker()
+    return answer
+
+
+@blueprint.get("/meetings/<meeting_id>/people/me")
+@access.key_holder
+def show_own(meeting_id: str) -> Response:
+    """The meeting as who takes part sees it."""
+    parameters.only()
+    with reading() as work:
+        return _shown(work, work.seat(meeting_id))
+
+
+@blueprint.put("/meetings/<meeting_id>/people/me")
+@access.key_holder
+@limits.counted_itself
+def say(meeting_id: str) -> Response:
+    """Say where one is, ask to speak, or mute oneself."""
+    parameters.only()
+    body = instance_bodies.read(OwnWord)
+    return _changed(
+        meeting_id,
+        lambda work, seat: taking_part.say(*seat, work.now_ms, **body.model_dump()),
+    )
+
+
+@blueprint.delete("/meetings/<meeting_id>/people/me")
+@access.key_holder
+@limits.counted_itself
+def leave(meeting_id: str) -> Response:
+    """Take part no more: nothing is shared from now on, and the browser is nobody here.
+
+    `forget`: the minutes lose what was concluded from one's sensors.
+    """
+    parameters.only("forget")
+    is_forgotten = bool(parameters.boolean("forget"))
+    with working() as work:
+        seat = work.seat(meeting_id)
+        api_access.spend(seat)
+        work.write(taking_part.leave(*seat, work.now_ms, forget=is_forgotten))
+    presence.end_streams(user=seat.person.id)
+    presence.tell_broker()
+    answer = Response(status=204)
+    api_access.forget(answer, meeting_id)
+    return answer
+
+
+@blueprint.put("/meetings/<meeting_id>/people/me/sharing")
+@access.key_holder
+@limits.counted_itself
+def share(meeting_id: str) -> Response:
+    """Say which sensors may be told of; what was concluded of others goes."""
+    parameters.only()
+    body = instance_bodies.read(Sharing)
+    return _changed(
+        meeting_id,
+        lambda work, seat: taking_part.share(*seat, body.sensors, work.now_ms),
+    )
+
+
+@blueprint.post("/meetings/<meeting_id>/people/me/readings")
+@access.key_holder
+@limits.counted_itself
+def tell(meeting_id: str) -> Response:
+    """Hand what one's sensors measure to the reasoner: it is kept nowhere."""
+    parameters.only()
+    told = _told()
+    with reading() as work:
+        seat = work.seat(meeting_id)
+        taking_part.require_open(seat.record)
+    api_access.spend(seat, "readings")
+    try:
+        forwarding.send(state().settings, meeting_id, seat.person.id, told)
+    except forwarding.NotForwardedError as error:
+        raise ProblemError(503, "broker-away", "Broker away", str(error)) from None
+    return as_json({}, 202)
+
+
+@blueprint.post("/meetings/<meeting_id>/people/me/mqtt")
+@access.key_holder
+@limits.counted_itself
+def open_mqtt(meeting_id: str) -> Response:
+    """Where and as whom to tell readings by MQTT; earlier passwords are void."""
+    parameters.only()
+    city = state().settings
+    url = websocket.address(city, request.host)
+    with working() as work:
+        seat = work.seat(meeting_id)
+        api_access.spend(seat)
+        taking_part.require_open(seat.record)
+        if url is None:
+            return as_json({"mqtt": None})
+        person = seat.person.id
+        password = store.give_broker_secret(work.connection, person)
+    presence.tell_broker()
+    topic = topics.of_person(city.broker, meeting_id, person)
+    return as_json({"mqtt": {"url": url, "username": person, "password": password, "topic": topic}})
+
+
+def _changed(meeting_id: str, step: Callable[[Work, Seat], Step]) -> Response:
+    """Make a step for who asks, and show them the meeting after it."""
+    with working() as work:
+        seat = work.seat(meeting_id)
+        api_access.spend(seat)
+        work.write(step(work, seat))
+        return _shown(work, work.seat(meeting_id))
+
+
+def _shown(work: Work, seat: Seat, status: int = 200) -> Response:
+    people = store.people_of(work.connection, work.boxes, seat.record)
+    view = Showing.of_request().participant(seat.record, people, seat.person, work.now_ms)
+    return as_json(view, status)
+
+
+def _refuse_crowd(work: Work, record: MeetingRecord) -> None:
+    """Raise a 409 where all too many have joined, who may be one with the link."""
+    if len(store.people_of(work.connection, work.boxes, record)) >= MOST_PEOPLE:
+        detail = f"{MOST_PEOPLE} have joined this meeting; ask its host for a new one"
+        raise MeetingError("full", detail)
+
+
+def _told() -> bytes:
+    """The reading that was sent, as it was sent."""
+    parameters.json_object()
+    told = request.get_data()
+    try:
+        readings.reading(told)
+    except readings.BadReadingError as error:
+        raise ProblemError(422, "bad-reading", "Bad reading", str(error)) from None
+    return told
+
+
+def _account() -> str | None:
+    """The account of who asks; the demo's is everybody's at the machine, and so nobody's."""
+    asker = identity.principal()
+    return None if asker.means == "demo" else asker.user

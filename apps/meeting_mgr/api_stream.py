@@ -1,0 +1,67 @@
+"""What happens to a meeting, as server-sent events: to its host, and to who takes part."""
+
+from __future__ import annotations
+
+import orjson
+from flask import Blueprint, Response, current_app
+
+from apps.meeting_mgr.api_access import reading
+from apps.meeting_mgr.showing import Showing
+from apps.meeting_mgr.snapshots import Snapshots
+from apps.meeting_mgr.telling import MEETING, host_channel
+from backend.api import access, event_stream, identity, limits, parameters
+from backend.api.entitled import Reader
+from backend.api.hub import Message
+from backend.api.state import state
+
+blueprint = Blueprint("meeting_stream", __name__)
+_EXTENSION = "citywise-meetings"
+
+
+@blueprint.get("/meetings/<meeting_id>/events")
+@access.person()
+def stream_events(meeting_id: str) -> Response:
+    """The changes of a meeting for its host: each `meeting` with the change, whom it is about,
+    and the whole meeting as it is by then."""
+    parameters.only("last_event_id")
+    with reading() as work:
+        work.hosted(meeting_id)
+    reader = Reader.of(identity.principal(), host_channel(meeting_id), limits.address())
+    return _served(reader, meeting_id)
+
+
+@blueprint.get("/meetings/<meeting_id>/people/me/events")
+@access.key_holder
+def stream_own_events(meeting_id: str) -> Response:
+    """The changes of a meeting for who takes part; ends when they leave or are put out."""
+    parameters.only("last_event_id")
+    with reading() as work:
+        person = work.seat(meeting_id).person.id
+    return _served(Reader(person, address=limits.address()), meeting_id, person)
+
+
+def _served(reader: Reader, meeting_id: str, viewer: str = "") -> Response:
+    """The stream of a reader: of the host, or of somebody who takes part."""
+    web, snapshots, showing = state(), _snapshots(), Showing.of_request()
+
+    def shown(message: Message) -> Message | None:
+        """What has changed with all that is there now; the last tells that nothing is."""
+        told = orjson.loads(message.data) if message.event == MEETING else {}
+        if told.get("meeting") != meeting_id:
+            return None
+        view = snapshots.after(message.id or 0, meeting_id).shown(viewer, showing)
+        if view is None:
+            web.hub.end(user=reader.user)
+        body = {"change": told["change"], "person": told["person"], "meeting": view}
+        return Message(MEETING, orjson.dumps(body), message.id, reader.user)
+
+    return event_stream.served(reader, shown)
+
+
+def _snapshots() -> Snapshots:
+    """Those of the current application's database."""
+    web = state()
+    found = current_app.extensions.get(_EXTENSION)
+    if not isinstance(found, Snapshots) or found.web is not web:
+        found = current_app.extensions[_EXTENSION] = Snapshots(web)
+    return found

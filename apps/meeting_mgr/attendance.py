@@ -1,0 +1,75 @@
+"""Who can take part in an item of the agenda, and why not: as the meeting reasoner judges it
+(docs/meeting-manager-agenda.md), of the agenda as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from apps.meeting_mgr.agenda.members import Member, members
+from apps.meeting_mgr.model import Attendee, Capability, Item, Meeting, Person, Reason
+from apps.meeting_mgr.planned import MINUTE_MS, Span
+
+Hindrance = Reason | Literal["away", "busy"]
+
+
+class Lack(NamedTuple):
+    """What somebody cannot do of what an item needs, and why; `away`: they are not there."""
+
+    lacks: tuple[Capability, ...] = ()
+    because: tuple[Hindrance, ...] = ()
+
+
+class Attendance(NamedTuple):
+    """Whether one of the invited can take part in an item."""
+
+    attendee: Attendee
+    can: bool
+    lacks: tuple[Capability, ...]
+    because: tuple[Hindrance, ...]
+
+
+def needed(item: Item, attendee: str | None) -> tuple[Capability, ...]:
+    """What an item asks of one of the invited, or (None) of somebody else."""
+    if item.type == "break":
+        return ()
+    return item.needs if attendee is not None and attendee == item.speaker else item.listeners
+
+
+def lack_of(item: Item, me: Person) -> Lack:
+    """What somebody lacks now for an item, by the device that they are there with."""
+    attendee = Attendee(id=me.attendee or "a0", name=me.name)
+    return _lack(item, Member(attendee, (me,), is_away=False, is_overdue=False, has_left=False))
+
+
+def attending(
+    meeting: Meeting, item: Item, span: Span, people: Sequence[Person], now_ms: int
+) -> list[Attendance]:
+    """Of all the invited whether they can take part in an item at a time; `people` are all who
+    joined.
+
+    Who lacks something now, or is away, is taken to be so for the rules' `absence_minutes`.
+    """
+    is_soon = span.starts_ms < now_ms + meeting.rules.absence_minutes * MINUTE_MS
+    found = []
+    for member in members(meeting, people, now_ms):
+        lack = _lack(item, member) if is_soon else Lack()
+        is_busy = item.type != "break" and _is_busy(member.attendee, span)
+        because = (*lack.because, *(("busy",) if is_busy else ()))
+        found.append(Attendance(member.attendee, not because, lack.lacks, because))
+    return found
+
+
+def _lack(item: Item, member: Member) -> Lack:
+    if item.type == "break":
+        return Lack()
+    if member.is_away:
+        return Lack((), ("away",))
+    missing = {*member.lacking(), *(member.hushed() if item.sensitive else ())}
+    lacks = tuple(name for name in needed(item, member.attendee.id) if name in missing)
+    because = (reason for name in lacks for reason in member.because(name))
+    return Lack(lacks, tuple(dict.fromkeys(because)))
+
+
+def _is_busy(attendee: Attendee, span: Span) -> bool:
+    return any(b.from_ms < span.ends_ms and span.starts_ms < b.until_ms for b in attendee.busy)

@@ -1,0 +1,146 @@
+"""Calendars of attendees, as times when they are busy; nothing else of them is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from icalendar import Calendar, Component, Event
+
+from apps.meeting_mgr.model import Attendee, Busy
+from apps.meeting_mgr.recurring import naive, occurrences, zone_of
+from backend.errors import CitywiseError
+from backend.times import from_ms, to_ms
+
+MOST_BYTES = 1_000_000
+MOST_SECONDS = 5.0
+"""Reading a calendar takes less than a tenth of a second for years of somebody's life."""
+MOST_BUSY = next(
+    one.max_length for one in Attendee.model_fields["busy"].metadata if hasattr(one, "max_length")
+)
+DAY_MS = 24 * 3_600_000
+BEFORE_MS, AFTER_MS = DAY_MS, 60 * DAY_MS
+"""What counts around a meeting: where it might be moved to."""
+Span = tuple[datetime, datetime]
+Found = TypeVar("Found")
+Part = TypeVar("Part", bound=Component)
+_UNREADABLE = (ValueError, OverflowError, TypeError, AttributeError, IndexError, KeyError)
+"""What the libraries raise for nonsense."""
+
+
+class CalendarError(CitywiseError):
+    """What was given is no calendar, or not to be read to its end; the message says where."""
+
+
+def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
+    """When the owner of a calendar is busy in a span of time, as few times as will say it.
+
+    Events count unless they are cancelled or marked as free (`TRANSP:TRANSPARENT`), as do the
+    busy times of a `VFREEBUSY`. Raises `CalendarError`.
+    """
+    spans = list(_spans(_parsed(ics), until_ms))
+    found = tuple(_merged(spans, since_ms, until_ms))
+    if len(found) > MOST_BUSY:
+        raise CalendarError(
+            f"{len(found)} busy times in {(until_ms - since_ms) // DAY_MS} days; at most "
+            f"{MOST_BUSY} are kept: leave out what does not keep the person from meeting"
+        )
+    return found
+
+
+def _parsed(ics: bytes) -> list[Calendar]:
+    if len(ics) > MOST_BYTES:
+        raise CalendarError(f"{len(ics)} bytes; a calendar may have {MOST_BYTES}: export a part")
+    try:
+        found = Calendar.from_ical(ics, multiple=True)
+    except _UNREADABLE as error:
+        raise CalendarError(f"this is no calendar (iCalendar, RFC 5545): {error}") from error
+    if not found or any(one.name != "VCALENDAR" for one in found):
+        raise CalendarError("this is no calendar: expected a file that begins BEGIN:VCALENDAR")
+    return found
+
+
+def _spans(calendars: Iterable[Calendar], until_ms: int) -> Iterator[Span]:
+    stop_at = time.monotonic() + MOST_SECONDS
+    for calendar in calendars:
+        moved: set[tuple[str, int]] = set()
+        for event in calendar.events:
+            moved.update(_read(event, _moved))
+        for event in calendar.events:
+            if time.monotonic() > stop_at:
+                raise CalendarError(f"{_named(event)}: no time left to read it; export fewer days")
+            yield from _read(event, partial(_of_event, moved=moved, until_ms=until_ms))
+        for free_busy in calendar.walk("VFREEBUSY"):
+            yield from _read(free_busy, _told)
+
+
+def _read(part: Part, what: Callable[[Part], Iterable[Found]]) -> list[Found]:
+    """What is found in a part of a calendar; names it where it cannot be read."""
+    try:
+        return list(what(part))
+    except (CitywiseError, *_UNREADABLE) as error:
+        raise CalendarError(f"{_named(part)} cannot be read: {error}") from error
+
+
+def _named(part: Component) -> str:
+    """A part of a calendar in words, by when it begins."""
+    begin = part.get("DTSTART")
+    when = "without a begin" if begin is None else begin.to_ical().decode(errors="replace")
+    return f"the {'event' if part.name == 'VEVENT' else 'busy time'} {when}"
+
+
+def _of_event(event: Event, moved: set[tuple[str, int]], until_ms: int) -> Iterator[Span]:
+    if str(event.get("STATUS", "")).upper() == "CANCELLED":
+        return
+    if str(event.get("TRANSP", "")).upper() == "TRANSPARENT":
+        return
+    is_change = "RECURRENCE-ID" in event
+    for begin in occurrences(event, from_ms(until_ms)):
+        if is_change or (str(event.get("UID")), to_ms(begin)) not in moved:
+            yield begin, max(begin, _end(event, begin))
+
+
+def _end(event: Event, begin: datetime) -> datetime:
+    """Days last by the wall's clock; what has hours has as many each time."""
+    first, last = event.start, event.end
+    if not isinstance(first, datetime) or not isinstance(last, datetime):
+        return begin + (last - first)
+    if first.tzinfo is None or last.tzinfo is None:
+        return begin + (last.replace(tzinfo=None) - first.replace(tzinfo=None))
+    return begin.astimezone(UTC) + (last.astimezone(UTC) - first.astimezone(UTC))
+
+
+def _moved(event: Event) -> Iterator[tuple[str, int]]:
+    """Which occurrence an event stands for: the id, and when it would have been."""
+    instead = event.get("RECURRENCE-ID")
+    if instead is not None:
+        zone = zone_of(instead.dt)
+        yield str(event.get("UID")), to_ms(naive(instead.dt, zone).replace(tzinfo=zone))
+
+
+def _told(free_busy: Component) -> Iterator[Span]:
+    """The busy times that somebody's server tells."""
+    told = free_busy.get("FREEBUSY", [])
+    for period in told if isinstance(told, list) else [told]:
+        if str(period.params.get("FBTYPE", "BUSY")).upper() != "FREE":
+            yield period.start, period.end
+
+
+def _merged(spans: Iterable[Span], since_ms: int, until_ms: int) -> Iterator[Busy]:
+    """Spans that touch as one, cut to what is asked about."""
+    begin = end = None
+    for first, last in sorted((to_ms(one), to_ms(other)) for one, other in spans):
+        first, last = max(first, since_ms), min(last, until_ms)
+        if first >= last:
+            continue
+        if begin is None or end is None or first > end:
+            if begin is not None and end is not None:
+                yield Busy(from_ms=begin, until_ms=end)
+            begin, end = first, last
+        else:
+            end = max(end, last)
+    if begin is not None and end is not None:
+        yield Busy(from_ms=begin, until_ms=end)

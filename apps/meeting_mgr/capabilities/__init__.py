@@ -1,0 +1,9 @@
+"""What people in a meeting can do right now, concluded by C-ASP from what their devices tell.
+
+Thesis, Figure 7.10: event detection and user reasoner; docs/meeting-manager-abilities.md.
+"""
+
+from apps.meeting_mgr.capabilities.evaluating import Capabilities
+from apps.meeting_mgr.capabilities.situation import Change, Concluded, Situation
+
+__all__ = ["Capabilities", "Change", "Concluded", "Situation"]

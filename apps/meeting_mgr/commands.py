@@ -1,0 +1,54 @@
+"""The commands of the meeting manager: `citywise meetings`."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import click
+
+from backend.settings import Settings
+from backend.system_option import of_a_system
+
+
+@click.group()
+def meetings() -> None:
+    """Play a recorded office as a meeting room (docs/meeting-manager.md)."""
+
+
+@meetings.command("replay-room")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--room", required=True, help="Name of the room's sensors, as meetings have it.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Recorded seconds per second.",
+)
+@of_a_system
+def replay_room(settings: Settings, file: Path, room: str, speed: float) -> None:
+    """Send the readings in FILE as those of a room's sensors to a system that runs.
+
+    FILE is one of UCI's Occupancy Detection or Room Occupancy Estimation (CSV, may be gzipped).
+    """
+    from apps.meeting_mgr import replaying, topics
+    from backend import mqtt
+    from backend.supervisor import as_run
+
+    recording = [*replaying.rows(file)]
+    broker = as_run(settings).broker
+    topic = topics.of_room(broker, room)
+    client = mqtt.connect(broker, f"replay-{room}")
+    try:
+        click.echo(f"{len(recording)} readings go to {topic}; Ctrl-C ends it", err=True)
+        sent = replaying.send(
+            recording,
+            speed,
+            lambda payload: client.publish(topic, payload, 1).wait_for_publish(5),
+            threading.Event(),
+        )
+        click.echo(f"{sent} readings sent")
+    finally:
+        client.disconnect()
+        client.loop_stop()

@@ -1,0 +1,19 @@
+"""What the page of a meeting may load of a conference system."""
+
+from __future__ import annotations
+
+from backend.api import security
+from backend.api.state import state
+
+
+def allow() -> None:
+    """Let the page that is being answered show rooms of the operator's Jitsi server, if there
+    is one: its script, its frames, and camera, microphone and screen within them."""
+    server = state().settings.meetings.jitsi
+    if server is None:
+        return
+    security.allow("script-src", server)
+    security.allow("frame-src", server)
+    security.delegate("camera", server)
+    security.delegate("microphone", server)
+    security.delegate("display-capture", server)

@@ -1,0 +1,192 @@
+"""Tells other conference systems what changes in their meetings, as the outbox says it.
+
+Each message holds how it is when it is sent, also in a later attempt: nothing is told that
+somebody has taken back, and what was missed (while the process was away) the next makes up for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Connection, Engine, func, select
+
+from apps.meeting_mgr import conference, hooks, store
+from apps.meeting_mgr.faults import tell
+from apps.meeting_mgr.hooks import HookError, Message, Outcome
+from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.telling import MEETING, host_channel
+from backend.settings import Settings
+from backend.store.models import OutboxRow
+from backend.times import wall_ms
+
+LOG = logging.getLogger("citywise.meeting_mgr.hooks")
+POLL_S = 0.2
+RETRY_S = 2.0
+WORKERS = 4
+MOST_WAITING = 200
+"""Messages of one meeting; beyond, the oldest are given up."""
+BACKOFF_MS = (1_000, 2_000, 4_000, 8_000, 16_000)
+_BATCH = 500
+_HOSTS = host_channel("")
+
+
+class News(NamedTuple):
+    """An announcement to a meeting's host, and when it was made (wall time, Unix ms)."""
+
+    id: int
+    body: Mapping[str, Any]
+    at_ms: int
+
+
+@dataclass
+class Queue:
+    """What waits to be told of one meeting, in order."""
+
+    waiting: deque[News] = field(default_factory=deque)
+    attempts: int = 0
+    """At the first of them that failed."""
+    again_ms: int = 0
+    sending: Future[Outcome] | None = None
+
+
+Post = Callable[[Message, int], Outcome]
+
+
+class Deliveries:
+    """Follows the outbox from when it was made; `post` sends a message once."""
+
+    def __init__(self, settings: Settings, engine: Engine, post: Post = hooks.post) -> None:
+        self._settings = settings
+        self._engine = engine
+        self._post = post
+        self._boxes = store.boxes_of(settings)
+        self._pool = ThreadPoolExecutor(WORKERS, "meeting-hooks")
+        self._queues: dict[str, Queue] = {}
+        with engine.connect() as connection:
+            self._cursor = connection.scalar(select(func.max(OutboxRow.id))) or 0
+
+    def step(self, now_ms: int | None = None) -> int:
+        """Take up what is new and send what is due; how many messages still wait."""
+        at_ms = wall_ms() if now_ms is None else now_ms
+        self._take_up()
+        for meeting, queue in list(self._queues.items()):
+            self._go_on(meeting, queue, at_ms)
+            if not queue.waiting:
+                del self._queues[meeting]
+        return sum(len(queue.waiting) for queue in self._queues.values())
+
+    def settle(self, seconds: float) -> None:
+        """Wait until nothing is under way, for so long at most."""
+        wait_for([one.sending for one in self._queues.values() if one.sending], seconds)
+
+    def close(self) -> None:
+        """Give up what still waits."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # -- what is new --------------------------------------------------------------------------
+
+    def _take_up(self) -> None:
+        with self._engine.connect() as connection:
+            found = self._news(connection)
+            meetings = {one.body["meeting"] for one in found}
+            told = {meeting for meeting in meetings if self._record(connection, meeting)}
+        for one in found:
+            self._cursor = one.id
+            if one.body["meeting"] in told:
+                self._add(one)
+
+    def _news(self, connection: Connection) -> list[News]:
+        query = (
+            select(OutboxRow.id, OutboxRow.body, OutboxRow.created_ms)
+            .where(OutboxRow.id > self._cursor)
+            .where(OutboxRow.kind == MEETING)
+            .where(OutboxRow.user.startswith(_HOSTS, autoescape=True))
+            .order_by(OutboxRow.id)
+            .limit(_BATCH)
+        )
+        return [News(*row) for row in connection.execute(query)]
+
+    def _record(self, connection: Connection, meeting: str) -> MeetingRecord | None:
+        """A meeting of which another system is to be told."""
+        record = store.find(connection, self._boxes, meeting)
+        if record is None or record.meeting.hook is None:
+            return None
+        try:
+            # What was allowed when the host wrote it may be so no longer.
+            hooks.check(record.meeting.hook.url, self._settings.meetings.webhooks)
+        except HookError:
+            return None
+        return record
+
+    def _message(self, meeting: str, news: News) -> Message | None:
+        """What is to be told now; None: nothing (any more)."""
+        with self._engine.connect() as connection:
+            record = self._record(connection, meeting)
+            if record is None or record.meeting.hook is None:
+                return None
+            people = store.people_of(connection, self._boxes, record)
+        person = next((one for one in people if one.id == news.body.get("person")), None)
+        for system in conference.of(record, self._settings.meetings):
+            told = system.told(record, news.body["change"], person, news.at_ms)
+            if told is not None:
+                return Message(record.meeting.hook, str(news.id), orjson.dumps(told))
+        return None
+
+    def _add(self, news: News) -> None:
+        queue = self._queues.setdefault(news.body["meeting"], Queue())
+        queue.waiting.append(news)
+        if len(queue.waiting) > MOST_WAITING:
+            # The first may be under way.
+            del queue.waiting[1]
+            LOG.warning("too many messages of a meeting wait; the oldest is given up")
+
+    # -- what is due --------------------------------------------------------------------------
+
+    def _go_on(self, meeting: str, queue: Queue, now_ms: int) -> None:
+        """Look what became of the message under way, and send the next; one after the other."""
+        if queue.sending is not None and queue.sending.done():
+            self._settle(queue, queue.sending, now_ms)
+        while queue.sending is None and queue.waiting and now_ms >= queue.again_ms:
+            message = self._message(meeting, queue.waiting[0])
+            if message is None:
+                queue.waiting.popleft()
+                queue.attempts = 0
+            else:
+                queue.sending = self._pool.submit(self._post, message, now_ms // 1000)
+
+    def _settle(self, queue: Queue, sent: Future[Outcome], now_ms: int) -> None:
+        queue.sending = None
+        outcome: Outcome = "failed" if sent.exception() else sent.result()
+        if outcome == "failed" and queue.attempts < len(BACKOFF_MS):
+            queue.again_ms = now_ms + BACKOFF_MS[queue.attempts]
+            queue.attempts += 1
+            return
+        if outcome != "taken":
+            LOG.warning("message %s: %s; given up", queue.waiting[0].id, outcome)
+        queue.waiting.popleft()
+        queue.attempts = queue.again_ms = 0
+
+
+def serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
+    """Deliver until `stop` is set, if the operator allows any; what fails is tried again."""
+    if not settings.meetings.webhooks:
+        return
+    found: Deliveries | None = None
+    while not stop.is_set():
+        try:
+            found = found or Deliveries(settings, engine)
+            found.step()
+            stop.wait(POLL_S)
+        except Exception as error:  # noqa: BLE001 - tried again, and said
+            tell("telling other systems", error)
+            stop.wait(RETRY_S)
+    if found is not None:
+        found.close()

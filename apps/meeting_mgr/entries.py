@@ -1,0 +1,133 @@
+"""What happened in a meeting, as its minutes tell it: states and deeds, never a sensor's value."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, TypeAdapter
+
+from apps.meeting_mgr.model import (
+    Ability,
+    AttendeeId,
+    Capability,
+    ItemId,
+    ItemState,
+    MeetingState,
+    Presence,
+    Proposal,
+    Reason,
+    Text,
+    Value,
+)
+
+
+class Joined(Value):
+    """Somebody joined, under this name."""
+
+    kind: Literal["joined"] = "joined"
+    name: Text
+    attendee: AttendeeId | None = None
+
+
+class Left(Value):
+    """Somebody left, or was put out by the host."""
+
+    kind: Literal["left"] = "left"
+    removed: bool = False
+
+
+class AbilityChanged(Value):
+    """What somebody can do changed."""
+
+    kind: Literal["abilities"] = "abilities"
+    capability: Capability
+    state: Ability
+    because: tuple[Reason, ...] = Field(default=(), strict=False)
+
+
+class PresenceChanged(Value):
+    """Where somebody takes part changed."""
+
+    kind: Literal["presence"] = "presence"
+    presence: Presence
+
+
+class ItemChanged(Value):
+    """An item of the agenda was begun, done or put off; `title` as it was then."""
+
+    kind: Literal["item"] = "item"
+    item: ItemId
+    title: Text
+    state: ItemState
+
+
+class ProposalChanged(Value):
+    """Another agenda was proposed, or that was answered; `option`: which of it."""
+
+    kind: Literal["proposal"] = "proposal"
+    number: int
+    proposed: Literal["reorder", "shorten", "put_off", "reschedule"]
+    answer: Literal["open", "accepted", "declined", "undone", "outdated"]
+    option: int | None = None
+    automatic: bool = False
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> ProposalChanged:
+        """How a proposal stands."""
+        return cls(
+            number=proposal.number,
+            proposed=proposal.kind,
+            answer=proposal.answer,
+            option=proposal.chosen,
+            automatic=proposal.automatic,
+        )
+
+
+class Decided(Value):
+    """Something was decided; the text is the meeting's (`Meeting.decisions`, by this index)."""
+
+    kind: Literal["decision"] = "decision"
+    index: int = Field(ge=0)
+
+
+class Acted(Value):
+    """The host did something about somebody: asked them to (un)mute or to speak, handed an item
+    over, or said what they can do (`word`; None: what the sensors say)."""
+
+    kind: Literal["action"] = "action"
+    do: Literal["mute", "unmute", "ask_to_speak", "hand_over", "override"]
+    capability: Capability | None = None
+    word: Literal["on", "off"] | None = None
+    item: ItemId | None = None
+
+
+class StateChanged(Value):
+    """The meeting was started, ended, cancelled or restored."""
+
+    kind: Literal["state"] = "state"
+    state: MeetingState
+
+
+Body = Annotated[
+    Joined
+    | Left
+    | AbilityChanged
+    | PresenceChanged
+    | ItemChanged
+    | ProposalChanged
+    | Decided
+    | Acted
+    | StateChanged,
+    Field(discriminator="kind"),
+]
+BODY: TypeAdapter[Body] = TypeAdapter(Body)
+
+
+class Entry(NamedTuple):
+    """An entry of the minutes; `id` is 0 until it is written."""
+
+    at_ms: int
+    body: Body
+    person: str | None = None
+    """Whom it is about."""
+    id: int = 0

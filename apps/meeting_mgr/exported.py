@@ -1,0 +1,103 @@
+"""What people take along of their meetings, and what goes when they are forgotten or allow less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from apps.meeting_mgr import store, taking_part
+from apps.meeting_mgr.entries import Entry
+from apps.meeting_mgr.model import Person, Sensor
+from apps.meeting_mgr.record import MeetingRecord
+from backend.privacy.boxes import Boxes
+from backend.settings import Settings
+from backend.store.models import MeetingPersonRow, MeetingRow
+from backend.times import iso_or_none, wall_ms
+
+RESTS_ON: Mapping[str, tuple[Sensor, ...]] = {"position": ("distance", "speed")}
+"""Which sensors tell of a kind of context (`backend.people.consents`)."""
+_SECRET = {"secret"}
+
+
+def export(connection: Connection, settings: Settings, user: str) -> list[dict[str, Any]]:
+    """The meetings that a user hosts, and as whom they joined others', with what was concluded
+    of them; times in ISO 8601."""
+    return of(connection, store.boxes_of(settings), user)
+
+
+def of(connection: Connection, boxes: Boxes, user: str) -> list[dict[str, Any]]:
+    """As `export`, with what opens the boxes."""
+    hosted = store.of_host(connection, boxes, user)
+    joined = store.people_of_user(connection, boxes, user)
+    return [
+        *(_hosted(connection, boxes, record) for record in hosted),
+        *(_joined(connection, boxes, person) for person in joined),
+    ]
+
+
+def withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
+    """Share nothing any more that tells of a kind of context whose use a user allows no longer,
+    and keep nothing of it, also in meetings that the user has left."""
+    boxes, sensors = store.boxes_of(settings), RESTS_ON.get(subject, ())
+    for person in store.people_of_user(connection, boxes, user) if sensors else ():
+        record = store.find(connection, boxes, person.meeting)
+        if record is not None:
+            step = taking_part.withdraw(record, person, sensors, wall_ms())
+            store.write(connection, boxes, step)
+
+
+def forgotten(connection: Connection, user: str) -> None:
+    """Remove a user's meetings with all that others did in them, and the user from others'."""
+    hosted = select(MeetingRow.id).where(MeetingRow.user == user)
+    for meeting_id in connection.scalars(hosted).all():
+        store.delete(connection, meeting_id)
+    row = MeetingPersonRow
+    joined = select(row.meeting, row.id).where(row.user == user)
+    for meeting_id, person in connection.execute(joined).all():
+        store.delete_person(connection, meeting_id, person)
+
+
+def _hosted(connection: Connection, boxes: Boxes, record: MeetingRecord) -> dict[str, Any]:
+    people = store.people_of(connection, boxes, record)
+    return {
+        "role": "host",
+        "id": record.id,
+        "state": record.state,
+        "created": iso_or_none(record.created_ms),
+        "updated": iso_or_none(record.updated_ms),
+        **_told(record.meeting.model_dump(mode="json")),
+        "proposals": [_told(one.model_dump(mode="json")) for one in record.proposals],
+        "people": [_told(one.model_dump(mode="json", include=_CAME)) for one in people],
+        "entries": [_entry(entry) for entry in store.entries_of(connection, boxes, record.id)],
+    }
+
+
+_CAME = {"name", "attendee", "joined_ms", "left_ms"}
+
+
+def _joined(connection: Connection, boxes: Boxes, person: Person) -> dict[str, Any]:
+    mine = store.entries_of(connection, boxes, person.meeting, person.id)
+    entries = [_entry(entry) for entry in mine]
+    return {"role": "participant", **_told(person.model_dump(mode="json")), "entries": entries}
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    told = {"at": iso_or_none(entry.at_ms), "person": entry.person}
+    return told | _told(entry.body.model_dump(mode="json"))
+
+
+def _told(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A value with its times (`…_ms`) in ISO 8601, and without secrets."""
+    return dict(_shown(name, value) for name, value in body.items() if name not in _SECRET)
+
+
+def _shown(name: str, value: Any) -> tuple[str, Any]:
+    if isinstance(value, Mapping):
+        if name.endswith("_ms"):
+            value = {f"{key}_ms": at for key, at in value.items()}
+        return name.removesuffix("_ms"), _told(value)
+    if isinstance(value, list):
+        return name, [_told(one) if isinstance(one, Mapping) else one for one in value]
+    return (name.removesuffix("_ms"), iso_or_none(value)) if name.endswith("_ms") else (name, value)

@@ -1,0 +1,32 @@
+"""What mails to attendees say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apps.meeting_mgr import invitations
+from apps.meeting_mgr.invitations import Invited, Translate, clock, local
+from apps.meeting_mgr.mailing import Letter
+from apps.meeting_mgr.model import Attendee
+
+
+def written(invited: Invited, to: Sequence[Attendee], now_ms: int, t: Translate) -> list[Letter]:
+    """A letter for each of those who have an address: an invitation or a cancellation."""
+    entry = invitations.calendar(invited, now_ms, t)
+    return [_letter(invited, one, one.email, entry, t) for one in to if one.email is not None]
+
+
+def _letter(invited: Invited, one: Attendee, email: str, entry: bytes, t: Translate) -> Letter:
+    meeting, kind = invited.record.meeting, invitations.method(invited.record)
+    text = t(
+        f"papers.mail.{kind}",
+        name=one.name,
+        host=invited.organizer.name,
+        title=meeting.title,
+        day=local(meeting.starts_ms).strftime("%d.%m.%Y"),
+        span=f"{clock(meeting.starts_ms)}–{clock(meeting.ends_ms)}",
+        room=meeting.room.name,
+        described=invitations.described(meeting, invited.link, t),
+    )
+    subject = t(f"papers.subject.{kind}", title=meeting.title)
+    return Letter(email, one.name, subject, text, entry, kind)

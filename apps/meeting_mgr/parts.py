@@ -1,0 +1,73 @@
+"""What the meeting manager brings beside its rules; each part is imported where it is used."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from apps.meeting_mgr import topics
+from backend.packs.parts import Commands, Parts
+from backend.settings import Settings
+
+
+def _api() -> Sequence[Any]:
+    from apps.meeting_mgr import api_meetings, api_papers, api_people, api_stream
+
+    views = (api_meetings, api_people, api_stream, api_papers)
+    return tuple(view.blueprint for view in views)
+
+
+def _pages() -> Sequence[Any]:
+    from apps.meeting_mgr import api_page
+
+    return (api_page.blueprint,)
+
+
+def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
+    from apps.meeting_mgr import service
+
+    service.serve(settings, engine, stop)
+
+
+def _meetings_of(
+    connection: Connection, settings: Settings, user: str
+) -> Sequence[Mapping[str, Any]]:
+    from apps.meeting_mgr import exported
+
+    return exported.export(connection, settings, user)
+
+
+def _withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
+    from apps.meeting_mgr import exported
+
+    exported.withdrawn(connection, settings, user, subject)
+
+
+def _forgotten(connection: Connection, user: str) -> None:
+    from apps.meeting_mgr import exported
+
+    exported.forgotten(connection, user)
+
+
+PARTS = Parts(
+    api=_api,
+    pages=_pages,
+    navigation={"meetings": "/meetings"},
+    openapi=Path(__file__).with_name("openapi.json"),
+    service=_serve,
+    export={"meetings": _meetings_of},
+    withdrawn=_withdrawn,
+    forgotten=_forgotten,
+    topics=topics.TOPICS,
+    devices=topics.devices,
+    commands={
+        "meetings": Commands(
+            "apps.meeting_mgr.commands",
+            "Play a recorded office as a meeting room (docs/meeting-manager.md).",
+        )
+    },
+)

@@ -1,0 +1,241 @@
+"""From what is heard to what is concluded, for all meetings at once.
+
+Everything that others change is announced in the outbox, in transactions that follow one
+another; so whoever holds the transaction and has read the outbox knows that nothing has changed
+behind its back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine, select
+
+from apps.meeting_mgr import store, taking_part
+from apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
+from apps.meeting_mgr.faults import tell
+from apps.meeting_mgr.following import Follower, newest
+from apps.meeting_mgr.inbox import Heard
+from apps.meeting_mgr.live import Live
+from apps.meeting_mgr.model import OPEN
+from apps.meeting_mgr.readings import BadReadingError
+from apps.meeting_mgr.record import Step
+from apps.meeting_mgr.rooms import Rooms
+from apps.meeting_mgr.suggesting import Suggested, Suggester, answers
+from backend.settings import Settings
+from backend.store.models import MeetingRow
+from backend.store.outbox import begin
+from backend.times import wall_ms
+
+AGAIN_S = 60.0
+"""So often agendas of running meetings are thought about because time passes."""
+_IRRELEVANT = {"hand", "muted", "asked", "link", "decided", "proposed", "declined", "outdated"}
+"""Changes that no agenda depends on."""
+_T = TypeVar("_T")
+_ByMeeting = Mapping[str, Sequence[Concluded]]
+
+
+class Reasoner:
+    """All meetings that are not over; one that cannot be understood is put aside until it
+    changes, and stops no other."""
+
+    def __init__(self, settings: Settings, engine: Engine) -> None:
+        self._engine = engine
+        self._boxes = store.boxes_of(settings)
+        self._capabilities = Capabilities()
+        self._suggester = Suggester()
+        self._rooms = Rooms()
+        self._lives: dict[str, Live] = {}
+        self._since_ms = wall_ms()
+        self._again_at = time.monotonic()
+        self.counts: Counter[str] = Counter()
+        """Readings that were `heard`, those of nobody who is there (`unknown`), and those that
+        are none (`refused`)."""
+        with engine.connect() as connection:
+            self._outbox = Follower(connection)
+            wanted = select(MeetingRow.id).where(MeetingRow.state.in_(OPEN))
+            self._changed: dict[str, set[str]] = {
+                name: set() for name in connection.scalars(wanted)
+            }
+
+    @property
+    def meetings(self) -> int:
+        """How many meetings have people in them."""
+        return sum(live.present > 0 for live in self._lives.values())
+
+    @property
+    def people(self) -> int:
+        """How many people are in meetings."""
+        return sum(live.present for live in self._lives.values())
+
+    def step(self, heard: Iterable[Heard], now_ms: int) -> None:
+        """Take up what others have changed and what was heard, and conclude from it."""
+        self._follow()
+        for one in heard:
+            self._hear(one)
+        self._conclude(now_ms)
+        self._suggest(now_ms)
+
+    def close(self) -> None:
+        """End what is under way."""
+        self._suggester.close()
+
+    # -- what others change ---------------------------------------------------------------
+
+    def _follow(self) -> None:
+        with self._engine.connect() as connection:
+            self._read(connection)
+            changed, self._changed = self._changed, {}
+            for meeting, words in changed.items():
+                with self._guarded(meeting):
+                    self._load(connection, meeting)
+                    if words - _IRRELEVANT:
+                        self._suggester.want([meeting])
+        if changed:
+            self._rooms.keep({live.room for live in self._lives.values() if live.room})
+
+    def _read(self, connection: Connection) -> None:
+        for meeting, words in self._outbox.changes(connection).items():
+            self._changed.setdefault(meeting, set()).update(words)
+
+    def _load(self, connection: Connection, meeting: str) -> None:
+        record = store.find(connection, self._boxes, meeting)
+        if record is None or record.state not in OPEN:
+            self._lives.pop(meeting, None)
+            return
+        people = store.people_of(connection, self._boxes, record)
+        if meeting in self._lives:
+            self._lives[meeting].refresh(record, people)
+        else:
+            self._lives[meeting] = Live(record, people, self._since_ms)
+
+    # -- what is heard --------------------------------------------------------------------
+
+    def _hear(self, one: Heard) -> None:
+        try:
+            is_known = self._heard(one)
+        except BadReadingError:
+            self.counts["refused"] += 1
+        else:
+            self.counts["heard" if is_known else "unknown"] += 1
+
+    def _heard(self, one: Heard) -> bool:
+        meeting, name = one.source
+        if meeting is not None:
+            live = self._lives.get(meeting)
+            return live is not None and live.hear(name, one.payload, one.heard_ms)
+        is_known = self._rooms.hear(name, one.payload, one.heard_ms)
+        for live in self._lives.values():
+            if is_known and live.room == name:
+                live.hear_room()
+        return is_known
+
+    # -- what is concluded ----------------------------------------------------------------
+
+    def _conclude(self, now_ms: int) -> None:
+        asked = {
+            name: found
+            for name, live in self._lives.items()
+            if (found := live.situations(now_ms, self._rooms.values(live.room)))
+        }
+        if asked:
+            concluded = self._evaluated(now_ms, asked)
+            self._one_by_one(concluded, lambda some: self._keep(now_ms, some))
+
+    def _evaluated(
+        self, now_ms: int, asked: Mapping[str, Sequence[Situation]]
+    ) -> dict[str, list[Concluded]]:
+        found: dict[str, list[Concluded]] = {}
+
+        def evaluate(some: Mapping[str, Sequence[Situation]]) -> None:
+            situations = [one for each in some.values() for one in each]
+            concluded = self._capabilities.evaluate(now_ms, situations)
+            for one in situations:
+                found.setdefault(one.meeting, []).append(concluded[one.person])
+
+        self._one_by_one(asked, evaluate)
+        return found
+
+    def _keep(self, now_ms: int, concluded: _ByMeeting) -> None:
+        """Write what is new, but for meetings that have changed meanwhile: their turn comes."""
+        if any(one.is_news for some in concluded.values() for one in some):
+            with self._engine.begin() as connection:
+                begin(connection)
+                self._read(connection)
+                steps = [*self._steps(now_ms, concluded)]
+                store.write_all(connection, self._boxes, steps)
+                written = newest(connection)
+            self._outbox.skip(written)
+        for meeting, some in concluded.items():
+            if meeting not in self._changed:
+                self._lives[meeting].took(some)
+                if any(change.before != change.after for one in some for change in one.changes):
+                    self._suggester.want([meeting])
+
+    def _steps(self, now_ms: int, concluded: _ByMeeting) -> Iterator[Step]:
+        for meeting in concluded.keys() - self._changed.keys():
+            live = self._lives[meeting]
+            for one in concluded[meeting]:
+                if one.is_news:
+                    person = live.people[one.person]
+                    step = taking_part.concluded(live.record, person, one.state, now_ms)
+                    if step.people:
+                        yield step
+
+    # -- what is suggested ----------------------------------------------------------------
+
+    def _suggest(self, now_ms: int) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._again_at:
+            self._again_at = now_s + AGAIN_S
+            running = (n for n, live in self._lives.items() if live.record.state == "running")
+            self._suggester.want([*running])
+        found = self._suggester.step(self._lives, now_s, now_ms)
+        if found is not None:
+            with self._guarded(found.meeting):
+                self._put(found, now_ms)
+
+    def _put(self, found: Suggested, now_ms: int) -> None:
+        """Before the host; or aside, where the meeting is another now."""
+        with self._engine.begin() as connection:
+            begin(connection)
+            self._read(connection)
+            live = self._lives.get(found.meeting)
+            if live is None or found.meeting in self._changed:
+                return
+            if live.record.version != found.version:
+                self._suggester.want([found.meeting])
+                return
+            steps = [*answers(live.record, found.proposal, now_ms)]
+            for step in steps:
+                store.write(connection, self._boxes, step)
+            written = newest(connection)
+        self._outbox.skip(written)
+        if steps:
+            self._changed.setdefault(found.meeting, set()).add(steps[-1].change)
+
+    # -- what fails -----------------------------------------------------------------------
+
+    @contextmanager
+    def _guarded(self, meeting: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - one bad meeting stops no other
+            tell(f"meeting {meeting}", error)
+            self._lives.pop(meeting, None)
+
+    def _one_by_one(
+        self, of_meetings: Mapping[str, _T], work: Callable[[Mapping[str, _T]], None]
+    ) -> None:
+        """Do something for all meetings together, and where that fails for each alone."""
+        try:
+            work(of_meetings)
+        except Exception as error:  # noqa: BLE001 - which of them it was is found out
+            tell("all meetings together", error)
+            for meeting, given in of_meetings.items():
+                with self._guarded(meeting):
+                    work({meeting: given})

@@ -1,0 +1,119 @@
+"""The app's own process: it hears readings, concludes what people can do, and proposes agendas.
+
+What is heard stays in memory (docs/decisions/meeting-readings.md); a process that is started
+again goes on from what was concluded.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from sqlalchemy import Engine
+
+from apps.meeting_mgr import deliveries, store
+from apps.meeting_mgr.faults import tell
+from apps.meeting_mgr.inbox import Inbox
+from apps.meeting_mgr.model import APP
+from apps.meeting_mgr.reasoner import Reasoner
+from backend.errors import CitywiseError
+from backend.network import broker_rights
+from backend.settings import Settings
+from backend.store.heartbeat import beat
+from backend.store.outbox import begin
+from backend.times import wall_ms
+
+LOG = logging.getLogger("citywise.meeting_mgr")
+POLL_S = 0.05
+"""How long readings and changes are gathered before something is concluded from them."""
+TRIM_S = 600.0
+_BEAT_S = 1.0
+_RETRY_S = 1.0
+
+
+def serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
+    """Serve meetings until `stop` is set; the heartbeat `meeting_mgr` says how it fares."""
+    Service(settings, engine, stop).run()
+
+
+class Service:
+    """Connects the broker, the reasoner and the clock."""
+
+    def __init__(self, settings: Settings, engine: Engine, stop: threading.Event) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._stop = stop
+        self._inbox = Inbox(settings.broker)
+        self._reasoner: Reasoner | None = None
+        self._lacks: str | None = None
+        self._beat_at = 0.0
+        self._trim_at = time.monotonic()
+
+    def run(self) -> None:
+        """Work until stopped; what fails is tried again."""
+        threads = [
+            threading.Thread(target=self._listen, name="inbox"),
+            threading.Thread(target=self._tell_hooks, name="hooks"),
+        ]
+        for thread in threads:
+            thread.start()
+        while not self._stop.wait(POLL_S):
+            try:
+                self._step()
+            except Exception as error:  # noqa: BLE001 - tried again, and said
+                tell("a step", error)
+                self._stop.wait(_RETRY_S)
+        for thread in threads:
+            thread.join()
+        self._inbox.close()
+        if self._reasoner is not None:
+            self._reasoner.close()
+
+    def _step(self) -> None:
+        heard = self._inbox.take()  # before the outbox: who joined since may have sent already
+        if self._reasoner is None:
+            self._reasoner = Reasoner(self._settings, self._engine)
+        self._reasoner.step(heard, wall_ms())
+        now = time.monotonic()
+        if now >= self._trim_at:
+            self._trim_at = now + TRIM_S
+            self._trim()
+        if now >= self._beat_at:
+            self._beat_at = now + _BEAT_S
+            self._beat(self._reasoner)
+
+    def _listen(self) -> None:
+        """Connect as soon as there is a broker; from then on the connection mends itself."""
+        while not self._stop.is_set():
+            try:
+                self._inbox.open()
+                self._lacks = None
+                return
+            except (CitywiseError, OSError) as error:
+                if self._lacks is None:
+                    LOG.warning("no readings come: %s; trying again", error)
+                self._lacks = str(error)
+                self._stop.wait(_RETRY_S)
+
+    def _tell_hooks(self) -> None:
+        deliveries.serve(self._settings, self._engine, self._stop)
+
+    def _trim(self) -> None:
+        with self._engine.begin() as connection:
+            begin(connection)
+            removed = store.trim(connection, store.boxes_of(self._settings), wall_ms())
+        if removed:
+            broker_rights.write(self._engine, self._settings)
+
+    def _beat(self, reasoner: Reasoner) -> None:
+        detail = {
+            "connected": self._inbox.is_connected,
+            "meetings": reasoner.meetings,
+            "people": reasoner.people,
+            **{kind: reasoner.counts[kind] for kind in ("heard", "unknown", "refused")},
+            "lost": self._inbox.lost,
+            "lacks": self._lacks,
+        }
+        with self._engine.begin() as connection:
+            beat(connection, APP, detail)

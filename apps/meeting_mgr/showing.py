@@ -1,0 +1,44 @@
+"""Views of meetings as browsers get them: with the links and rooms that settings make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask import request
+
+from apps.meeting_mgr import conference, joining, views
+from apps.meeting_mgr.model import Person
+from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.views import View
+from backend.api.state import state
+from backend.settings import Settings
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What views need beside the meeting; `origin` is where the browser found us."""
+
+    settings: Settings
+    origin: str
+
+    @classmethod
+    def of_request(cls) -> Showing:
+        """For who asks now."""
+        settings = state().settings
+        return cls(settings, settings.web.public_url or request.host_url.rstrip("/"))
+
+    def host(self, record: MeetingRecord, people: Sequence[Person], now_ms: int) -> View:
+        """The meeting as its host sees it at a wall time."""
+        url = joining.url(self.origin, record.id, record.join_key)
+        room = conference.shown(record, self.settings.meetings)
+        return views.host(record, people, now_ms, join_url=url, conference=room)
+
+    def participant(
+        self, record: MeetingRecord, people: Sequence[Person], me: Person, now_ms: int
+    ) -> View:
+        """The meeting as somebody who takes part sees it."""
+        room = conference.shown(record, self.settings.meetings)
+        if room is not None:
+            room = {**room, "wanted": conference.wanted(me).model_dump(mode="json")}
+        return views.participant(record, people, me, now_ms, conference=room)

@@ -1,0 +1,281 @@
+"""Meetings in the database: rows ⇄ values, in boxes that the host's key opens.
+
+Every writer calls `backend.store.outbox.begin` first, reads, makes a step and writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from secrets import compare_digest
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Select, bindparam, insert, select, update
+from sqlalchemy import delete as remove
+
+from apps.meeting_mgr.entries import BODY, Entry
+from apps.meeting_mgr.model import Meeting, Person, Proposal
+from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from apps.meeting_mgr.sharing import remaining
+from apps.meeting_mgr.telling import MEETING, tell, tell_gone, tell_removed
+from backend.people.secret import digest, new_secret
+from backend.people.tokens import broker_hash
+from backend.privacy.boxes import Boxes, boxes_for
+from backend.settings import Settings
+from backend.store.models import MeetingEntryRow, MeetingPersonRow, MeetingRow
+from backend.times import wall_ms
+
+KEPT_DAYS = 90
+"""So long a meeting is kept after it was ended or cancelled, or should have been."""
+_PROPOSALS = TypeAdapter(tuple[Proposal, ...])
+_PLAIN = tuple(name for name in MeetingRecord._fields if name not in ("meeting", "proposals"))
+_OVER = ("ended", "cancelled")
+_DAY_MS = 86_400_000
+_MEETINGS, _PEOPLE = select(MeetingRow.__table__), select(MeetingPersonRow.__table__)
+
+
+def boxes_of(settings: Settings) -> Boxes:
+    """The boxes of a system's meetings, as this process opens them."""
+    return boxes_for(settings, MEETING)
+
+
+# --- Reading -------------------------------------------------------------------------------------
+
+
+def find(connection: Connection, boxes: Boxes, meeting_id: str) -> MeetingRecord | None:
+    """The meeting of an id; None where there is none (any more)."""
+    found = _records(connection, boxes, _MEETINGS.where(MeetingRow.id == meeting_id))
+    return next(iter(found), None)
+
+
+def of_host(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
+    """The meetings of a host, the latest to start first."""
+    found = _records(connection, boxes, _MEETINGS.where(MeetingRow.user == user))
+    return sorted(found, key=lambda record: (-record.meeting.starts_ms, record.id))
+
+
+def people_of(connection: Connection, boxes: Boxes, record: MeetingRecord) -> list[Person]:
+    """Everybody who has joined a meeting, also who has left, in the order in which they did."""
+    found = _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.meeting == record.id))
+    return sorted(found, key=lambda person: (person.joined_ms, person.id))
+
+
+def person_by_secret(
+    connection: Connection, boxes: Boxes, record: MeetingRecord, person_id: str, secret: str
+) -> Person | None:
+    """Who is in a meeting and shows their secret; None for everybody else."""
+    mine = (MeetingPersonRow.id == person_id, MeetingPersonRow.meeting == record.id)
+    kept = connection.scalar(select(MeetingPersonRow.secret).where(*mine))
+    if kept is None or not compare_digest(kept, digest(secret)):
+        return None
+    return next(iter(_people(connection, boxes, _PEOPLE.where(*mine))), None)
+
+
+def people_of_user(connection: Connection, boxes: Boxes, user: str) -> list[Person]:
+    """As whom an account has joined meetings, the latest first."""
+    found = _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.user == user))
+    return sorted(found, key=lambda person: (-person.joined_ms, person.id))
+
+
+def entries_of(
+    connection: Connection, boxes: Boxes, meeting_id: str, person: str | None = None
+) -> list[Entry]:
+    """What happened in a meeting (to somebody), oldest first."""
+    query = select(MeetingEntryRow.__table__).where(MeetingEntryRow.meeting == meeting_id)
+    if person is not None:
+        query = query.where(MeetingEntryRow.person == person)
+    rows = connection.execute(query.order_by(MeetingEntryRow.id)).all()
+    texts = boxes.open([row.box for row in rows])
+    return [
+        Entry(row.at_ms, BODY.validate_json(text), row.person, row.id)
+        for row, text in zip(rows, texts, strict=True)
+        if text is not None
+    ]
+
+
+def _records(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[MeetingRecord]:
+    rows = connection.execute(query).mappings().all()
+    texts = boxes.open([row[name] for row in rows for name in ("box", "proposals")])
+    pairs = zip(rows, texts[::2], texts[1::2], strict=True)
+    return [
+        MeetingRecord(
+            **{name: row[name] for name in _PLAIN},
+            meeting=Meeting.model_validate_json(meeting),
+            proposals=_PROPOSALS.validate_json(proposals),
+        )
+        for row, meeting, proposals in pairs
+        if meeting is not None and proposals is not None
+    ]
+
+
+def _people(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Person]:
+    texts = boxes.open([row.box for row in connection.execute(query)])
+    return [Person.model_validate_json(text) for text in texts if text is not None]
+
+
+# --- Writing -------------------------------------------------------------------------------------
+
+
+def write(connection: Connection, boxes: Boxes, step: Step) -> None:
+    """Write a step and announce it. Raises `MeetingError` `gone` where there is no such meeting
+    any more, and `BoxError`."""
+    write_all(connection, boxes, [step])
+
+
+def write_all(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> None:
+    """Write steps, of which each has changed another meeting or other people, in few
+    statements; otherwise as `write`."""
+    for step in steps:
+        if step.is_record_new:
+            _save_record(connection, boxes, step)
+    _save_people(connection, boxes, steps)
+    for step in steps:
+        if step.forgets:
+            _forget_entries(connection, boxes, step)
+    _add_entries(connection, boxes, steps)
+    tell(connection, steps)
+
+
+def join(connection: Connection, boxes: Boxes, step: Step) -> str:
+    """Write a step of `taking_part.join`; returns the secret of who joined."""
+    [person], secret = step.people, new_secret()
+    row = {
+        "id": person.id,
+        "meeting": person.meeting,
+        "user": person.user,
+        "secret": digest(secret),
+        "broker_hash": broker_hash(secret),
+        "box": "",
+        "updated_ms": person.joined_ms,
+    }
+    connection.execute(insert(MeetingPersonRow), [row])
+    write(connection, boxes, step)
+    return secret
+
+
+def give_broker_secret(connection: Connection, person_id: str) -> str:
+    """A fresh secret for somebody's readings at the broker; earlier ones are void."""
+    secret = new_secret()
+    given = update(MeetingPersonRow).where(MeetingPersonRow.id == person_id)
+    connection.execute(given.values(broker_hash=broker_hash(secret)))
+    return secret
+
+
+def _row(boxes: Boxes, record: MeetingRecord) -> dict[str, Any]:
+    meeting = record.meeting.model_dump_json().encode()
+    box, proposals = boxes.close(
+        [(record.user, meeting), (record.user, _PROPOSALS.dump_json(record.proposals))]
+    )
+    plain = {name: getattr(record, name) for name in _PLAIN}
+    return {**plain, "box": box, "proposals": proposals}
+
+
+def _save_record(connection: Connection, boxes: Boxes, step: Step) -> None:
+    row = _row(boxes, step.record)
+    if step.change == "created":
+        connection.execute(insert(MeetingRow), [row])
+        return
+    saved = update(MeetingRow).where(MeetingRow.id == step.record.id)
+    if not connection.execute(saved.values(row)).rowcount:
+        raise MeetingError("gone", "There is no such meeting any more.")
+
+
+def _save_people(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> None:
+    people = [(step.record, person) for step in steps for person in step.people]
+    if not people:
+        return
+    now_ms = wall_ms()
+    sealed = boxes.close(
+        [(record.user, person.model_dump_json().encode()) for record, person in people]
+    )
+    rows = [
+        {
+            "who": person.id,
+            "new_box": box,
+            "new_updated_ms": now_ms,
+        }
+        for (_record, person), box in zip(people, sealed, strict=True)
+    ]
+    columns = ("box", "updated_ms")
+    saved = update(MeetingPersonRow).where(MeetingPersonRow.__table__.c.id == bindparam("who"))
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in columns}
+    connection.execute(saved.values(values), rows)
+    _let_out(connection, [person.id for _record, person in people if person.left_ms is not None])
+
+
+def _let_out(connection: Connection, people: Sequence[str]) -> None:
+    """Whatever those who have left show is void from now on."""
+    if people:
+        gone = update(MeetingPersonRow).where(MeetingPersonRow.id.in_(people))
+        connection.execute(gone.values(secret=None, broker_hash=""))
+
+
+def _add_entries(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> None:
+    found = [(step.record, entry) for step in steps for entry in step.entries]
+    if not found:
+        return
+    sealed = boxes.close([(record.user, BODY.dump_json(entry.body)) for record, entry in found])
+    people = {entry.person for _record, entry in found if entry.person is not None}
+    query = select(MeetingPersonRow.id, MeetingPersonRow.user)
+    who = connection.execute(query.where(MeetingPersonRow.id.in_(people)))
+    users = {row.id: row.user for row in who}
+    rows = [
+        {
+            "meeting": record.id,
+            "person": entry.person,
+            "user": users.get(entry.person or ""),
+            "at_ms": entry.at_ms,
+            "kind": entry.body.kind,
+            "box": box,
+        }
+        for (record, entry), box in zip(found, sealed, strict=True)
+    ]
+    connection.execute(insert(MeetingEntryRow), rows)
+
+
+def _forget_entries(connection: Connection, boxes: Boxes, step: Step) -> None:
+    """Take out of somebody's earlier entries what sensors told that are to be forgotten."""
+    [person] = step.people
+    before = [
+        entry
+        for name in (*person.formerly, person.id)
+        for entry in entries_of(connection, boxes, step.record.id, name)
+    ]
+    after = {entry.id: entry for entry in remaining(before, step.forgets)}
+    gone = [entry.id for entry in before if entry.id not in after]
+    connection.execute(remove(MeetingEntryRow).where(MeetingEntryRow.id.in_(gone)))
+    other = [after[one.id] for one in before if one.id in after and after[one.id] != one]
+    sealed = boxes.close([(step.record.user, BODY.dump_json(entry.body)) for entry in other])
+    for entry, box in zip(other, sealed, strict=True):
+        rewritten = update(MeetingEntryRow).where(MeetingEntryRow.id == entry.id)
+        connection.execute(rewritten.values(box=box))
+
+
+# --- Removing ------------------------------------------------------------------------------------
+
+
+def delete(connection: Connection, meeting_id: str) -> None:
+    """Remove a meeting and everything of it, and tell who is in it (`gone`)."""
+    tell_gone(connection, meeting_id)
+    connection.execute(remove(MeetingEntryRow).where(MeetingEntryRow.meeting == meeting_id))
+    connection.execute(remove(MeetingPersonRow).where(MeetingPersonRow.meeting == meeting_id))
+    connection.execute(remove(MeetingRow).where(MeetingRow.id == meeting_id))
+
+
+def delete_person(connection: Connection, meeting_id: str, person_id: str) -> None:
+    """Remove whatever mentions somebody who joined a meeting; the others hear that somebody
+    left."""
+    connection.execute(remove(MeetingEntryRow).where(MeetingEntryRow.person == person_id))
+    connection.execute(remove(MeetingPersonRow).where(MeetingPersonRow.id == person_id))
+    tell_removed(connection, meeting_id, person_id)
+
+
+def trim(connection: Connection, boxes: Boxes, now_ms: int) -> int:
+    """Remove meetings that have been over, cancelled or past for `KEPT_DAYS`; returns how
+    many."""
+    before_ms = now_ms - KEPT_DAYS * _DAY_MS
+    old = _records(connection, boxes, _MEETINGS.where(MeetingRow.updated_ms < before_ms))
+    found = [one for one in old if one.state in _OVER or one.meeting.ends_ms < before_ms]
+    for record in found:
+        delete(connection, record.id)
+    return len(found)

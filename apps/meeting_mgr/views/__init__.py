@@ -1,0 +1,7 @@
+"""What host and participants see of a meeting, as JSON; no view holds a sensor's value."""
+
+from apps.meeting_mgr.views.hosting import brief as brief
+from apps.meeting_mgr.views.hosting import host as host
+from apps.meeting_mgr.views.partaking import before_joining as before_joining
+from apps.meeting_mgr.views.partaking import participant as participant
+from apps.meeting_mgr.views.shown import View as View

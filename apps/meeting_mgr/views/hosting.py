@@ -1,0 +1,151 @@
+"""A meeting as its host sees it: all of it but what people's sensors say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apps.meeting_mgr import planned
+from apps.meeting_mgr.attendance import attending
+from apps.meeting_mgr.model import Attendee, Item, Person, Proposal, Proposed
+from apps.meeting_mgr.planned import Span
+from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.views.shown import View, head, seen, times
+from backend.times import iso, iso_or_none
+
+
+def host(
+    record: MeetingRecord,
+    people: Sequence[Person],
+    now_ms: int,
+    *,
+    join_url: str,
+    conference: View | None = None,
+) -> View:
+    """All of a meeting but what people's sensors say."""
+    meeting = record.meeting
+    joined = {person.attendee for person in people if person.left_ms is None}
+    return {
+        **head(record, now_ms, conference),
+        "host": True,
+        "version": record.version,
+        "room": meeting.room.model_dump(),
+        "join": {"url": join_url, "key": record.join_key},
+        "attendees": [_attendee(one) for one in meeting.attendees],
+        "absent": [
+            {"id": one.id, "name": one.name, "required": one.required}
+            for one in meeting.attendees
+            if one.id not in joined
+        ],
+        "agenda": _host_agenda(record, people, now_ms),
+        "people": [_host_person(record, person) for person in _without_former(people)],
+        "proposals": [_proposal(one) for one in record.proposals],
+        "decisions": [
+            {"at": iso(one.at_ms), "item": one.item, "text": one.text} for one in meeting.decisions
+        ],
+        "rules": meeting.rules.model_dump(mode="json"),
+        "hook": None if meeting.hook is None else {"url": meeting.hook.url},
+    }
+
+
+def brief(record: MeetingRecord) -> View:
+    """A meeting in a host's list."""
+    meeting = record.meeting
+    return {
+        "id": record.id,
+        "state": record.state,
+        "title": meeting.title,
+        "room": meeting.room.name,
+        "starts": iso(meeting.starts_ms),
+        "ends": iso(meeting.ends_ms),
+        "attendees": len(meeting.attendees),
+    }
+
+
+def _attendee(one: Attendee) -> View:
+    busy = [{"from": iso(each.from_ms), "until": iso(each.until_ms)} for each in one.busy]
+    return {**one.model_dump(exclude={"busy"}), "busy": busy}
+
+
+def _host_agenda(record: MeetingRecord, people: Sequence[Person], now_ms: int) -> list[View]:
+    meeting = record.meeting
+    spans = planned.planned(meeting, record.state, now_ms)
+    return [
+        {
+            **item.model_dump(exclude={"began_ms", "ended_ms"}),
+            **times(item, spans.get(item.id)),
+            "attendance": _attendance(record, item, spans.get(item.id), people, now_ms),
+        }
+        for item in meeting.in_order()
+    ]
+
+
+def _attendance(
+    record: MeetingRecord,
+    item: Item,
+    span: Span | None,
+    people: Sequence[Person],
+    now_ms: int,
+) -> list[View]:
+    """Of what is to come, who of the invited can take part."""
+    if span is None or item.state not in ("open", "current"):
+        return []
+    persons = {person.attendee: person.id for person in people if person.left_ms is None}
+    return [
+        {
+            "attendee": one.attendee.id,
+            "person": persons.get(one.attendee.id),
+            "name": one.attendee.name,
+            "required": one.attendee.required or one.attendee.id == item.speaker,
+            "can": one.can,
+            "lacks": one.lacks,
+            "because": one.because,
+        }
+        for one in attending(record.meeting, item, span, people, now_ms)
+    ]
+
+
+def _without_former(people: Sequence[Person]) -> list[Person]:
+    """Those who are there, and who has left and has not come back as the same of the invited."""
+    last = {one.attendee: one.id for one in people if one.attendee is not None}
+    there = {one.attendee for one in people if one.left_ms is None}
+    return [
+        one
+        for one in people
+        if one.left_ms is None
+        or one.attendee is None
+        or (one.attendee not in there and last[one.attendee] == one.id)
+    ]
+
+
+def _host_person(record: MeetingRecord, person: Person) -> View:
+    required = {one.id: one.required for one in record.meeting.attendees}
+    return {
+        **seen(person),
+        "required": required.get(person.attendee or "", False),
+        "overrides": person.overrides,
+        "surroundings": person.state.surroundings,
+    }
+
+
+def _proposal(one: Proposal) -> View:
+    return {
+        "number": one.number,
+        "at": iso(one.at_ms),
+        "kind": one.kind,
+        "causes": [cause.model_dump() for cause in one.causes],
+        "options": [_option(option) for option in one.options],
+        "answer": one.answer,
+        "chosen": one.chosen,
+        "automatic": one.automatic,
+    }
+
+
+def _option(option: Proposed) -> View:
+    return {
+        **option.model_dump(exclude={"agenda", "starts_ms"}),
+        "agenda": [
+            {"item": one.item, "starts": iso(one.starts_ms), "minutes": one.minutes}
+            for one in option.agenda
+        ],
+        "starts": iso_or_none(option.starts_ms),
+    }

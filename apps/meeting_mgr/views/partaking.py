@@ -1,0 +1,136 @@
+"""A meeting as those who take part see it: themselves, the agenda, and of others what the host
+lets all see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apps.meeting_mgr import planned
+from apps.meeting_mgr.attendance import lack_of, needed
+from apps.meeting_mgr.model import Item, Person
+from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times
+from backend.times import iso
+
+
+def participant(
+    record: MeetingRecord,
+    people: Sequence[Person],
+    me: Person,
+    now_ms: int,
+    *,
+    conference: View | None = None,
+) -> View:
+    """What somebody who takes part sees: themselves, the agenda, and of others what the host
+    lets all see."""
+    others = [one for one in people if one.id != me.id and one.left_ms is None]
+    shows = record.meeting.rules.show_abilities_to_all
+    return {
+        **head(record, now_ms, conference),
+        "host": False,
+        "room": {"name": record.meeting.room.name, "measures": _measures(record)},
+        "me": _me(me),
+        "shows_abilities": shows,
+        "rules": _rules(record, me),
+        "agenda": _agenda(record, me, now_ms),
+        "needed": _needed(record, me, now_ms),
+        "people": [
+            {**other(one), **({"abilities": _unexplained(one)} if shows else {})} for one in others
+        ],
+    }
+
+
+def before_joining(record: MeetingRecord) -> View:
+    """What somebody who has the link sees before they join."""
+    meeting = record.meeting
+    return {
+        "id": record.id,
+        "state": record.state,
+        "title": meeting.title,
+        "room": {"name": meeting.room.name},
+        "starts": iso(meeting.starts_ms),
+        "ends": iso(meeting.ends_ms),
+        "attendees": [{"id": one.id, "name": one.name} for one in meeting.attendees],
+        "shows_abilities": meeting.rules.show_abilities_to_all,
+    }
+
+
+def _unexplained(one: Person) -> View:
+    """What somebody else can do; why is for them and the host to know."""
+    return {name: {**told, "because": ()} for name, told in abilities(one).items()}
+
+
+def _measures(record: MeetingRecord) -> bool:
+    """Whether the room has sensors of its own, which count for who is in it."""
+    return record.meeting.room.sensors is not None
+
+
+def _me(me: Person) -> View:
+    sensors = {
+        name: {"state": one.state, "since": iso(one.since_ms)}
+        for name, one in me.state.sensors.items()
+    }
+    surroundings = {"says": me.says_surroundings, "surroundings": me.state.surroundings}
+    overrides = sorted(me.overrides)
+    return {
+        **seen(me),
+        **surroundings,
+        "sharing": me.sharing,
+        "sensors": sensors,
+        "overridden": overrides,
+    }
+
+
+def _rules(record: MeetingRecord, me: Person) -> View:
+    """By which what somebody shares is judged: the host can move the bounds at any time."""
+    rules = record.meeting.rules
+    bounds = {
+        name: one.model_dump() for name, one in rules.thresholds.items() if name in me.sharing
+    }
+    return {"silent_s": rules.silent_s, "thresholds": bounds}
+
+
+def _agenda(record: MeetingRecord, me: Person, now_ms: int) -> list[View]:
+    meeting = record.meeting
+    names = {one.id: one.name for one in meeting.attendees}
+    spans = planned.planned(meeting, record.state, now_ms)
+    return [
+        {
+            "id": item.id,
+            "title": item.title,
+            "type": item.type,
+            "speaker": names.get(item.speaker or ""),
+            "mine": _is_mine(item, me),
+            "minutes": item.minutes,
+            "sensitive": item.sensitive,
+            "state": item.state,
+            **times(item, spans.get(item.id)),
+        }
+        for item in meeting.in_order()
+    ]
+
+
+def _is_mine(item: Item, me: Person) -> bool:
+    return me.attendee is not None and item.speaker == me.attendee
+
+
+def _needed(record: MeetingRecord, me: Person, now_ms: int) -> View | None:
+    """What is needed of somebody next: the first item that they speak on, or else the first
+    that is to come; what of it they lack as things stand."""
+    ahead = [one for one in record.meeting.in_order() if one.state in ("current", "open")]
+    wanted = [one for one in ahead if needed(one, me.attendee)]
+    item = next((one for one in wanted if _is_mine(one, me)), next(iter(wanted), None))
+    if item is None or record.state not in ("planned", "running"):
+        return None
+    lack = lack_of(item, me)
+    span = planned.planned(record.meeting, record.state, now_ms)[item.id]
+    return {
+        "item": item.id,
+        "title": item.title,
+        "role": "speaker" if _is_mine(item, me) else "listener",
+        "from": iso(span.starts_ms),
+        "sensitive": item.sensitive,
+        "needs": needed(item, me.attendee),
+        "lacks": lack.lacks,
+        "because": lack.because,
+    }

@@ -1,0 +1,81 @@
+"""What host and participants see alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.meeting_mgr import planned
+from apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
+from apps.meeting_mgr.planned import Span
+from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.running import current
+from backend.times import iso, iso_or_none
+
+View = Mapping[str, Any]
+"""JSON, times in ISO 8601."""
+
+
+def head(record: MeetingRecord, now_ms: int, conference: View | None) -> dict[str, Any]:
+    """What everybody sees."""
+    meeting, item = record.meeting, current(record)
+    return {
+        "id": record.id,
+        "state": record.state,
+        "title": meeting.title,
+        "starts": iso(meeting.starts_ms),
+        "ends": iso(meeting.ends_ms),
+        "now": iso(now_ms),
+        "current": None if item is None else _current(item, now_ms),
+        "conference": conference or {"kind": meeting.conference},
+    }
+
+
+def _current(item: Item, now_ms: int) -> View:
+    began = iso_or_none(item.began_ms)
+    return {"item": item.id, "began": began, "left_s": planned.left_s(item, now_ms)}
+
+
+def times(item: Item, span: Span | None) -> dict[str, str | None]:
+    return {
+        "began": iso_or_none(item.began_ms),
+        "ended": iso_or_none(item.ended_ms),
+        "starts": None if span is None else iso(span.starts_ms),
+        "ends": None if span is None else iso(span.ends_ms),
+    }
+
+
+def seen(person: Person) -> dict[str, Any]:
+    """What the host and they themselves see of somebody."""
+    asked = person.asked
+    return {
+        **other(person),
+        "attendee": person.attendee,
+        "abilities": abilities(person),
+        "hand": person.hand,
+        "muted": person.muted,
+        "asked": None if asked is None else {"what": asked.what, "at": iso(asked.at_ms)},
+    }
+
+
+def other(person: Person) -> dict[str, Any]:
+    """What all may see of anybody."""
+    state = person.state
+    since = iso_or_none(state.presence_since_ms or None)
+    return {
+        "id": person.id,
+        "name": person.name,
+        "joined": iso(person.joined_ms),
+        "left": iso_or_none(person.left_ms),
+        "presence": {"state": state.presence, "since": since or iso(person.joined_ms)},
+    }
+
+
+def abilities(person: Person) -> View:
+    """All five; what nothing has been concluded of is unknown since somebody joined."""
+    unknown = AbilityState(state="unknown", since_ms=person.joined_ms, because=("not_shared",))
+    found = ((name, person.state.abilities.get(name, unknown)) for name in CAPABILITIES)
+    return {
+        name: {"state": one.state, "since": iso(one.since_ms), "because": one.because}
+        for name, one in found
+    }

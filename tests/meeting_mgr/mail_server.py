@@ -1,0 +1,63 @@
+"""A mail server on this machine that keeps what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import Envelope, Session
+
+from backend import machine
+
+
+class Box:
+    """Keeps what it is given, and refuses who is called `nobody`."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+        self.left: int | None = None
+        """How many more it takes before it hangs up."""
+
+    async def handle_RCPT(  # noqa: N802
+        self, server: Any, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if address.startswith("nobody@"):
+            return "550 5.1.1 no such mailbox"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        if self.left == 0:
+            server.transport.close()
+        assert isinstance(envelope.content, bytes)
+        found = message_from_bytes(envelope.content, policy=policy.default)
+        assert isinstance(found, EmailMessage)
+        self.mails.append(found)
+        self.left = None if self.left is None else self.left - 1
+        return "250 taken"
+
+
+@contextmanager
+def served(box: Box, **options: Any) -> Iterator[int]:
+    """A mail server; its port."""
+    controller = _started(box, **options)
+    try:
+        yield controller.port
+    finally:
+        controller.stop()
+
+
+def _started(box: Box, **options: Any) -> Controller:
+    """On a free port, or on another where somebody was quicker."""
+    for _ in range(5):
+        with suppress(OSError):
+            controller = Controller(
+                box, "127.0.0.1", machine.free_port(), ready_timeout=60, **options
+            )
+            controller.start()
+            return controller
+    raise AssertionError("no port is free")

@@ -1,0 +1,158 @@
+"""Readings come from the broker into the inbox, and out of it once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from apps.meeting_mgr import forwarding, inbox, topics
+from apps.meeting_mgr.forwarding import Forwarder, NotForwardedError
+from apps.meeting_mgr.inbox import Inbox
+from apps.meeting_mgr.model import APP
+from apps.meeting_mgr.topics import Source
+from backend.broker import EmbeddedBroker
+from backend.machine import free_port
+from backend.settings import Broker, Settings
+from backend.times import wall_ms
+from tests.brokers import SENT, City, client
+from tests.ports import nobody_at
+
+MEETING, BOB = "m-" + "a" * 20, "p-" + "b" * 20
+RIGHTS = {BOB: {"user": BOB, "write": [f"meetings/{MEETING}/{BOB}"]}}
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
+    city = City(tmp_path_factory.mktemp("city"), RIGHTS, {APP: topics.TOPICS})
+    yield city
+    city.embedded.stop()
+
+
+@pytest.fixture
+def opened(city: City) -> Iterator[Inbox]:
+    found = Inbox(city.settings.of_process(APP))
+    found.open()
+    assert found.wait_connected(SENT)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def forwarder(city: City, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forwarder]:
+    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
+    found = Forwarder(city.settings.of_process("web"))
+    yield found
+    found.close()
+
+
+def test_what_comes_is_taken_once_with_whose_it_is_and_when_it_came(
+    city: City, opened: Inbox
+) -> None:
+    before_ms = wall_ms()
+    with client(city, BOB) as bob:
+        assert bob.sends(f"town/meetings/{MEETING}/{BOB}", b"reading")
+    assert opened.arrived.wait(SENT)
+    [one] = opened.take()
+    assert (one.source, one.payload) == (Source(MEETING, BOB), b"reading")
+    assert before_ms <= one.heard_ms <= wall_ms()
+    assert opened.take() == []
+
+
+def test_what_was_retained_is_no_reading(city: City) -> None:
+    with client(city, "city", name="operator") as operator:
+        assert operator.sends("town/rooms/office-1", b"old", retain=True)
+        late = Inbox(city.settings.of_process(APP))
+        late.open()
+        assert late.wait_connected(SENT)
+        assert operator.sends("town/rooms/office-1", b"", retain=True)
+        assert operator.sends("town/rooms/office-1", b"new")
+        while not (heard := [one for one in late.take() if one.payload]):
+            assert late.arrived.wait(SENT)
+    late.close()
+    assert heard[0].payload == b"new"
+    assert heard[0].source == Source(None, "office-1")
+
+
+def test_of_more_than_can_wait_the_oldest_go_and_are_counted(
+    monkeypatch: pytest.MonkeyPatch, city: City, forwarder: Forwarder
+) -> None:
+    monkeypatch.setattr(inbox, "MOST", 3)
+    small = Inbox(city.settings.of_process(APP))
+    small.open()
+    assert small.wait_connected(SENT)
+    for number in range(5):
+        forwarder.send(MEETING, BOB, b"%d" % number)
+    with client(city, "city", name="operator") as operator:
+        assert operator.sends("town/rooms/last", b"last")
+    heard: list[inbox.Heard] = []
+    while not heard or heard[-1].payload != b"last":
+        assert small.arrived.wait(SENT)
+        if small.lost >= 3:
+            heard = small.take()
+    small.close()
+    assert [one.payload for one in heard] == [b"3", b"4", b"last"]
+    assert small.lost == 3
+
+
+# --- Forwarding ----------------------------------------------------------------------------------
+
+
+def test_what_a_browser_posts_comes_as_if_it_had_sent_it(
+    opened: Inbox, forwarder: Forwarder
+) -> None:
+    forwarder.send(MEETING, BOB, b"posted")
+    assert opened.arrived.wait(SENT)
+    assert [(one.source, one.payload) for one in opened.take()] == [
+        (Source(MEETING, BOB), b"posted")
+    ]
+
+
+def test_all_of_a_process_share_one_connection(
+    city: City, opened: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
+    settings = Settings(broker=city.settings.of_process("web"))
+    try:
+        for _ in range(3):
+            forwarding.send(settings, MEETING, BOB, b"posted")
+        assert len(forwarding._forwarders) == 1
+        heard = 0
+        while heard < 3:
+            assert opened.arrived.wait(SENT)
+            heard += len(opened.take())
+    finally:
+        forwarding.close()
+
+
+def test_without_a_broker_a_reading_is_refused_with_what_to_do() -> None:
+    with nobody_at() as port:
+        away = Forwarder(Broker(port=port))
+        with pytest.raises(NotForwardedError, match="was not handed to the broker"):
+            away.send(MEETING, BOB, b"posted")
+
+
+@pytest.mark.slow
+def test_a_broker_that_goes_away_is_said_and_one_that_comes_back_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
+    port = free_port()
+    first = EmbeddedBroker(port, "city", "password", apps={APP: topics.TOPICS})
+    first.start()
+    forwarder = Forwarder(Broker(port=port, username="city", password="password"))
+    forwarder.send(MEETING, BOB, b"posted")
+    first.stop()
+    assert forwarder._client is not None
+    while forwarder._client.is_connected():  # it has to notice first
+        threading.Event().wait(0.005)
+    monkeypatch.setattr(forwarding, "CONNECT_S", 0.1)
+    with pytest.raises(NotForwardedError):
+        forwarder.send(MEETING, BOB, b"posted")
+    second = EmbeddedBroker(port, "city", "password", apps={APP: topics.TOPICS})
+    second.start()
+    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
+    forwarder.send(MEETING, BOB, b"posted")
+    forwarder.close()
+    second.stop()

@@ -1,0 +1,187 @@
+"""Invitations by mail, sent to a real mail server on this machine."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.smtp import AuthResult, Envelope, Session
+
+from apps.meeting_mgr import mailing
+from apps.meeting_mgr.mailing import Letter, MailError, NoMailError, Sent
+from backend.network import certificates
+from backend.network.addresses import Names
+from backend.network.certificates import Issued
+from backend.settings import Meetings
+from tests.meeting_mgr.mail_server import Box, served
+from tests.ports import nobody_at
+
+ICS = "BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nSUMMARY:Møde\r\nEND:VCALENDAR\r\n".encode()
+SENDER = "meetings@city.example"
+
+
+def known(
+    server: Any, session: Session, envelope: Envelope, mechanism: str, data: Any
+) -> AuthResult:
+    """Knows one user and their password."""
+    return AuthResult(success=(data.login, data.password) == (b"us", b"secret"), handled=False)
+
+
+def settings(port: int, **more: Any) -> Meetings:
+    values = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_security": "none"}
+    return Meetings(**{**values, "sender": SENDER, **more})
+
+
+def letter(to: str = "alice@example.org", name: str = "Ålice Maud") -> Letter:
+    return Letter(to, name, "Møde: budget", "Kom til mødet.", ICS, "REQUEST")
+
+
+@pytest.fixture(scope="module")
+def issued(tmp_path_factory: pytest.TempPathFactory) -> Issued:
+    """A certificate for this machine, of an authority that nobody else trusts."""
+    folder = tmp_path_factory.mktemp("mail")
+    return certificates.issued(folder, Names(frozenset({"localhost"})))
+
+
+def trusted(issued: Issued, folder: Path) -> Path:
+    path = folder / "authority.pem"
+    path.write_bytes(issued.authority.pem)
+    return path
+
+
+def context(issued: Issued) -> ssl.SSLContext:
+    found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    found.load_cert_chain(issued.certificate, issued.private_key)
+    return found
+
+
+def test_a_letter_arrives_with_an_invitation_that_calendars_understand() -> None:
+    box = Box()
+    with served(box) as port:
+        assert mailing.send([letter()], settings(port), "Bob Host") == [Sent("alice@example.org")]
+    (mail,) = box.mails
+    assert mail["From"] == f"Bob Host <{SENDER}>"
+    assert mail["To"] == "Ålice Maud <alice@example.org>"
+    assert mail["Subject"] == "Møde: budget"
+    body = mail.get_body(("plain",))
+    assert body is not None
+    assert body.get_content().strip() == "Kom til mødet."
+    kinds = {part.get_content_type(): part for part in mail.walk()}
+    assert kinds["text/calendar"]["Content-Type"].params["method"] == "REQUEST"
+    assert "SUMMARY:Møde" in kinds["text/calendar"].get_content()
+    assert kinds["application/ics"].get_content() == ICS
+    assert kinds["application/ics"].get_filename() == "invitation.ics"
+
+
+def test_everybody_gets_their_own_mail_and_sees_nobody_elses_address() -> None:
+    box = Box()
+    with served(box) as port:
+        mailing.send([letter("a@example.org"), letter("b@example.org")], settings(port), "Bob")
+    assert [mail["To"].addresses[0].addr_spec for mail in box.mails] == [
+        "a@example.org",
+        "b@example.org",
+    ]
+
+
+def test_who_is_refused_is_named_and_does_not_keep_the_others() -> None:
+    box = Box()
+    with served(box) as port:
+        found = mailing.send(
+            [letter("nobody@example.org"), letter("b@example.org")], settings(port), "Bob"
+        )
+    assert found == [
+        Sent("nobody@example.org", "550 5.1.1 no such mailbox"),
+        Sent("b@example.org"),
+    ]
+    assert len(box.mails) == 1
+
+
+def test_where_the_server_hangs_up_those_before_are_sent_and_the_others_are_not() -> None:
+    box = Box()
+    box.left = 1
+    with served(box) as port:
+        found = mailing.send([letter(f"p{n}@example.org") for n in range(3)], settings(port), "Bob")
+    assert [one.reason is None for one in found] == [True, False, False]
+
+
+def test_with_starttls_password_and_mail_go_encrypted(issued: Issued, tmp_path: Path) -> None:
+    box = Box()
+    options = {"tls_context": context(issued), "require_starttls": True, "authenticator": known}
+    how = {
+        "smtp_host": "localhost",
+        "smtp_security": "starttls",
+        "smtp_ca": trusted(issued, tmp_path),
+        "smtp_username": "us",
+    }
+    with served(box, **options) as port:
+        mailing.send([letter()], settings(port, **how, smtp_password="secret"), "Bob")
+        with pytest.raises(MailError, match=r"does not know us .*535.*meetings\.smtp_password"):
+            mailing.send([letter()], settings(port, **how, smtp_password="wrong"), "Bob")
+    assert len(box.mails) == 1
+
+
+def test_with_tls_from_the_first_byte_too(issued: Issued, tmp_path: Path) -> None:
+    box = Box()
+    how = {
+        "smtp_host": "localhost",
+        "smtp_security": "tls",
+        "smtp_ca": trusted(issued, tmp_path),
+    }
+    with served(box, ssl_context=context(issued)) as port:
+        mailing.send([letter()], settings(port, **how), "Bob")
+    assert len(box.mails) == 1
+
+
+def test_a_server_whose_certificate_nobody_vouches_for_gets_nothing(issued: Issued) -> None:
+    box = Box()
+    with served(box, tls_context=context(issued)) as port:
+        how = {"smtp_host": "localhost", "smtp_security": "starttls"}
+        with pytest.raises(MailError, match=r"no encrypted connection .*meetings\.smtp_ca"):
+            mailing.send([letter()], settings(port, **how), "Bob")
+    assert box.mails == []
+
+
+def test_a_server_that_cannot_encrypt_gets_nothing_unless_that_is_wanted() -> None:
+    box = Box()
+    with served(box) as port, pytest.raises(MailError, match=r"meetings\.smtp_security"):
+        mailing.send([letter()], settings(port, smtp_security="starttls"), "Bob")
+    assert box.mails == []
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with nobody_at() as port:
+        match = rf"127\.0\.0\.1:{port} cannot be used .*smtp_host"
+        with pytest.raises(MailError, match=match):
+            mailing.send([letter()], settings(port), "Bob")
+
+
+def test_without_a_mail_server_it_is_said_what_to_do() -> None:
+    with pytest.raises(NoMailError, match=r"set meetings\.smtp_host .* as a file"):
+        mailing.send([letter()], Meetings(), "Bob")
+
+
+def test_a_name_can_add_no_line_to_the_head_of_a_mail() -> None:
+    with pytest.raises(ValueError, match="CR or LF"):
+        mailing.message(letter(name="A\r\nBcc: x@example.org"), SENDER, "Bob")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"smtp_host": "m"}, "meetings.sender"),
+        ({"smtp_username": "u"}, "belong together"),
+        (
+            {"smtp_username": "u", "smtp_password": "p", "smtp_security": "none"},
+            "sent unencrypted",
+        ),
+        ({"webhooks": "https://x.example/hooks"}, "ends with /"),
+        ({"webhooks": "https://u@x.example/"}, "no address of a folder"),
+        ({"jitsi": "http://x.example"}, "pattern"),
+        ({"jitsi": "https://x.example/room"}, "pattern"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(given: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        Meetings(**given)

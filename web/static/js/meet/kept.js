@@ -1,0 +1,37 @@
+// What this browser remembers of a meeting: that one has joined, whether one has said what to
+// share, and what one switched off. Who one is, only the cookie tells.
+const key = (id) => `citywise-meeting-${id}`;
+const offKey = (id) => `${key(id)}-off`;
+const linkName = (id) => `${key(id)}-key`;
+const SAID = 'citywise-meeting-said';
+
+/** `joined`, `asked` once it is known what to share, `leaving`, or null. */
+export const stage = (id) => localStorage.getItem(key(id));
+export const keepStage = (id, word) => localStorage.setItem(key(id), word);
+
+/** Names of the sensors that were switched off and that the meeting may not have heard of. */
+export const off = (id) => JSON.parse(localStorage.getItem(offKey(id)) ?? '[]');
+export const keepOff = (id, names) => localStorage.setItem(offKey(id), JSON.stringify(names));
+
+/** The link's key: once one is in, it stands in the address no more, where others could read it. */
+export const linkKey = (id) => new URLSearchParams(location.search).get('key') ?? sessionStorage.getItem(linkName(id));
+
+export function hideKey(id) {
+  const found = linkKey(id);
+  if (found) sessionStorage.setItem(linkName(id), found);
+  history.replaceState(null, '', location.pathname);
+}
+
+/** Begin anew as somebody who is not in the meeting, and say why: `left` or `removed`. */
+export function beginAnew(id, why) {
+  for (const each of [key(id), offKey(id)]) localStorage.removeItem(each);
+  sessionStorage.setItem(SAID, why);
+  location.reload(); // Streams, sensors and the microphone end with the page.
+}
+
+/** Why it was begun anew, once. */
+export function whyAnew() {
+  const why = sessionStorage.getItem(SAID);
+  sessionStorage.removeItem(SAID);
+  return why;
+}

@@ -1,0 +1,125 @@
+// The participant's page: who one is, what one shares, and then the meeting.
+import { wrong } from '../api.js';
+import { h, setText } from '../elements.js';
+import { t } from '../strings.js';
+import { user } from '../user.js';
+import { consentForm } from './consent-form.js';
+import { joinForm } from './join-form.js';
+import { beginAnew, hideKey, keepOff, keepStage, linkKey, stage, whyAnew } from './kept.js';
+import { livePanel } from './live-panel.js';
+import { Seat } from './seat.js';
+import { Sensing } from './sensing.js';
+import { WakeLock } from './wake-lock.js';
+
+const EVERY_MS = 1000;
+const RETRY_MS = 3000;
+
+customElements.define('meet-page', class extends HTMLElement {
+  #screen = new WakeLock();
+  #panel = null;
+
+  connectedCallback() {
+    this.meeting = this.getAttribute('meeting');
+    this.key = linkKey(this.meeting);
+    this.seat = new Seat(this.meeting);
+    this.sensing = new Sensing(this.seat);
+    const why = whyAnew();
+    this.said = h('p', { class: 'meet-note', role: 'status' }, why ? t(`meet.anew.${why}`) : '');
+    this.whole = h('div', { class: 'meet-whole' }, h('p', { class: 'quiet' }, t('meet.loading')));
+    this.append(this.said, this.whole);
+    this.seat.addEventListener('change', () => this.#changed());
+    addEventListener('online', () => this.dataset.stage === 'away' && this.#begin());
+    user.load().then(() => this.#begin());
+  }
+
+  // Asked for only where one has joined: to others the meeting is not there.
+  async #begin() {
+    if (stage(this.meeting) === 'leaving') await this.#leave();
+    else if (stage(this.meeting)) await this.seat.load();
+    else await this.#link();
+  }
+
+  /** The page was closed before the meeting had heard that one leaves. */
+  async #leave() {
+    this.#show('leaving', h('p', { class: 'meet-note' }, t('meet.leaving')));
+    await this.seat.leave();
+    beginAnew(this.meeting, 'left');
+  }
+
+  async #link() {
+    if (!this.key) {
+      this.#show('nothing', h('h1', {}, t('meet.nothing')), h('p', {}, t('meet.nothing.text')));
+      return;
+    }
+    try {
+      const meeting = await this.seat.linked(this.key);
+      this.#show('join', joinForm(meeting, (name, attendee) => this.#join(name, attendee)));
+    } catch (error) {
+      this.#refused(error);
+    }
+  }
+
+  #refused(error) {
+    if (error.status === 404) {
+      this.#show('nothing', h('h1', {}, t('meet.nothing')), h('p', {}, t('meet.nothing.link')));
+      return;
+    }
+    this.#show('away', h('p', { class: 'meet-note' }, wrong(error)));
+    setTimeout(() => this.#begin(), RETRY_MS);
+  }
+
+  async #join(name, attendee) {
+    setText(this.said, '');
+    await this.seat.join(this.key, name, attendee);
+    keepStage(this.meeting, 'joined');
+  }
+
+  #changed() {
+    const { error, view } = this.seat;
+    if (view) hideKey(this.meeting);
+    if (error?.status === 404) {
+      if (!this.seat.isLeaving) beginAnew(this.meeting, view ? 'removed' : 'over');
+      return;
+    }
+    if (error && !view) this.#refused(error);
+    else if (view && this.#panel) this.#update();
+    else if (view && stage(this.meeting) !== 'asked' && this.seat.isThere && !view.me.sharing.length) this.#ask();
+    else if (view) this.#enter();
+  }
+
+  #ask() {
+    if (this.dataset.stage === 'consent') return;
+    keepStage(this.meeting, 'joined');
+    this.#show('consent', consentForm(this.seat.view, this.sensing, async (names) => {
+      keepStage(this.meeting, 'asked');
+      keepOff(this.meeting, []);
+      await this.seat.share(names);
+    }));
+    this.querySelector('h1').focus();
+    this.sensing.look();
+  }
+
+  #enter() {
+    keepStage(this.meeting, 'asked');
+    this.#panel = livePanel(this.seat, this.sensing, () => beginAnew(this.meeting, 'left'));
+    this.#show('live', this.#panel.element);
+    this.sensing.addEventListener('change', () => this.#update());
+    setInterval(() => this.#update(), EVERY_MS);
+    this.#update();
+    this.#panel.focus();
+    this.seat.start();
+    if (!this.sensing.offered) this.sensing.look();
+  }
+
+  #update() {
+    const { view, isThere } = this.seat;
+    document.title = `${view.title} · Citywise`;
+    this.#screen.keep(isThere && view.state === 'running');
+    this.#panel.update(view, this.seat.now());
+  }
+
+  #show(stage, ...children) {
+    this.dataset.stage = stage;
+    this.whole.replaceChildren(...children);
+  }
+});

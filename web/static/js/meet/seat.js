@@ -1,0 +1,69 @@
+// One's own place in a meeting: what one sees of it, and what one does there.
+import { ask, query } from '../api.js';
+import { MeetingStore, pathOf } from '../meetings/meeting-store.js';
+
+const OWN = '/people/me';
+const AGAIN_MS = 3000;
+const GONE = [401, 403, 404, 410]; // The meeting knows one no more.
+
+const pause = () => new Promise((resolve) => {
+  setTimeout(resolve, AGAIN_MS);
+  addEventListener('online', resolve, { once: true });
+});
+
+export class Seat extends MeetingStore {
+  isLeaving = false;
+
+  constructor(id) {
+    super(id, OWN);
+  }
+
+  get me() {
+    return this.view?.me ?? null;
+  }
+
+  get isThere() {
+    return Boolean(this.me) && this.me.left === null && ['planned', 'running'].includes(this.view.state);
+  }
+
+  /** What the link leads to, before one joins; throws as `ask` does. */
+  linked(key) {
+    return ask(pathOf(this.id, `/join${query({ key })}`));
+  }
+
+  join(key, name, attendee) {
+    return this.send('/people', { method: 'POST', body: { key, name, ...(attendee ? { attendee } : {}) } });
+  }
+
+  /** One's own word: `surroundings`, `hand` or `muted`. */
+  say(word) {
+    return this.send(OWN, { method: 'PUT', body: word });
+  }
+
+  share(sensors) {
+    return this.send(`${OWN}/sharing`, { method: 'PUT', body: { sensors } });
+  }
+
+  tell(reading) {
+    return this.send(`${OWN}/readings`, { method: 'POST', body: reading });
+  }
+
+  /** Where and as whom to tell readings by MQTT. */
+  mqtt() {
+    return this.send(`${OWN}/mqtt`, { method: 'POST', body: {} });
+  }
+
+  /** Leave, however often it takes until the meeting has heard it. */
+  async leave() {
+    this.isLeaving = true;
+    for (;;) {
+      try {
+        await this.send(OWN, { method: 'DELETE', keepalive: true });
+        return;
+      } catch (error) {
+        if (GONE.includes(error.status)) return;
+      }
+      await pause();
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// The agenda as it stands: what is done, what is on, what comes when, and who can take part.
+import { h, keyed, setText } from '../elements.js';
+import { t } from '../strings.js';
+import { atMinute, duration } from '../times.js';
+import { attendance, attendanceWords, canWords, nameOf } from './agenda-words.js';
+import { verbs } from './ability-words.js';
+import { attempt, button } from './doing.js';
+
+export function agendaList(store) {
+  const list = h('ol', { class: 'agenda' });
+  const none = h('p', { class: 'empty' }, t('meetings.agenda.none'));
+  const element = h('div', {}, list, none);
+
+  function update(view) {
+    none.hidden = view.agenda.length > 0;
+    keyed(list, view.agenda, ({ id }) => id, () => {
+      const card = itemCard(store);
+      return Object.assign(card.element, { card });
+    }, (row, item) => row.card.update(item, view));
+  }
+
+  return { element, update };
+}
+
+function itemCard(store) {
+  let item = null;
+  const time = h('span', { class: 'item-time' });
+  const title = h('h3', {});
+  const state = h('span', { class: 'item-state' });
+  const facts = h('p', { class: 'item-facts quiet' });
+  const who = h('p', { class: 'item-who' });
+  const words = h('p', {});
+  const needs = h('p', { class: 'quiet' });
+  const go = button(t('meetings.do.go_to'), () => goTo(), { small: true });
+  const summary = h('summary', {}, t('meetings.item.who'));
+  const more = h('details', { class: 'why' }, summary, words, needs, h('p', { class: 'person-does' }, go));
+  const element = h('li', { class: 'item' }, time, h('div', { class: 'item-what' }, h('div', { class: 'item-title' }, title, state), facts, who, more));
+
+  function update(current, view) {
+    item = current;
+    element.dataset.state = item.state;
+    element.dataset.item = item.id;
+    const began = item.began ?? item.starts;
+    setText(time, item.state === 'put_off' || !began ? '–' : atMinute(Date.parse(began)));
+    setText(title, item.title);
+    setText(state, item.state === 'open' ? '' : t(`meetings.item.${item.state}`));
+    setText(facts, [t(`meetings.type.${item.type}`), duration(item.minutes * 60), nameOf(view, item.speaker), item.sensitive && t('meetings.item.sensitive')].filter(Boolean).join(' · '));
+    showWho(view);
+  }
+
+  function showWho(view) {
+    const isAhead = item.state === 'open' || item.state === 'current';
+    const { can, cannot, missing } = attendance(item);
+    who.hidden = more.hidden = !isAhead;
+    if (!isAhead) return;
+    who.dataset.ok = missing.length ? 'false' : String(cannot.length === 0 && can.length > 0);
+    const all = can.length + cannot.length;
+    const counted = all ? t('meetings.item.can', { n: can.length, count: all }) : '';
+    setText(who, [counted, cannot.length ? attendanceWords(view, item) : null].filter(Boolean).join(' · '));
+    const named = cannot.length ? `${attendanceWords(view, item, Infinity)}.` : '';
+    setText(words, [can.length ? t('meetings.item.canall', { names: canWords(view, item) }) : t('meetings.item.nobody'), named].join(' '));
+    setText(needs, [item.needs.length ? t('meetings.item.needs', { what: verbs(item.needs) }) : null,
+      item.listeners.length ? t('meetings.item.listeners', { what: verbs(item.listeners) }) : null].filter(Boolean).join(' '));
+    summary.setAttribute('aria-label', `${t('meetings.item.who')}: ${item.title}`);
+    go.setAttribute('aria-label', `${t('meetings.do.go_to')}: ${item.title}`);
+    go.hidden = view.state !== 'running' || item.state !== 'open';
+  }
+
+  function goTo() {
+    const before = store.view.current?.item;
+    return attempt(() => store.act('go_to', { item: item.id }), t('meetings.said.next', { title: item.title }), before ? () => store.act('go_to', { item: before }) : null);
+  }
+
+  return { element, update };
+}

@@ -1,0 +1,28 @@
+// Proposals in words: what they rest on, and what they change.
+import { t } from '../strings.js';
+import { atMinute, onDate } from '../times.js';
+import { reasons, row, verbs } from './ability-words.js';
+import { nameOf } from './agenda-words.js';
+
+const titleOf = (view, item) => t('meetings.quoted', { title: view.agenda.find(({ id }) => id === item)?.title ?? item });
+
+/** “Bob cannot speak in “Budget”: noisy”. */
+export function causeWords(view, { item, person, lacks, because }) {
+  const name = nameOf(view, person);
+  const title = item ? titleOf(view, item) : '';
+  if (!person) return t(`meetings.cause.${because.includes('late') ? 'late' : 'order'}${title ? '.item' : ''}`, { title });
+  const what = t(`meetings.cause.${lacks.length ? 'lacks' : 'attend'}${title ? '.item' : ''}`, { name, title, what: verbs(lacks, 'or') });
+  return because.length ? t('meetings.why', { what, why: reasons(because) }) : what;
+}
+
+/** What would be otherwise: “Move “Budget” to 10:35, shorten “Plan” to 10 min”. */
+export function changeWords(view, option) {
+  const at = (id) => option.agenda.find(({ item }) => item === id);
+  const parts = [];
+  if (option.starts) parts.push(t('meetings.change.starts', { day: onDate(Date.parse(option.starts)), time: atMinute(Date.parse(option.starts)) }));
+  for (const item of option.moved) if (at(item)) parts.push(t('meetings.change.moved', { title: titleOf(view, item), time: atMinute(Date.parse(at(item).starts)) }));
+  for (const item of option.shortened) if (at(item)) parts.push(t('meetings.change.shortened', { title: titleOf(view, item), n: at(item).minutes }));
+  for (const item of option.put_off) parts.push(t('meetings.change.put_off', { title: titleOf(view, item) }));
+  const words = row(parts) || t('meetings.change.none');
+  return words[0].toLocaleUpperCase() + words.slice(1);
+}
