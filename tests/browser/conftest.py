@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from backend.people import accounts, logins
 from backend.settings import Broker, People, Settings
@@ -26,6 +26,9 @@ from tests.browser.following import Followed
 NOON = "2014-08-05T12:00:00Z"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 860}
+
+WAITED_MS = 30_000
+"""For what is awaited, on a machine that does much else."""
 
 
 def furnish(town: Town) -> None:
@@ -135,6 +138,12 @@ class Watched:
 Open = Callable[..., Page]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> None:
+    """Wait long for what will come; what has to be quick says so where it is expected."""
+    expect.set_options(timeout=WAITED_MS)
+
+
 @pytest.fixture
 def watched() -> Watched:
     return Watched()
@@ -159,7 +168,7 @@ def open_at(browser: Browser, watched: Watched) -> Iterator[Open]:
         settings |= {"viewport": viewport, "has_touch": touch, "is_mobile": touch}
         context = browser.new_context(**settings)
         contexts.append(context)
-        context.set_default_timeout(8000)
+        context.set_default_timeout(WAITED_MS)
         cookies = [("lang", lang), ("theme", theme)]
         cookies += [("citywise-login", person.cookie)] if person else []
         context.add_cookies([{"name": n, "value": v, "url": url} for n, v in cookies])

@@ -88,7 +88,7 @@ def test_axe_finds_nothing_serious_in_what_opens(open_page: Open, axe: str, them
 def test_the_keyboard_reaches_everything_in_order(open_page: Open) -> None:
     page = settled(open_page("/list"))
     seen = []
-    for _ in range(17):
+    for _ in range(18):
         page.keyboard.press("Tab")
         seen.append(
             page.evaluate(
@@ -101,6 +101,7 @@ def test_the_keyboard_reaches_everything_in_order(open_page: Open) -> None:
         "Skip to the content",
         "Citywise",
         "Map",
+        "Meetings",
         "Plan",
         "List",
         "Apps",

@@ -1,0 +1,88 @@
+"""How soon a better agenda is found: 20 items, 30 people.
+
+A part of `citywise bench meetings`. Usual agendas have few people who cannot take part, some
+calendars and dependencies; in the hard ones half of the people have something that hinders them
+and there is too little time. Each is planned as the service does it, with its time limit.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from apps.meeting_mgr.agenda import proposed
+from apps.meeting_mgr.model import CAPABILITIES, Attendee, Busy, Item, Meeting, Person, Room
+from tests.meeting_mgr.agendas import MINUTE, STARTS, off, person, random_meeting
+
+ITEMS, PEOPLE = 20, 30
+_HINDERED, _ABSENT, _BUSY = (4, 17), (9,), (2, 11, 23)
+
+
+def measure(times: int = 15) -> list[dict[str, Any]]:
+    """A row each for usual and hard agendas: seconds to a proposal, and how many of the best
+    options are proved to be the best."""
+    return [
+        _row("usual", usual, times),
+        _row("hard", lambda seed: random_meeting(seed, ITEMS, PEOPLE), times),
+    ]
+
+
+def usual(seed: int) -> tuple[Meeting, list[Person], int]:
+    """A meeting of half a day, two minutes after its beginning."""
+    agenda = tuple(_item(seed, n) for n in range(ITEMS))
+    ends_ms = STARTS + sum(item.minutes for item in agenda) * MINUTE
+    meeting = Meeting(
+        title="Usual",
+        room=Room(name="B"),
+        starts_ms=STARTS,
+        ends_ms=ends_ms,
+        attendees=tuple(_attendee(seed, n, ends_ms) for n in range(PEOPLE)),
+        agenda=agenda,
+    )
+    people = [_joined(seed, n) for n in range(PEOPLE) if (n + seed) % PEOPLE not in _ABSENT]
+    return meeting, people, STARTS + 2 * MINUTE
+
+
+def _item(seed: int, number: int) -> Item:
+    return Item(
+        id=f"i{number}",
+        title=f"Item {number}",
+        type="break" if number == ITEMS // 2 else "talk",
+        speaker=f"a{(7 * number + seed) % PEOPLE}",
+        minutes=(10, 15, 5, 20)[number % 4],
+        least_minutes=10 if number % 4 == 1 else None,
+        after=(f"i{number - 3}",) if number % 5 == 4 else (),
+    )
+
+
+def _attendee(seed: int, number: int, ends_ms: int) -> Attendee:
+    half = Busy(from_ms=(STARTS + ends_ms) // 2, until_ms=ends_ms)
+    busy = (half,) if (number + seed) % PEOPLE in _BUSY else ()
+    return Attendee(id=f"a{number}", name=f"A{number}", required=number % 3 != 2, busy=busy)
+
+
+def _joined(seed: int, number: int) -> Person:
+    lost = off(*CAPABILITIES[:2]) if (number + seed) % PEOPLE in _HINDERED else {}
+    return person(number, f"a{number}", state={"abilities": lost})
+
+
+def _row(
+    name: str, make: Callable[[int], tuple[Meeting, list[Person], int]], times: int
+) -> dict[str, Any]:
+    taken, best = [], 0
+    for seed in range(times):
+        meeting, people, now_ms = make(seed)
+        began_s = time.perf_counter()
+        proposal = proposed(meeting, people, now_ms, 1)
+        taken.append(time.perf_counter() - began_s)
+        best += proposal is None or proposal.options[0].is_best
+    return {
+        "measured": f"agenda, {name}",
+        "items": ITEMS,
+        "people": PEOPLE,
+        "median_s": round(statistics.median(taken), 3),
+        "most_s": round(max(taken), 3),
+        "proved_best": f"{best}/{times}",
+    }

@@ -1,0 +1,206 @@
+"""Hosts see at a glance who can do what, and run their meetings, with the keyboard alone too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import DESKTOP, Open, Site, Watched
+from tests.browser.hosting import ITEMS, Hosted, hosted
+from tests.browser.keys import focused, go_to, press
+from tests.browser.test_people import serious
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SMALL = {"width": 360, "height": 740}
+
+
+@pytest.fixture
+def meeting(site: Site) -> Iterator[Hosted]:
+    """A running meeting at its first item, with Alice and Bob in it; Charlie is missed."""
+    made = hosted(site)
+    made.start()
+    made.join("Alice Maud Mary", "a1")
+    made.join("Bob Simmons", "a2")
+    yield made
+    made.finish()
+
+
+def person(page: Page, name: str) -> Locator:
+    return page.get_by_role("listitem", name=name, exact=True)
+
+
+def titles(page: Page) -> list[str]:
+    """The agenda's items in order."""
+    return page.locator(".agenda h3").all_text_contents()
+
+
+def test_a_meeting_is_planned_and_begun_with_the_keyboard_alone(open_page: Open) -> None:
+    page = open_page("/meetings")
+    expect(page.get_by_role("button", name="New meeting")).to_be_visible()
+    press(page, "New meeting")
+    assert focused(page) == "Title"
+    page.keyboard.type("Project week")
+    go_to(page, "Room")
+    page.keyboard.type("Room B")
+    for name in ("Alice", "Bob"):
+        press(page, "Person")
+        page.keyboard.type(name)
+    for title in ("Plans", "Money"):
+        press(page, "Item")
+        page.keyboard.type(title)
+    press(page, "Move up: Money")
+    press(page, "Remove: Plans")
+    assert focused(page) == "Undo: Agenda"
+    page.keyboard.press("Space")
+    press(page, "Create meeting")
+    expect(page.get_by_role("heading", name="Project week", level=1)).to_be_visible()
+    assert titles(page) == ["Money", "Plans"]
+    expect(page.get_by_text("Not here: Alice, Bob")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Link to join")).to_have_value(
+        re.compile("/meet/m-.*key=")
+    )
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    press(page, "Start meeting")
+    expect(page.locator(".now-title")).to_have_text("Money")
+    expect(page.locator(".now-left")).to_contain_text("15 min left")
+
+
+def test_what_somebody_can_no_longer_do_is_seen_and_said(open_page: Open, meeting: Hosted) -> None:
+    page = open_page(meeting.path)
+    bob = person(page, "Bob Simmons")
+    expect(bob.get_by_role("img", name=re.compile("^Speak: on"))).to_be_visible()
+    expect(page.locator("meeting-page")).to_have_attribute("data-connection", "live")
+    meeting.conclude(meeting.person("Bob"), "off", "speak", "share", because=["noise"])
+    speak = bob.get_by_role("img", name=re.compile("^Speak: off, too noisy, since"))
+    expect(speak).to_be_visible()
+    expect(bob).to_contain_text("Cannot speak or share the screen: too noisy")
+    expect(bob.get_by_role("img", name=re.compile("^Listen: on"))).to_be_visible()
+    expect(page.get_by_role("log").filter(has_text="Bob Simmons cannot speak")).to_have_count(1)
+    budget = page.locator(".item", has_text="Customer budget")
+    expect(budget).to_contain_text("Bob Simmons cannot speak: too noisy")
+    page.get_by_role("button", name=re.compile("^Can speak now")).click()
+    expect(bob).to_have_count(0)
+    expect(person(page, "Alice Maud Mary")).to_be_visible()
+    meeting.conclude(meeting.person("Bob"), "on", presence="room")
+    expect(bob.get_by_role("img", name=re.compile("^Place: in room"))).to_be_visible()
+
+
+def test_a_proposal_says_why_and_is_accepted_and_taken_back(
+    open_page: Open, meeting: Hosted
+) -> None:
+    page = open_page(meeting.path)
+    expect(person(page, "Bob Simmons")).to_be_visible()
+    meeting.propose("i1", "i3", "i2")
+    card = page.get_by_role("region", name="Proposal", exact=True)
+    expect(card).to_contain_text("Bob Simmons cannot speak in “Customer budget”: too noisy")
+    expect(card).to_contain_text("Move “Customer budget” to")
+    card.get_by_role("button", name="Accept").click()
+    done = page.get_by_role("region", name="Accepted proposal")
+    expect(done).to_contain_text("Move “Customer budget” to")
+    assert titles(page) == [ITEMS[0], ITEMS[2], ITEMS[1]]
+    done.get_by_role("button").click()
+    expect(done).to_have_count(0)
+    assert titles(page) == list(ITEMS)
+
+
+def test_the_host_goes_on_and_back_decides_and_has_the_last_word(
+    open_page: Open, meeting: Hosted
+) -> None:
+    page = open_page(meeting.path)
+    now = page.locator(".now-title")
+    page.get_by_role("button", name="Next item").click()
+    expect(now).to_have_text(ITEMS[1])
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(now).to_have_text(ITEMS[0])
+    page.get_by_role("button", name="+5 min").click()
+    expect(page.locator(".now-left")).to_contain_text("20 min left")
+    alice = person(page, "Alice Maud Mary")
+    alice.get_by_role("button", name="Ask to mute").click()
+    expect(alice).to_contain_text("asked to mute")
+    alice.get_by_text("Details").click()
+    alice.get_by_label("Your word: Read").select_option("off")
+    expect(page.get_by_text("Your word on Alice Maud Mary counts now.")).to_be_visible()
+    alice_id = meeting.person("Alice")
+    assert meeting.kept.person(meeting.id, alice_id).overrides == {"read": "off"}
+    page.get_by_label("What is decided").fill("We go on in May.")
+    page.keyboard.press("Enter")
+    expect(page.locator(".decisions")).to_contain_text("We go on in May.")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Title").fill("Another name")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Another name")
+    page.get_by_role("button", name="End meeting").click()
+    page.get_by_role("dialog").get_by_role("button", name="End meeting").click()
+    expect(page.get_by_role("link", name="Minutes: Web page")).to_be_visible()
+
+
+def test_what_was_typed_is_kept_where_the_meeting_has_changed_and_can_be_sent_again(
+    open_page: Open, site: Site, watched: Watched
+) -> None:
+    meeting = hosted(site)
+    page, other = open_page(meeting.path), open_page(meeting.path)
+    for one, title in ((page, "Mine"), (other, "Theirs")):
+        one.get_by_role("button", name="Edit").click()
+        one.get_by_label("Title").fill(title)
+    other.get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text("Theirs")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("What you typed is still here")).to_be_visible()
+    expect(page.get_by_label("Title")).to_have_value("Mine")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mine")
+    watched.errors.clear()  # The browser notes that something was refused.
+
+    page.get_by_role("button", name="Cancel meeting").click()
+    page.get_by_role("button", name="Remove for good").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove for good").click()
+    page.wait_for_url("**/meetings")
+    expect(page.get_by_role("button", name="New meeting")).to_be_visible()
+    expect(page.get_by_role("link", name="Mine")).to_have_count(0)
+    watched.errors.clear()
+
+
+LOOKS = [(DESKTOP, "en", "light"), (SMALL, "da", "dark")]
+
+
+@pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS)
+def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_smallest_phone(
+    open_page: Open,
+    meeting: Hosted,
+    axe: str,
+    viewport: dict[str, int],
+    lang: str,
+    theme: str,
+) -> None:
+    meeting.conclude(meeting.person("Bob"), "off", "speak", because=["noise"])
+    meeting.conclude(meeting.person("Alice"), "unknown", "read", because=["silent"])
+    meeting.propose("i1", "i3", "i2")
+    page = open_page(meeting.path, viewport, lang, theme)
+    expect(page.locator(".proposal")).to_be_visible()
+    for details in page.locator("main details").all():
+        details.evaluate("(each) => { each.open = true }")
+    assert serious(page, axe) == []
+    assert widest(page) <= viewport["width"]
+    card = page.locator(".join-card")
+    assert card.evaluate("(card) => card.scrollWidth <= card.clientWidth")
+    page.locator(".meeting-does button:visible").first.click()
+    for details in page.locator("dialog details").all():
+        details.evaluate("(each) => { each.open = true }")
+    assert serious(page, axe) == []
+    assert widest(page) <= viewport["width"]
+    page.goto(page.url.rsplit("/", 1)[0])
+    expect(page.locator(".meeting-cards li").first).to_be_visible()
+    assert serious(page, axe) == []
+
+
+def widest(page: Page) -> int:
+    """How far to the right anything reaches, in the page and in its dialog."""
+    found: int = page.evaluate(
+        "() => Math.max(document.documentElement.scrollWidth, ...[...document.querySelectorAll("
+        "'dialog[open]')].map((each) => each.getBoundingClientRect().left + each.scrollWidth))"
+    )
+    return found
