@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from apps.meeting_mgr.entries import Entry, ProposalChanged
-from apps.meeting_mgr.model import Item, Meeting, MeetingState, Proposal, Proposed
+from apps.meeting_mgr.model import OPEN, Item, Meeting, MeetingState, Proposal, Proposed
 from apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step, outdated
 from apps.meeting_mgr.running import item_entries, reopened
 
@@ -41,7 +41,7 @@ def accept(
             f"Proposal {number} has the options 0 to {len(proposal.options) - 1}, not {option}."
         )
         raise MeetingError("unknown-option", detail)
-    if record.state not in ("planned", "running"):
+    if record.state not in OPEN:
         raise MeetingError("wrong-state", f"The agenda of a meeting that is {record.state} stays.")
     chosen = proposal.options[option]
     answered = {

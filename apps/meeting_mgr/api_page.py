@@ -5,8 +5,6 @@ None of them holds anything of a meeting; they ask for it.
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from flask import Blueprint, Flask, Response, request
 from flask.blueprints import BlueprintSetupState
 
@@ -46,6 +44,5 @@ def show_meet(meeting_id: str) -> Response:
     conference_page.allow()
     broker = websocket.address(state().settings, request.host)
     if broker is not None:
-        parts = urlsplit(broker)
-        security.allow("connect-src", f"{parts.scheme}://{parts.netloc}")
+        security.allow("connect-src", websocket.origin(broker))
     return pages.page("meet", meeting_id=meeting_id, section="meetings")

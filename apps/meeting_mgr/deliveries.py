@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, select
 
 from apps.meeting_mgr import conference, hooks, store
 from apps.meeting_mgr.faults import tell
@@ -24,6 +24,7 @@ from apps.meeting_mgr.hooks import HookError, Message, Outcome
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.telling import MEETING, host_channel
 from backend.settings import Settings
+from backend.store import outbox
 from backend.store.models import OutboxRow
 from backend.times import wall_ms
 
@@ -71,7 +72,7 @@ class Deliveries:
         self._pool = ThreadPoolExecutor(WORKERS, "meeting-hooks")
         self._queues: dict[str, Queue] = {}
         with engine.connect() as connection:
-            self._cursor = connection.scalar(select(func.max(OutboxRow.id))) or 0
+            self._cursor = outbox.newest(connection)
 
     def step(self, now_ms: int | None = None) -> int:
         """Take up what is new and send what is due; how many messages still wait."""

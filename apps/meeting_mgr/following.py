@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from apps.meeting_mgr.telling import MEETING
 from backend.store.models import OutboxRow
+from backend.store.outbox import newest
 
 
 class Follower:
@@ -29,8 +30,3 @@ class Follower:
     def skip(self, until: int) -> None:
         """Go on after what was written in a transaction in which nothing was left to read."""
         self._position = until
-
-
-def newest(connection: Connection) -> int:
-    """The id of the last announcement; 0 without any."""
-    return connection.scalar(select(func.max(OutboxRow.id))) or 0

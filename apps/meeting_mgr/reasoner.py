@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, select
 from apps.meeting_mgr import store, taking_part
 from apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
 from apps.meeting_mgr.faults import tell
-from apps.meeting_mgr.following import Follower, newest
+from apps.meeting_mgr.following import Follower
 from apps.meeting_mgr.inbox import Heard
 from apps.meeting_mgr.live import Live
 from apps.meeting_mgr.model import OPEN
@@ -28,7 +28,7 @@ from apps.meeting_mgr.rooms import Rooms
 from apps.meeting_mgr.suggesting import Suggested, Suggester, answers
 from backend.settings import Settings
 from backend.store.models import MeetingRow
-from backend.store.outbox import begin
+from backend.store.outbox import begin, newest
 from backend.times import wall_ms
 
 AGAIN_S = 60.0

@@ -7,15 +7,13 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from sqlalchemy import func, select
-
 from apps.meeting_mgr import store
 from apps.meeting_mgr.model import Person
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.showing import Showing
 from apps.meeting_mgr.views import View
 from backend.api.state import WebState
-from backend.store.models import OutboxRow
+from backend.store import outbox
 from backend.times import wall_ms
 
 _MOST, _KEPT_S = 100, 10.0
@@ -83,7 +81,7 @@ class Snapshots:
         boxes = store.boxes_of(self.web.settings)
         with self.web.engine.connect() as connection:
             # The position first: what is announced meanwhile is at most read too early.
-            position = connection.scalar(select(func.max(OutboxRow.id))) or 0
+            position = outbox.newest(connection)
             record = store.find(connection, boxes, meeting_id)
             people = () if record is None else store.people_of(connection, boxes, record)
         return Snapshot(position, wall_ms(), record, tuple(people))

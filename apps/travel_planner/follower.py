@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import orjson
 from prometheus_client import Counter, Histogram
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, select
 
 from apps.travel_planner import ending, proposals, trips
 from apps.travel_planner.news import change_of
@@ -34,7 +34,7 @@ from backend.roads.livecity import LiveCity
 from backend.roads.network import I32
 from backend.settings import Settings
 from backend.store.models import InstanceRow, NoticeRow, OutboxRow, TripRow
-from backend.store.outbox import begin
+from backend.store.outbox import begin, newest
 
 LOG = logging.getLogger("citywise.travel_planner")
 AGAIN_S = 10.0
@@ -132,7 +132,7 @@ class Follower:
     def _hear(self, connection: Connection, now: float) -> None:
         """Read what was announced since; at the start, all trips are due instead."""
         if self._position is None:
-            self._position = connection.scalar(select(func.max(OutboxRow.id))) or 0
+            self._position = newest(connection)
             self._due = dict.fromkeys(_followed(connection), now)
             return
         row = OutboxRow

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import Session
 
 from backend.api import access, parameters
@@ -14,8 +14,8 @@ from backend.api.answers import as_json
 from backend.api.objects import event_feature, event_from
 from backend.api.problems import not_found
 from backend.api.state import state
-from backend.store import clocks
-from backend.store.models import EventRow, OutboxRow, PlaceRow
+from backend.store import clocks, outbox
+from backend.store.models import EventRow, PlaceRow
 from backend.times import iso
 
 blueprint = Blueprint("events", __name__)
@@ -74,7 +74,7 @@ def _page() -> Page:
     query = query.order_by(EventRow.start_ms, EventRow.id).limit(limit + 1)
     with Session(state().engine) as session:
         # Read first, so that a change between the two statements is announced, not missed.
-        position = session.execute(select(func.max(OutboxRow.id))).scalar_one() or 0
+        position = outbox.newest(session)
         now = clocks.read(session).now_ms
         rows = session.execute(query).all()
         events = [event_from(event, place) for event, place in rows[:limit]]

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from backend.api.entitled import Reader, unentitled
 from backend.api.objects import reading_object
 from backend.notices.announcing import NOTICE
-from backend.store import clocks
+from backend.store import clocks, outbox
 from backend.store.models import OutboxRow, ReadingRow
 from backend.times import iso
 
@@ -131,7 +131,7 @@ class Hub:
     def newest(self) -> int:
         """The id of the last announcement, 0 if there is none."""
         with self._engine.connect() as connection:
-            return connection.execute(select(func.max(OutboxRow.id))).scalar_one() or 0
+            return outbox.newest(connection)
 
     def oldest(self) -> int | None:
         """The id of the first announcement that is still kept."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flask import Blueprint, Response, request
-from sqlalchemy import Connection, Select, and_, func, or_, select
+from sqlalchemy import Connection, Select, and_, or_, select
 
 from backend.api import access, identity, parameters
 from backend.api.answers import as_json
@@ -15,8 +15,8 @@ from backend.api.state import state
 from backend.notices import book
 from backend.notices.objects import attention_object, notice_object
 from backend.notices.wording import wordings
-from backend.store import clocks
-from backend.store.models import NoticeRow, OutboxRow
+from backend.store import clocks, outbox
+from backend.store.models import NoticeRow
 from backend.times import iso
 
 blueprint = Blueprint("notices", __name__)
@@ -72,7 +72,7 @@ def list_notices() -> Response:
     query = query.order_by(NoticeRow.opened_ms.desc(), NoticeRow.id).limit(limit + 1)
     with state().engine.connect() as connection:
         # Read first, so that a change between the two statements is announced, not missed.
-        position = connection.execute(select(func.max(OutboxRow.id))).scalar_one() or 0
+        position = outbox.newest(connection)
         now = iso(clocks.read(connection).now_ms)
         rows = connection.execute(query).mappings().all()
         notices = worded(connection, [dict(row) for row in rows[:limit]])

@@ -14,6 +14,7 @@ from backend.notices.announcing import NOTICE
 from backend.notices.listeners import wishes_of
 from backend.notices.receivers import WINDOW, Receiver, Said, behind, for_devices, reset
 from backend.people import tokens
+from backend.store import outbox
 from backend.store.chunks import chunks
 from backend.store.models import OutboxRow, ReceiverRow
 from backend.store.upsert import upsert
@@ -199,7 +200,7 @@ def _devices(connection: Connection) -> dict[str, str]:
 
 def _ends(connection: Connection) -> tuple[int, int]:
     """Ids of the newest and the oldest announcement that is kept; newest + 1 without any."""
-    newest = connection.scalar(select(func.max(OutboxRow.id))) or 0
+    newest = outbox.newest(connection)
     return newest, connection.scalar(select(func.min(OutboxRow.id))) or newest + 1
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, false, update
+from sqlalchemy import Connection, false, func, select, update
+from sqlalchemy.orm import Session
 
 from backend.store.exclusion import exclude
 from backend.store.models import OutboxRow
@@ -18,3 +19,8 @@ def begin(connection: Connection) -> None:
     """
     exclude(connection, "outbox", "")
     connection.execute(update(OutboxRow).where(false()).values(user=None))
+
+
+def newest(connection: Connection | Session) -> int:
+    """The id of the last announcement; 0 without any."""
+    return connection.scalar(select(func.max(OutboxRow.id))) or 0

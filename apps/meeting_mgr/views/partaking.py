@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from apps.meeting_mgr import planned
 from apps.meeting_mgr.attendance import lack_of, needed
-from apps.meeting_mgr.model import Item, Person
+from apps.meeting_mgr.model import OPEN, Item, Person
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times
 from backend.times import iso
@@ -120,7 +120,7 @@ def _needed(record: MeetingRecord, me: Person, now_ms: int) -> View | None:
     ahead = [one for one in record.meeting.in_order() if one.state in ("current", "open")]
     wanted = [one for one in ahead if needed(one, me.attendee)]
     item = next((one for one in wanted if _is_mine(one, me)), next(iter(wanted), None))
-    if item is None or record.state not in ("planned", "running"):
+    if item is None or record.state not in OPEN:
         return None
     lack = lack_of(item, me)
     span = planned.planned(record.meeting, record.state, now_ms)[item.id]
