@@ -31,18 +31,19 @@ import orjson
 import psutil
 from street import _Echo as Echo
 
-from apps.meeting_mgr import running, store, taking_part, topics
-from apps.meeting_mgr.drafts import AttendeeDraft, Changes, ItemDraft
-from apps.meeting_mgr.editing import create
+from apps.meeting_mgr import store, topics
 from apps.meeting_mgr.model import Room, Sensor
+from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
+from apps.meeting_mgr.steps.editing import create
 from backend import mqtt
 from backend.errors import CitywiseError
 from backend.people.ids import DEMO
 from backend.settings import REPOSITORY, People, Settings
 from backend.store.outbox import begin
 from backend.times import wall_ms
-from tests.meeting_mgr.running import Running
-from tests.meeting_mgr.running import running as system
+from tests.meeting_mgr.system import Running
+from tests.meeting_mgr.system import running as system
 
 STEADY_S = 11.0
 """More than the dwell time, which would be measured else."""

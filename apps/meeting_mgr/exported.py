@@ -7,10 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from apps.meeting_mgr import store, taking_part
+from apps.meeting_mgr import store
 from apps.meeting_mgr.entries import Entry
 from apps.meeting_mgr.model import Person, Sensor
 from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.steps import taking_part
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import MeetingPersonRow, MeetingRow

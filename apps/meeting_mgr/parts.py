@@ -15,20 +15,20 @@ from backend.settings import Settings
 
 
 def _api() -> Sequence[Any]:
-    from apps.meeting_mgr import api_meetings, api_papers, api_people, api_stream
+    from apps.meeting_mgr.api import meetings, papers, people, stream
 
-    views = (api_meetings, api_people, api_stream, api_papers)
+    views = (meetings, people, stream, papers)
     return tuple(view.blueprint for view in views)
 
 
 def _pages() -> Sequence[Any]:
-    from apps.meeting_mgr import api_page
+    from apps.meeting_mgr.api import page
 
-    return (api_page.blueprint,)
+    return (page.blueprint,)
 
 
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
-    from apps.meeting_mgr import service
+    from apps.meeting_mgr.process import service
 
     service.serve(settings, engine, stop)
 

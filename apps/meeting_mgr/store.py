@@ -16,7 +16,7 @@ from sqlalchemy import delete as remove
 from apps.meeting_mgr.entries import BODY, Entry
 from apps.meeting_mgr.model import Meeting, Person, Proposal
 from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.sharing import remaining
+from apps.meeting_mgr.steps.sharing import remaining
 from apps.meeting_mgr.telling import MEETING, tell, tell_gone, tell_removed
 from backend.people.secret import digest, new_secret
 from backend.people.tokens import broker_hash

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.meeting_mgr import answering, running, taking_part
 from apps.meeting_mgr.model import (
     CAPABILITIES,
     Ability,
@@ -22,6 +21,7 @@ from apps.meeting_mgr.model import (
     Proposed,
     Reason,
 )
+from apps.meeting_mgr.steps import answering, running, taking_part
 from backend.times import iso, wall_ms
 from tests.browser.conftest import Site
 from tests.meeting_mgr.kept import Kept

@@ -25,7 +25,7 @@ from tests.browser import devices, keys
 from tests.browser.conftest import DESKTOP, PHONE, WAITED_MS
 from tests.browser.devices import Told
 from tests.browser.test_people import serious
-from tests.meeting_mgr.running import Running, running
+from tests.meeting_mgr.system import Running, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

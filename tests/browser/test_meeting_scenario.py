@@ -28,7 +28,7 @@ from backend.machine import chromium
 from backend.times import iso, parse_ms, wall_ms
 from tests.browser.conftest import DESKTOP, PHONE, WAITED_MS
 from tests.browser.devices import hears, tone
-from tests.meeting_mgr.running import Running, running
+from tests.meeting_mgr.system import Running, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -7,9 +7,10 @@ from typing import Any, cast
 from flask import Flask
 from sqlalchemy import Connection, Engine
 
-from apps.meeting_mgr import store, taking_part
+from apps.meeting_mgr import store
 from apps.meeting_mgr.model import AbilityState, Person
 from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.steps import taking_part
 from backend.settings import Settings
 from backend.store.outbox import begin
 from backend.times import wall_ms

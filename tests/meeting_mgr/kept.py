@@ -9,12 +9,13 @@ from typing import Any
 import orjson
 from sqlalchemy import Engine, select
 
-from apps.meeting_mgr import running, store, taking_part
-from apps.meeting_mgr.drafts import AttendeeDraft, Changes, ItemDraft
-from apps.meeting_mgr.editing import create
-from apps.meeting_mgr.inbox import Heard
+from apps.meeting_mgr import store
 from apps.meeting_mgr.model import AbilityState, Capability, Person, Room, Rules, Sensor
+from apps.meeting_mgr.process.inbox import Heard
 from apps.meeting_mgr.record import MeetingRecord, Step
+from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
+from apps.meeting_mgr.steps.editing import create
 from apps.meeting_mgr.topics import Source
 from backend.settings import Settings
 from backend.store.models import OutboxRow

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import Connection, Engine, func, select
 
-from apps.meeting_mgr import store, taking_part
+from apps.meeting_mgr import store
 from apps.meeting_mgr.model import Hook, Person
 from apps.meeting_mgr.record import MeetingRecord, Step
+from apps.meeting_mgr.steps import taking_part
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import Base, OutboxRow

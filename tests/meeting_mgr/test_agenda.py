@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from apps.meeting_mgr import answering
 from apps.meeting_mgr.agenda import proposed, same_as
 from apps.meeting_mgr.agenda.moves import moved
 from apps.meeting_mgr.agenda.planning import RULES, plan, standing
@@ -24,6 +23,7 @@ from apps.meeting_mgr.model import (
     Room,
 )
 from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.steps import answering
 from reasoning.analysis.check import check as findings
 from tests.meeting_mgr.agendas import (
     MINUTE,

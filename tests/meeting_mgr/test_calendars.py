@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.meeting_mgr import calendars
-from apps.meeting_mgr.calendars import CalendarError
+from apps.meeting_mgr.papers import calendars
+from apps.meeting_mgr.papers.calendars import CalendarError
 from backend.times import ZONE, from_ms, to_ms
 
 FROM = to_ms(datetime(2026, 10, 19, tzinfo=UTC))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from apps.meeting_mgr import conference
-from apps.meeting_mgr.conference import Jitsi, Webhook
+from apps.meeting_mgr.conferences import conference
+from apps.meeting_mgr.conferences.conference import Jitsi, Webhook
 from apps.meeting_mgr.model import (
     AbilityState,
     Hook,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from apps.meeting_mgr import exported, running, store, taking_part
+from apps.meeting_mgr import exported, store
+from apps.meeting_mgr.steps import running, taking_part
 from backend.people import accounts
 from backend.privacy import consenting, forgetting
 from backend.settings import Settings

@@ -13,11 +13,13 @@ import orjson
 import pytest
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import deliveries, editing, hooks, running, taking_part
-from apps.meeting_mgr.deliveries import BACKOFF_MS, Deliveries
-from apps.meeting_mgr.drafts import Changes
-from apps.meeting_mgr.hooks import HookError, Message, Outcome
+from apps.meeting_mgr.conferences import hooks
+from apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
 from apps.meeting_mgr.model import AbilityState, Hook, PersonState
+from apps.meeting_mgr.process import deliveries
+from apps.meeting_mgr.process.deliveries import BACKOFF_MS, Deliveries
+from apps.meeting_mgr.steps import editing, running, taking_part
+from apps.meeting_mgr.steps.drafts import Changes
 from backend.settings import Meetings, Settings
 from tests.meeting_mgr.kept import NOW_MS, Kept
 from tests.meeting_mgr.other_system import receiving

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.meeting_mgr import forwarding, inbox, topics
-from apps.meeting_mgr.forwarding import Forwarder, NotForwardedError
-from apps.meeting_mgr.inbox import Inbox
+from apps.meeting_mgr import topics
+from apps.meeting_mgr.api import forwarding
+from apps.meeting_mgr.api.forwarding import Forwarder, NotForwardedError
 from apps.meeting_mgr.model import APP
+from apps.meeting_mgr.process import inbox
+from apps.meeting_mgr.process.inbox import Inbox
 from apps.meeting_mgr.topics import Source
 from backend.broker import EmbeddedBroker
 from backend.machine import free_port

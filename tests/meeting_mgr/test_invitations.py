@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from icalendar import Calendar, Event
 
-from apps.meeting_mgr import invitations, joining, letters
-from apps.meeting_mgr.invitations import Invited, Organizer
+from apps.meeting_mgr.api import joining
 from apps.meeting_mgr.model import Attendee, Item, Meeting, MeetingState, Room
+from apps.meeting_mgr.papers import invitations, letters
+from apps.meeting_mgr.papers.invitations import Invited, Organizer
 from apps.meeting_mgr.record import MeetingRecord
 from backend.api.pages import translator
 from backend.times import parse_ms

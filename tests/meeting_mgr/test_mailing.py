@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import AuthResult, Envelope, Session
 
-from apps.meeting_mgr import mailing
-from apps.meeting_mgr.mailing import Letter, MailError, NoMailError, Sent
+from apps.meeting_mgr.papers import mailing
+from apps.meeting_mgr.papers.mailing import Letter, MailError, NoMailError, Sent
 from backend.network import certificates
 from backend.network.addresses import Names
 from backend.network.certificates import Issued

@@ -11,7 +11,7 @@ from limits import RateLimitItemPerHour
 from sqlalchemy import Engine, select
 from werkzeug.test import TestResponse
 
-from apps.meeting_mgr import api_meetings
+from apps.meeting_mgr.api import meetings as api_meetings
 from backend.api import limits
 from backend.settings import Settings
 from backend.store.models import MeetingPersonRow, MeetingRow

@@ -8,7 +8,6 @@ import pytest
 from flask import Flask
 from icalendar import Calendar
 
-from apps.meeting_mgr import minutes, minutes_files, minutes_page, sharing
 from apps.meeting_mgr.entries import (
     AbilityChanged,
     Entry,
@@ -16,9 +15,6 @@ from apps.meeting_mgr.entries import (
     ProposalChanged,
     StateChanged,
 )
-from apps.meeting_mgr.minutes import Ableness, Minutes, Span
-from apps.meeting_mgr.minutes_files import escaped
-from apps.meeting_mgr.minutes_words import Words
 from apps.meeting_mgr.model import (
     Attendee,
     Cause,
@@ -32,7 +28,12 @@ from apps.meeting_mgr.model import (
     Proposed,
     Room,
 )
+from apps.meeting_mgr.papers import minutes, minutes_files, minutes_page
+from apps.meeting_mgr.papers.minutes import Ableness, Minutes, Span
+from apps.meeting_mgr.papers.minutes_files import escaped
+from apps.meeting_mgr.papers.minutes_words import Words
 from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.steps import sharing
 from backend.api.pages import translator
 from backend.settings import REPOSITORY
 from backend.times import parse_ms

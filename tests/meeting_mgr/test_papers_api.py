@@ -13,7 +13,7 @@ from icalendar import Calendar
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
-from apps.meeting_mgr import calendars
+from apps.meeting_mgr.papers import calendars
 from backend.settings import Meetings, Settings
 from backend.times import from_ms, parse_ms
 from tests.api.browsers import API, Browser

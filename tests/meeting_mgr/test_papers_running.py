@@ -11,7 +11,7 @@ from backend.settings import Meetings, People, Settings
 from tests.meeting_mgr.hosted import BUSINESS
 from tests.meeting_mgr.mail_server import Box, served
 from tests.meeting_mgr.other_system import receiving
-from tests.meeting_mgr.running import running
+from tests.meeting_mgr.system import running
 
 
 @pytest.mark.slow

@@ -15,7 +15,9 @@ from limits import RateLimitItemPerMinute
 from limits.storage import memory
 from sqlalchemy import Engine, select
 
-from apps.meeting_mgr import api_people, forwarding, store
+from apps.meeting_mgr import store
+from apps.meeting_mgr.api import forwarding
+from apps.meeting_mgr.api import people as api_people
 from apps.meeting_mgr.entries import AbilityChanged
 from backend.api.limits import LIMITS
 from backend.network import websocket

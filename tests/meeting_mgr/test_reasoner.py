@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from apps.meeting_mgr import agenda, answering, running, suggesting, taking_part
+from apps.meeting_mgr import agenda
 from apps.meeting_mgr.capabilities import Capabilities
-from apps.meeting_mgr.drafts import Changes
-from apps.meeting_mgr.editing import edit
 from apps.meeting_mgr.model import Cause, Placed, Proposal, Proposed, Room, Rules
-from apps.meeting_mgr.reasoner import Reasoner
+from apps.meeting_mgr.process import suggesting
+from apps.meeting_mgr.process.reasoner import Reasoner
+from apps.meeting_mgr.steps import answering, running, taking_part
+from apps.meeting_mgr.steps.drafts import Changes
+from apps.meeting_mgr.steps.editing import edit
 from backend.settings import Settings
 from tests.meeting_mgr.kept import NOW_MS, Kept, heard
 
@@ -243,7 +245,7 @@ def test_a_room_s_sensors_count_for_those_who_are_in_it(kept: Kept, engine: Engi
 def test_who_is_judged_by_the_room_stays_so_when_the_process_is_started_again(
     kept: Kept, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.meeting_mgr.reasoner.wall_ms", lambda: NOW_MS)
+    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS)
     meeting = kept.make(room="office-1")
     _move(kept, meeting, 56.17, 10.19)
     bob = kept.join(meeting, "distance")
@@ -287,7 +289,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(
 def test_a_process_that_is_started_again_goes_on_from_what_was_concluded(
     kept: Kept, reasoner: Reasoner, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.meeting_mgr.reasoner.wall_ms", lambda: NOW_MS + 60_000)
+    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS + 60_000)
     meeting = kept.make()
     bob = kept.join(meeting, "noise")
     reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)

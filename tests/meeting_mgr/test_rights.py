@@ -11,7 +11,7 @@ import pytest
 
 from apps.meeting_mgr import topics
 from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.service import POLL_S
+from apps.meeting_mgr.process.service import POLL_S
 from backend import machine
 from tests.brokers import SENT, City, Client, client, secret_of
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from apps.meeting_mgr import agenda, service, store, topics
+from apps.meeting_mgr import agenda, store, topics
 from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.service import Service
+from apps.meeting_mgr.process import service
+from apps.meeting_mgr.process.service import Service
 from backend.network import broker_rights
 from backend.settings import Settings
 from backend.store.models import HeartbeatRow

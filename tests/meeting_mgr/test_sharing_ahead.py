@@ -9,11 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import answering, store, taking_part
-from apps.meeting_mgr.live import Live
+from apps.meeting_mgr import store
 from apps.meeting_mgr.model import SENSORS, Placed, Proposal, Proposed
+from apps.meeting_mgr.process.live import Live
 from apps.meeting_mgr.record import MeetingError
-from apps.meeting_mgr.sharing import EARLIEST_MS, unasked
+from apps.meeting_mgr.steps import answering, taking_part
+from apps.meeting_mgr.steps.sharing import EARLIEST_MS, unasked
 from backend.settings import Settings
 from backend.store.outbox import begin
 from backend.times import iso, wall_ms

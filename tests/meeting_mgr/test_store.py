@@ -7,11 +7,12 @@ from typing import get_args
 import pytest
 from sqlalchemy import select
 
-from apps.meeting_mgr import answering, editing, running, store, taking_part, telling
-from apps.meeting_mgr.drafts import Changes
+from apps.meeting_mgr import store, telling
 from apps.meeting_mgr.entries import Joined
 from apps.meeting_mgr.model import Person, Rules
 from apps.meeting_mgr.record import Change, MeetingError, MeetingRecord
+from apps.meeting_mgr.steps import answering, editing, running, taking_part
+from apps.meeting_mgr.steps.drafts import Changes
 from backend.ingest.keyring import Keyring
 from backend.machine import REPOSITORY
 from backend.people.tokens import broker_hash

@@ -13,8 +13,8 @@ from flask import Flask
 from sqlalchemy import Connection, Engine, select
 
 from apps.meeting_mgr import store
+from apps.meeting_mgr.api.snapshots import Snapshots
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.snapshots import Snapshots
 from apps.meeting_mgr.telling import AUDIENCES
 from backend.api.entitled import Reader, unentitled
 from backend.people import ids

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from apps.meeting_mgr import running, taking_part
 from apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
@@ -21,10 +20,11 @@ from apps.meeting_mgr.entries import (
 )
 from apps.meeting_mgr.model import SENSORS, AbilityState, Asked, Person, Room
 from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.sharing import SENSORS_OF, remaining, unasked
+from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps.sharing import SENSORS_OF, remaining, unasked
 from tests.meeting_mgr.made import NOISY, NOW_MS, noisy, person, record, state
 
-RULES = Path(taking_part.__file__).parent / "rules" / "user_reasoner.casp"
+RULES = Path(taking_part.__file__).parents[1] / "rules" / "user_reasoner.casp"
 LATER_MS = NOW_MS + 60_000
 
 

@@ -14,7 +14,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from backend.times import iso, wall_ms
 from tests.meeting_mgr.kept import payload
-from tests.meeting_mgr.running import Running, running
+from tests.meeting_mgr.system import Running, running
 
 LOUD, QUIET = 92.0, 50.0
 SOON_S = 60.0

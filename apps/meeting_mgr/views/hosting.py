@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apps.meeting_mgr import planned
-from apps.meeting_mgr.attendance import attending
+from apps.meeting_mgr.agenda.attendance import attending
 from apps.meeting_mgr.model import Attendee, Item, Person, Proposal, Proposed
 from apps.meeting_mgr.planned import Span
 from apps.meeting_mgr.record import MeetingRecord

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apps.meeting_mgr import planned
-from apps.meeting_mgr.attendance import lack_of, needed
+from apps.meeting_mgr.agenda.attendance import lack_of, needed
 from apps.meeting_mgr.model import OPEN, Item, Person
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times

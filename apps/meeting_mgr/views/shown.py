@@ -9,7 +9,7 @@ from apps.meeting_mgr import planned
 from apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
 from apps.meeting_mgr.planned import Span
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.running import current
+from apps.meeting_mgr.steps.running import current
 from backend.times import iso, iso_or_none
 
 View = Mapping[str, Any]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from flask import request
 
-from apps.meeting_mgr import conference, joining, views
+from apps.meeting_mgr import views
+from apps.meeting_mgr.api import joining
+from apps.meeting_mgr.conferences import conference
 from apps.meeting_mgr.model import Person
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.views import View

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response
 
-from apps.meeting_mgr import answering, editing, hooks, running, sharing, store, taking_part, views
-from apps.meeting_mgr.api_access import Work, reading, working
-from apps.meeting_mgr.api_bodies import (
+from apps.meeting_mgr import store, views
+from apps.meeting_mgr.api.bodies import (
     Action,
     Answer,
     ChangedMeeting,
@@ -17,8 +16,11 @@ from apps.meeting_mgr.api_bodies import (
     ToldMeeting,
     TypedDecision,
 )
+from apps.meeting_mgr.api.rights import Work, reading, working
+from apps.meeting_mgr.api.showing import Showing
+from apps.meeting_mgr.conferences import hooks
 from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.showing import Showing
+from apps.meeting_mgr.steps import answering, editing, running, sharing, taking_part
 from backend.api import access, identity, instance_bodies, limits, parameters, presence
 from backend.api.answers import as_json
 from backend.api.problems import fault, invalid

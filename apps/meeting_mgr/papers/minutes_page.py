@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from flask import render_template
 
-from apps.meeting_mgr.invitations import Translate, clock
-from apps.meeting_mgr.minutes import Ableness, Minutes, Part, Span
-from apps.meeting_mgr.minutes_words import Words
+from apps.meeting_mgr.papers.invitations import Translate, clock
+from apps.meeting_mgr.papers.minutes import Ableness, Minutes, Part, Span
+from apps.meeting_mgr.papers.minutes_words import Words
 from backend.api.security import nonce
 
 WIDTH = 600

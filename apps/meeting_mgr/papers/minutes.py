@@ -16,7 +16,6 @@ from apps.meeting_mgr.entries import (
     ProposalChanged,
     StateChanged,
 )
-from apps.meeting_mgr.invitations import starts
 from apps.meeting_mgr.model import (
     CAPABILITIES,
     Ability,
@@ -31,6 +30,7 @@ from apps.meeting_mgr.model import (
     Proposal,
     Reason,
 )
+from apps.meeting_mgr.papers.invitations import starts
 from apps.meeting_mgr.record import MeetingRecord
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from apps.meeting_mgr.entries import Entry, ProposalChanged
 from apps.meeting_mgr.model import OPEN, Item, Meeting, MeetingState, Proposal, Proposed
 from apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step, outdated
-from apps.meeting_mgr.running import item_entries, reopened
+from apps.meeting_mgr.steps.running import item_entries, reopened
 
 MOST_KEPT = 30
 """So many proposals of a meeting are kept, the last ones."""

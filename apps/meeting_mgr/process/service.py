@@ -12,11 +12,12 @@ import time
 
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import deliveries, store
-from apps.meeting_mgr.faults import tell
-from apps.meeting_mgr.inbox import Inbox
+from apps.meeting_mgr import store
 from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.reasoner import Reasoner
+from apps.meeting_mgr.process import deliveries
+from apps.meeting_mgr.process.faults import tell
+from apps.meeting_mgr.process.inbox import Inbox
+from apps.meeting_mgr.process.reasoner import Reasoner
 from backend.errors import CitywiseError
 from backend.network import broker_rights
 from backend.settings import Settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from apps.meeting_mgr import readings
-from apps.meeting_mgr.latest import Latest
 from apps.meeting_mgr.model import Sensor
+from apps.meeting_mgr.process.latest import Latest
 
 _NOTHING = Latest()
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from apps.meeting_mgr import readings
 from apps.meeting_mgr.capabilities import Concluded, Situation
-from apps.meeting_mgr.latest import Latest
 from apps.meeting_mgr.model import Person, Sensor
+from apps.meeting_mgr.process.latest import Latest
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.sharing import ROOM_SENSORS, is_too_early
+from apps.meeting_mgr.steps.sharing import ROOM_SENSORS, is_too_early
 
 Values = Mapping[Sensor, tuple[float, int]]
 """Last value of each sensor, and when the server heard it."""

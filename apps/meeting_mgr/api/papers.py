@@ -8,27 +8,27 @@ import logging
 from flask import Blueprint, Response, request
 from pydantic import Field
 
-from apps.meeting_mgr import (
+from apps.meeting_mgr import store
+from apps.meeting_mgr.api import joining
+from apps.meeting_mgr.api.rights import reading, working
+from apps.meeting_mgr.api.showing import Showing
+from apps.meeting_mgr.model import Attendee, AttendeeId, Busy, Value
+from apps.meeting_mgr.papers import (
     calendars,
-    editing,
     invitations,
-    joining,
     letters,
     mailing,
     minutes,
     minutes_files,
     minutes_page,
-    store,
 )
-from apps.meeting_mgr.api_access import reading, working
-from apps.meeting_mgr.calendars import CalendarError
-from apps.meeting_mgr.drafts import AttendeeDraft, Changes
-from apps.meeting_mgr.invitations import Invited, Organizer
-from apps.meeting_mgr.mailing import MailError, NoMailError
-from apps.meeting_mgr.minutes import Minutes
-from apps.meeting_mgr.model import Attendee, AttendeeId, Busy, Value
+from apps.meeting_mgr.papers.calendars import CalendarError
+from apps.meeting_mgr.papers.invitations import Invited, Organizer
+from apps.meeting_mgr.papers.mailing import MailError, NoMailError
+from apps.meeting_mgr.papers.minutes import Minutes
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.showing import Showing
+from apps.meeting_mgr.steps import editing
+from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
 from backend.api import access, identity, instance_bodies, languages, limits, parameters
 from backend.api.answers import as_json
 from backend.api.aside import aside

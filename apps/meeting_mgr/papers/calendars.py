@@ -11,7 +11,7 @@ from typing import TypeVar
 from icalendar import Calendar, Component, Event
 
 from apps.meeting_mgr.model import Attendee, Busy
-from apps.meeting_mgr.recurring import naive, occurrences, zone_of
+from apps.meeting_mgr.papers.recurring import naive, occurrences, zone_of
 from backend.errors import CitywiseError
 from backend.times import from_ms, to_ms
 

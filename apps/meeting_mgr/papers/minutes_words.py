@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from apps.meeting_mgr.invitations import Translate, clock, local
-from apps.meeting_mgr.minutes import Ableness, Decided, Happened, Minutes, Part, Span
-from apps.meeting_mgr.minutes import Proposed as Answered
 from apps.meeting_mgr.model import Capability, Cause, Proposed
+from apps.meeting_mgr.papers.invitations import Translate, clock, local
+from apps.meeting_mgr.papers.minutes import Ableness, Decided, Happened, Minutes, Part, Span
+from apps.meeting_mgr.papers.minutes import Proposed as Answered
 
 
 class Section(NamedTuple):

@@ -34,8 +34,8 @@ from apps.meeting_mgr.record import (
     Step,
     new_person_id,
 )
-from apps.meeting_mgr.running import current, require
-from apps.meeting_mgr.sharing import (
+from apps.meeting_mgr.steps.running import current, require
+from apps.meeting_mgr.steps.sharing import (
     EARLIEST_MS,
     gone,
     is_too_early,

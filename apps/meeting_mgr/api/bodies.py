@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from apps.meeting_mgr.drafts import AttendeeDraft, Changes
 from apps.meeting_mgr.model import (
     CAPABILITIES,
     AttendeeId,
@@ -21,6 +20,7 @@ from apps.meeting_mgr.model import (
     Text,
     Value,
 )
+from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
 from backend.instants import Instant
 
 Key = Annotated[str, Field(min_length=1, max_length=64)]

@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import NamedTuple
 
-from apps.meeting_mgr.invitations import Method
+from apps.meeting_mgr.papers.invitations import Method
 from backend.errors import CitywiseError
 from backend.settings import Meetings
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from flask import Blueprint, Flask, Response, request
 from flask.blueprints import BlueprintSetupState
 
-from apps.meeting_mgr import conference_page
+from apps.meeting_mgr.conferences import framing
 from backend.api import access, pages, security
 from backend.api.state import state
 from backend.network import websocket
@@ -41,7 +41,7 @@ def show_meeting(meeting_id: str) -> Response:
 @access.city
 def show_meet(meeting_id: str) -> Response:
     """The participant's page; what follows `?key=` is the link's secret and stays there."""
-    conference_page.allow()
+    framing.allow()
     broker = websocket.address(state().settings, request.host)
     if broker is not None:
         security.allow("connect-src", websocket.origin(broker))

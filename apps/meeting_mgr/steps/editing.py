@@ -7,7 +7,6 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, TypeVar
 
-from apps.meeting_mgr.drafts import AttendeeDraft, Changes, ItemDraft
 from apps.meeting_mgr.model import (
     Attendee,
     Busy,
@@ -24,6 +23,7 @@ from apps.meeting_mgr.record import (
     Step,
     new_meeting_id,
 )
+from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
 from backend.people.ids import random_text
 
 HIGHEST_NUMBER = 9_999

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from apps.meeting_mgr import store
+from apps.meeting_mgr.api.showing import Showing
 from apps.meeting_mgr.model import Person
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.showing import Showing
 from apps.meeting_mgr.views import View
 from backend.api.state import WebState
 from backend.store import outbox

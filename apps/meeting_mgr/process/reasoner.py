@@ -15,17 +15,18 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, select
 
-from apps.meeting_mgr import store, taking_part
+from apps.meeting_mgr import store
 from apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
-from apps.meeting_mgr.faults import tell
-from apps.meeting_mgr.following import Follower
-from apps.meeting_mgr.inbox import Heard
-from apps.meeting_mgr.live import Live
 from apps.meeting_mgr.model import OPEN
+from apps.meeting_mgr.process.faults import tell
+from apps.meeting_mgr.process.following import Follower
+from apps.meeting_mgr.process.inbox import Heard
+from apps.meeting_mgr.process.live import Live
+from apps.meeting_mgr.process.rooms import Rooms
+from apps.meeting_mgr.process.suggesting import Suggested, Suggester, answers
 from apps.meeting_mgr.readings import BadReadingError
 from apps.meeting_mgr.record import Step
-from apps.meeting_mgr.rooms import Rooms
-from apps.meeting_mgr.suggesting import Suggested, Suggester, answers
+from apps.meeting_mgr.steps import taking_part
 from backend.settings import Settings
 from backend.store.models import MeetingRow
 from backend.store.outbox import begin, newest

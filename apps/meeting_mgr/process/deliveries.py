@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, Engine, select
 
-from apps.meeting_mgr import conference, hooks, store
-from apps.meeting_mgr.faults import tell
-from apps.meeting_mgr.hooks import HookError, Message, Outcome
+from apps.meeting_mgr import store
+from apps.meeting_mgr.conferences import conference, hooks
+from apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
+from apps.meeting_mgr.process.faults import tell
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.telling import MEETING, host_channel
 from backend.settings import Settings

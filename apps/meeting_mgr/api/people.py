@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, request
 
-from apps.meeting_mgr import api_access, forwarding, readings, store, taking_part, topics, views
-from apps.meeting_mgr.api_access import Seat, Work, reading, working
-from apps.meeting_mgr.api_bodies import Joining, OwnWord, Sharing
+from apps.meeting_mgr import readings, store, topics, views
+from apps.meeting_mgr.api import forwarding, rights
+from apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
+from apps.meeting_mgr.api.rights import Seat, Work, reading, working
+from apps.meeting_mgr.api.showing import Showing
 from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.showing import Showing
+from apps.meeting_mgr.steps import taking_part
 from backend.api import access, forgery, identity, instance_bodies, limits, parameters, presence
 from backend.api.answers import as_json
 from backend.api.problems import ProblemError
@@ -54,7 +56,7 @@ def join(meeting_id: str) -> Response:
         secret = store.join(work.connection, work.boxes, step)
         (person,) = step.people
         answer = _shown(work, Seat(step.record, person), 201)
-    api_access.remember(answer, person, secret)
+    rights.remember(answer, person, secret)
     presence.tell_broker()
     return answer
 
@@ -93,12 +95,12 @@ def leave(meeting_id: str) -> Response:
     is_forgotten = bool(parameters.boolean("forget"))
     with working() as work:
         seat = work.seat(meeting_id)
-        api_access.spend(seat)
+        rights.spend(seat)
         work.write(taking_part.leave(*seat, work.now_ms, forget=is_forgotten))
     presence.end_streams(user=seat.person.id)
     presence.tell_broker()
     answer = Response(status=204)
-    api_access.forget(answer, meeting_id)
+    rights.forget(answer, meeting_id)
     return answer
 
 
@@ -125,7 +127,7 @@ def tell(meeting_id: str) -> Response:
     with reading() as work:
         seat = work.seat(meeting_id)
         taking_part.require_open(seat.record)
-    api_access.spend(seat, "readings")
+    rights.spend(seat, "readings")
     try:
         forwarding.send(state().settings, meeting_id, seat.person.id, told)
     except forwarding.NotForwardedError as error:
@@ -143,7 +145,7 @@ def open_mqtt(meeting_id: str) -> Response:
     url = websocket.address(city, request.host)
     with working() as work:
         seat = work.seat(meeting_id)
-        api_access.spend(seat)
+        rights.spend(seat)
         taking_part.require_open(seat.record)
         if url is None:
             return as_json({"mqtt": None})
@@ -158,7 +160,7 @@ def _changed(meeting_id: str, step: Callable[[Work, Seat], Step]) -> Response:
     """Make a step for who asks, and show them the meeting after it."""
     with working() as work:
         seat = work.seat(meeting_id)
-        api_access.spend(seat)
+        rights.spend(seat)
         work.write(step(work, seat))
         return _shown(work, work.seat(meeting_id))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import orjson
 from flask import Blueprint, Response, current_app
 
-from apps.meeting_mgr.api_access import reading
-from apps.meeting_mgr.showing import Showing
-from apps.meeting_mgr.snapshots import Snapshots
+from apps.meeting_mgr.api.rights import reading
+from apps.meeting_mgr.api.showing import Showing
+from apps.meeting_mgr.api.snapshots import Snapshots
 from apps.meeting_mgr.telling import MEETING, host_channel
 from backend.api import access, event_stream, identity, limits, parameters
 from backend.api.entitled import Reader

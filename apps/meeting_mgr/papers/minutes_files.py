@@ -6,9 +6,9 @@ import re
 
 from icalendar import Event
 
-from apps.meeting_mgr.invitations import Translate, new_calendar
-from apps.meeting_mgr.minutes import Minutes
-from apps.meeting_mgr.minutes_words import Section, Words
+from apps.meeting_mgr.papers.invitations import Translate, new_calendar
+from apps.meeting_mgr.papers.minutes import Minutes
+from apps.meeting_mgr.papers.minutes_words import Section, Words
 from backend.times import from_ms
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&])")

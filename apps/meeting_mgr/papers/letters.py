@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.meeting_mgr import invitations
-from apps.meeting_mgr.invitations import Invited, Translate, clock, local
-from apps.meeting_mgr.mailing import Letter
 from apps.meeting_mgr.model import Attendee
+from apps.meeting_mgr.papers import invitations
+from apps.meeting_mgr.papers.invitations import Invited, Translate, clock, local
+from apps.meeting_mgr.papers.mailing import Letter
 
 
 def written(invited: Invited, to: Sequence[Attendee], now_ms: int, t: Translate) -> list[Letter]:

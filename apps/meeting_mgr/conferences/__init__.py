@@ -1,0 +1,1 @@
+"""The conference systems in which meetings are held, and what they are told."""
