@@ -319,8 +319,16 @@ def test_an_evaluation_is_looked_into_and_says_why(
     trace = page.locator("[data-trace='1']")
     expect(page.locator("[data-trace='2']")).to_have_count(0)
     expect(trace).to_contain_text("1 instance · 340 facts · 12.3 ms · 1 notice")
+    refreshes: list[Route] = []
+    page.route("**/api/v1/traces?*", lambda route: refreshes.append(route))
+    with page.expect_request("**/api/v1/traces?*"):
+        pass  # The list looks for new ones by itself.
     trace.locator("summary").click()
     expect(trace).to_contain_text("Opened: jam_ahead, jam → ann.jam_ahead (4)")
+    with page.expect_response("**/api/v1/traces?*"):
+        refreshes.pop().continue_()
+    page.unroute("**/api/v1/traces?*")
+    expect(trace).to_have_attribute("open", "")
     trace.get_by_role("button", name="ann.jam_ahead").click()
     answer = page.get_by_role("region", name="Explanation")
     expect(answer).to_contain_text("As it was at 14:01")

@@ -1,7 +1,7 @@
 // For developers: what each evaluation did, and why somebody was not told something.
 import { ask, query } from './api.js';
 import { city } from './city.js';
-import { h, setText } from './elements.js';
+import { h, keyed, setText } from './elements.js';
 import { eventTitle } from './event-card.js';
 import { noticeCard } from './notice-card.js';
 import { heldWords } from './notice-actions.js';
@@ -17,6 +17,7 @@ const OURS = /\w+:\/\/[\w.]+\/citywise\//g; // What all our names begin with.
 const given = new URLSearchParams(location.search);
 
 customElements.define('trace-list', class extends HTMLElement {
+  #asked = 0;
   #next = null;
 
   connectedCallback() {
@@ -37,7 +38,7 @@ customElements.define('trace-list', class extends HTMLElement {
       if (user.has('developer')) this.#load();
     });
     // Not while somebody reads: the list moves down as it grows.
-    setInterval(() => user.has('developer') && !this.querySelector('details[open]') && this.list.childElementCount <= PAGE && this.#load(), EVERY_MS);
+    setInterval(() => user.has('developer') && !this.querySelector('details[open]') && !this.more.disabled && this.list.childElementCount <= PAGE && this.#load(), EVERY_MS);
   }
 
   async #offer() {
@@ -51,6 +52,8 @@ customElements.define('trace-list', class extends HTMLElement {
   }
 
   async #load(before = null) {
+    const asked = ++this.#asked;
+    this.more.disabled = true;
     const { value: request } = this.request;
     const which = request === TEMPLATES ? { templates: true } : { request };
     const wanted = { limit: PAGE, before, idle: 'false', ...which };
@@ -59,12 +62,17 @@ customElements.define('trace-list', class extends HTMLElement {
     try {
       body = await ask(`/traces${query(wanted)}`);
     } catch {
+      body = null;
+    }
+    if (asked !== this.#asked) return; // Something else was asked for since.
+    this.more.disabled = false;
+    if (!body) {
       setText(this.empty, t('list.failed'));
       this.empty.hidden = false;
       return;
     }
-    if (!before) this.list.replaceChildren();
-    this.list.append(...body.traces.map((trace) => this.#item(trace)));
+    this.traces = before ? [...this.traces, ...body.traces] : body.traces;
+    keyed(this.list, this.traces, ({ id }) => id, (trace) => this.#item(trace), () => null);
     setText(this.empty, t('trace.none'));
     this.empty.hidden = this.list.childElementCount > 0;
     this.#next = body.next;
