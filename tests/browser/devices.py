@@ -7,7 +7,7 @@ import math
 import re
 import struct
 import wave
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from playwright.sync_api import Browser, Geolocation, Page, Playwright, Request, WebSocket
 
 from backend import machine
+from backend.times import parse_ms
 
 HERE = Geolocation(latitude=56.1572, longitude=10.2107, accuracy=8)
 USUAL_OFFSET_DB = 105
@@ -89,6 +90,16 @@ class Told:
         for message in self.all:
             found |= message["values"]
         return found
+
+    def became(self, kind: str, is_it: Callable[[float], bool]) -> list[float]:
+        """When such a value was told after another, or as the first; Unix seconds."""
+        told = [message for message in self.all if kind in message["values"]]
+        such = [is_it(message["values"][kind]) for message in told]
+        return [
+            parse_ms(message["at"]) / 1000
+            for message, now, before in zip(told, such, [False, *such], strict=False)
+            if now and not before
+        ]
 
     def _listen(self, socket: WebSocket) -> None:
         socket.on("framesent", self._frame)
