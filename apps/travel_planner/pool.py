@@ -32,7 +32,7 @@ START_S = 60.0
 WARM_S = 30.0
 """So long after the web process planners are started, if nobody needs them before."""
 WAIT_S = 10.0
-"""How long a question may wait for a free process."""
+"""How long a question may wait for a free process; until the first answer as long as a start."""
 _END_S = 1.0
 _THEIRS = 3
 """The descriptor by which a process is asked."""
@@ -151,6 +151,7 @@ class Pool:
         self._city = network_file(settings) if module == _MODULE else None
         self._free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
         self._is_wanted = threading.Event()
+        self._has_answered = False
         self.size = settings.city.planners
         for _ in range(self.size):
             self._free.put(None)
@@ -159,10 +160,11 @@ class Pool:
         """The answer of a process that is free; a dead one is replaced and asked once more."""
         if self._city is not None and not self._city.is_file():
             return no_network(self._city)
+        wait_s = WAIT_S if self._has_answered else START_S
         try:
-            worker = self._free.get(timeout=WAIT_S)
+            worker = self._free.get(timeout=wait_s)
         except queue.Empty:
-            return problem("busy", "Busy", f"no planner was free for {WAIT_S:.0f} s; try again")
+            return problem("busy", "Busy", f"no planner was free for {wait_s:.0f} s; try again")
         try:
             worker, reply = self._asked(worker, question)
         except BaseException:
@@ -202,7 +204,9 @@ class Pool:
         for last in (False, True):
             try:
                 worker = worker or Worker(self._settings, self._module)
-                return worker, worker.ask(question)
+                reply = worker.ask(question)
+                self._has_answered = True
+                return worker, reply
             except TimeoutError:
                 seconds = time.monotonic() - started
                 LOG.warning("a planner was ended that did not answer in %.1f s", seconds)
