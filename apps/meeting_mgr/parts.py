@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from apps.meeting_mgr import topics
+from apps.meeting_mgr import telling, topics
 from backend.packs.parts import Commands, Parts
 from backend.settings import Settings
 
 
 def _api() -> Sequence[Any]:
-    from apps.meeting_mgr.api import meetings, papers, people, stream
+    from apps.meeting_mgr.api import history, meetings, papers, people, stream
 
-    views = (meetings, people, stream, papers)
+    views = (meetings, history, people, stream, papers)
     return tuple(view.blueprint for view in views)
 
 
@@ -64,6 +64,7 @@ PARTS = Parts(
     forgotten=_forgotten,
     topics=topics.TOPICS,
     devices=topics.devices,
+    channels=telling.open_to,
     commands={
         "meetings": Commands(
             "apps.meeting_mgr.commands",

@@ -23,7 +23,6 @@ from backend.people.tokens import broker_hash
 from backend.privacy.boxes import Boxes, boxes_for
 from backend.settings import Settings
 from backend.store.models import MeetingEntryRow, MeetingPersonRow, MeetingRow
-from backend.times import wall_ms
 
 KEPT_DAYS = 90
 """So long a meeting is kept after it was ended or cancelled, or should have been."""
@@ -51,7 +50,7 @@ def find(connection: Connection, boxes: Boxes, meeting_id: str) -> MeetingRecord
 def of_host(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
     """The meetings of a host, the latest to start first."""
     found = _records(connection, boxes, _MEETINGS.where(MeetingRow.user == user))
-    return sorted(found, key=lambda record: (-record.meeting.starts_ms, record.id))
+    return _latest_first(found)
 
 
 def people_of(connection: Connection, boxes: Boxes, record: MeetingRecord) -> list[Person]:
@@ -77,6 +76,13 @@ def people_of_user(connection: Connection, boxes: Boxes, user: str) -> list[Pers
     return sorted(found, key=lambda person: (-person.joined_ms, person.id))
 
 
+def joined_by(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
+    """The meetings in which an account takes part, the latest to start first."""
+    there = {one.meeting for one in people_of_user(connection, boxes, user) if one.left_ms is None}
+    found = _records(connection, boxes, _MEETINGS.where(MeetingRow.id.in_(there)))
+    return _latest_first(found)
+
+
 def entries_of(
     connection: Connection, boxes: Boxes, meeting_id: str, person: str | None = None
 ) -> list[Entry]:
@@ -84,7 +90,25 @@ def entries_of(
     query = select(MeetingEntryRow.__table__).where(MeetingEntryRow.meeting == meeting_id)
     if person is not None:
         query = query.where(MeetingEntryRow.person == person)
-    rows = connection.execute(query.order_by(MeetingEntryRow.id)).all()
+    return _entries(connection, boxes, query.order_by(MeetingEntryRow.id))
+
+
+def newest_entries(
+    connection: Connection, boxes: Boxes, meeting_id: str, before: int | None, most: int
+) -> list[Entry]:
+    """The last of what happened in a meeting (before the entry of an id), newest first."""
+    query = select(MeetingEntryRow.__table__).where(MeetingEntryRow.meeting == meeting_id)
+    if before is not None:
+        query = query.where(MeetingEntryRow.id < before)
+    return _entries(connection, boxes, query.order_by(MeetingEntryRow.id.desc()).limit(most))
+
+
+def _latest_first(found: list[MeetingRecord]) -> list[MeetingRecord]:
+    return sorted(found, key=lambda record: (-record.meeting.starts_ms, record.id))
+
+
+def _entries(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Entry]:
+    rows = connection.execute(query).all()
     texts = boxes.open([row.box for row in rows])
     return [
         Entry(row.at_ms, BODY.validate_json(text), row.person, row.id)
@@ -146,7 +170,6 @@ def join(connection: Connection, boxes: Boxes, step: Step) -> str:
         "secret": digest(secret),
         "broker_hash": broker_hash(secret),
         "box": "",
-        "updated_ms": person.joined_ms,
     }
     connection.execute(insert(MeetingPersonRow), [row])
     write(connection, boxes, step)
@@ -184,22 +207,15 @@ def _save_people(connection: Connection, boxes: Boxes, steps: Sequence[Step]) ->
     people = [(step.record, person) for step in steps for person in step.people]
     if not people:
         return
-    now_ms = wall_ms()
     sealed = boxes.close(
         [(record.user, person.model_dump_json().encode()) for record, person in people]
     )
     rows = [
-        {
-            "who": person.id,
-            "new_box": box,
-            "new_updated_ms": now_ms,
-        }
+        {"who": person.id, "new_box": box}
         for (_record, person), box in zip(people, sealed, strict=True)
     ]
-    columns = ("box", "updated_ms")
     saved = update(MeetingPersonRow).where(MeetingPersonRow.__table__.c.id == bindparam("who"))
-    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in columns}
-    connection.execute(saved.values(values), rows)
+    connection.execute(saved.values(box=bindparam("new_box")), rows)
     _let_out(connection, [person.id for _record, person in people if person.left_ms is not None])
 
 
@@ -225,7 +241,6 @@ def _add_entries(connection: Connection, boxes: Boxes, steps: Sequence[Step]) ->
             "person": entry.person,
             "user": users.get(entry.person or ""),
             "at_ms": entry.at_ms,
-            "kind": entry.body.kind,
             "box": box,
         }
         for (record, entry), box in zip(found, sealed, strict=True)
@@ -271,11 +286,16 @@ def delete_person(connection: Connection, meeting_id: str, person_id: str) -> No
 
 
 def trim(connection: Connection, boxes: Boxes, now_ms: int) -> int:
-    """Remove meetings that have been over, cancelled or past for `KEPT_DAYS`; returns how
-    many."""
+    """Remove meetings that have been over, cancelled or past for `KEPT_DAYS`, and those of then
+    that nobody can open any more; returns how many."""
     before_ms = now_ms - KEPT_DAYS * _DAY_MS
-    old = _records(connection, boxes, _MEETINGS.where(MeetingRow.updated_ms < before_ms))
-    found = [one for one in old if one.state in _OVER or one.meeting.ends_ms < before_ms]
-    for record in found:
-        delete(connection, record.id)
-    return len(found)
+    untouched = MeetingRow.updated_ms < before_ms
+    still = {
+        one.id
+        for one in _records(connection, boxes, _MEETINGS.where(untouched))
+        if one.state not in _OVER and one.meeting.ends_ms >= before_ms
+    }
+    old = set(connection.scalars(select(MeetingRow.id).where(untouched))) - still
+    for meeting_id in sorted(old):
+        delete(connection, meeting_id)
+    return len(old)

@@ -1,7 +1,6 @@
 """Telling in the outbox that meetings have changed: never what, nor who somebody is.
 
-A meeting's host hears what is told to the channel `mh-<meeting>`, each of the others what is
-told to their own, which is their id.
+A meeting's host hears what is told to one channel, each of the others what is told to their own.
 """
 
 from __future__ import annotations
@@ -11,8 +10,11 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, String, cast, delete, insert, or_, select
 
+from apps.meeting_mgr.model import APP
 from apps.meeting_mgr.record import Change, Step
+from backend.people.ids import channel
 from backend.store import clocks
+from backend.store.chunks import chunks
 from backend.store.models import MeetingPersonRow, OutboxRow
 from backend.times import wall_ms
 
@@ -30,7 +32,7 @@ AUDIENCES: Mapping[Change, Audience] = {
     "ended": "all",
     "cancelled": "all",
     "restored": "all",
-    "link": "host",
+    "link": "all",
     "decided": "host",
     "gone": "all",
     "joined": "all",
@@ -40,6 +42,7 @@ AUDIENCES: Mapping[Change, Audience] = {
     "says": "person",
     "hand": "person",
     "muted": "person",
+    "presenting": "person",
     "asked": "person",
     "handed_over": "all",
     "overridden": "person",
@@ -55,7 +58,21 @@ AUDIENCES: Mapping[Change, Audience] = {
 
 def host_channel(meeting_id: str) -> str:
     """The channel of a meeting's host."""
-    return f"mh-{meeting_id}"
+    return channel(APP, f"host-{meeting_id}")
+
+
+def person_channel(person_id: str) -> str:
+    """The channel of somebody who takes part."""
+    return channel(APP, person_id)
+
+
+def open_to(connection: Connection, names: Collection[str]) -> set[str]:
+    """Those of some channels whose people take part still."""
+    row, found = MeetingPersonRow, set[str]()
+    for some in chunks(names):
+        there = select(row.id).where(row.id.in_(some), row.secret.is_not(None))
+        found.update(connection.scalars(there))
+    return found
 
 
 def audience(step: Step) -> Audience:
@@ -73,7 +90,7 @@ def tell(connection: Connection, steps: Sequence[Step]) -> None:
     for step in steps:
         to = [host_channel(step.record.id), *present.get(step.record.id, ())]
         if step.person is not None and audience(step) != "host":
-            to.append(step.person)
+            to.append(person_channel(step.person))
         rows += _rows(step.record.id, step.change, step.person, to)
     _write(connection, rows)
 
@@ -101,19 +118,20 @@ def tell_gone(connection: Connection, meeting_id: str) -> None:
 def tell_removed(connection: Connection, meeting_id: str, person_id: str) -> None:
     """Tell everybody in a meeting that somebody left who is forgotten; what mentions them goes."""
     mentions = cast(OutboxRow.body, String).contains(person_id)
-    mine = or_(OutboxRow.user == person_id, (OutboxRow.kind == MEETING) & mentions)
+    own = person_channel(person_id)
+    mine = or_(OutboxRow.user == own, (OutboxRow.kind == MEETING) & mentions)
     connection.execute(delete(OutboxRow).where(mine))
     present = _present(connection, [meeting_id]).get(meeting_id, [])
-    announce(connection, meeting_id, "left", to=[host_channel(meeting_id), *present, person_id])
+    announce(connection, meeting_id, "left", to=[host_channel(meeting_id), *present, own])
 
 
 def _present(connection: Connection, meetings: Collection[str]) -> dict[str, list[str]]:
-    """The ids of those who are in meetings now."""
+    """The channels of those who are in meetings now."""
     found: dict[str, list[str]] = {}
     there = (MeetingPersonRow.meeting.in_(meetings), MeetingPersonRow.secret.is_not(None))
     query = select(MeetingPersonRow.meeting, MeetingPersonRow.id).where(*there)
     for meeting, person in connection.execute(query) if meetings else ():
-        found.setdefault(meeting, []).append(person)
+        found.setdefault(meeting, []).append(person_channel(person))
     return found
 
 
@@ -121,7 +139,7 @@ def _rows(
     meeting_id: str, change: Change, person: str | None, to: Iterable[str]
 ) -> list[dict[str, Any]]:
     body = {"meeting": meeting_id, "change": change, "person": person}
-    return [{"kind": MEETING, "body": body, "user": channel} for channel in dict.fromkeys(to)]
+    return [{"kind": MEETING, "body": body, "user": user} for user in dict.fromkeys(to)]
 
 
 def _write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:

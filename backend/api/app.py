@@ -48,6 +48,12 @@ _OF_PEOPLE = (accounts, me, wishes, attend, audit, operator)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 
+def create_hub(settings: Settings, engine: Engine) -> Hub:
+    """What event streams are fed from, with the channels of a system's apps."""
+    brought = of_settings(settings).items()
+    return Hub(engine, {name: parts.channels for name, parts in brought if parts.channels})
+
+
 def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     """The whole HTTP side over one database.
 
@@ -56,7 +62,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     app = Flask("citywise", static_folder=None, template_folder=str(pages.WEB / "templates"))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     engine = engine or create_engine_for(settings.database_url)
-    app.extensions["citywise"] = WebState(settings, engine, Hub(engine))
+    app.extensions["citywise"] = WebState(settings, engine, create_hub(settings, engine))
     problems.install(app)
     metrics.install(app)
     security.install(app, settings)

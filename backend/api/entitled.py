@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import logging
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlalchemy import ColumnElement, Connection, or_, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import InstrumentedAttribute
 
-from backend.people.ids import is_channel, is_test_person
+from backend.packs.parts import Channels
+from backend.people.ids import channel, is_test_person, of_channel
 from backend.people.principal import Principal
 from backend.store.chunks import chunks
-from backend.store.models import AccountRow, LoginRow, MeetingPersonRow, TokenRow
+from backend.store.models import AccountRow, LoginRow, TokenRow
 from backend.times import wall_ms
+
+LOG = logging.getLogger(__name__)
+NONE: Mapping[str, Channels] = MappingProxyType({})
+"""Of a system whose apps have no channels."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,12 @@ class Reader:
         return self.account, self.address
 
 
-def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reader]:
+def unentitled(
+    connection: Connection, readers: Collection[Reader], channels: Mapping[str, Channels] = NONE
+) -> set[Reader]:
     """Those of some readers whose account is gone or disabled, or whose login or token is; who
-    reads for a test person, and is no developer any more; and who takes part no more in the
-    meeting whose channel they read."""
+    reads for a test person, and is no developer any more; and who has no account, and reads a
+    channel that its app (`channels`, by the app's name) leaves open no longer."""
     now = wall_ms()
     expires = or_(TokenRow.expires_ms.is_(None), TokenRow.expires_ms > now)
     accounts = _there(
@@ -54,15 +64,42 @@ def unentitled(connection: Connection, readers: Collection[Reader]) -> set[Reade
     devices = _there(connection, TokenRow.id, expires, [r.device for r in readers])
     of_tests = {r for r in readers if r.user is not None and is_test_person(r.user)}
     developers = _developers(connection, [r.account for r in of_tests])
-    seats = {r.user for r in readers if r.account is None and r.user and is_channel(r.user)}
-    seated = _there(connection, MeetingPersonRow.id, MeetingPersonRow.secret.is_not(None), seats)
+    closed = _closed(connection, [r.user for r in readers if r.account is None], channels)
     return {
         reader
         for reader in readers
         if not (reader.account in accounts and reader.login in logins and reader.device in devices)
         or (reader in of_tests and reader.account not in {None, *developers})
-        or (reader.user in seats and reader.user not in seated)
+        or (reader.account is None and reader.user in closed)
     }
+
+
+def _closed(
+    connection: Connection, users: Iterable[str | None], channels: Mapping[str, Channels]
+) -> set[str]:
+    """Those of some ids that are channels which nobody may read without an account (any more)."""
+    asked: dict[str, set[str]] = {}
+    for app, name in filter(None, (of_channel(user) for user in users if user is not None)):
+        asked.setdefault(app, set()).add(name)
+    return {
+        channel(app, name)
+        for app, names in asked.items()
+        for name in names.difference(_open(connection, app, names, channels.get(app)))
+    }
+
+
+def _open(
+    connection: Connection, app: str, names: Collection[str], channels: Channels | None
+) -> Collection[str]:
+    if channels is None:
+        return ()
+    try:
+        return channels(connection, names)
+    except SQLAlchemyError:
+        raise
+    except Exception:  # An app's mistake ends its own streams, and nobody else's.
+        LOG.exception("app `%s` cannot say which of its channels are open", app)
+        return ()
 
 
 def _developers(connection: Connection, ids: Iterable[str | None]) -> set[str]:

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,10 @@ from sqlalchemy import Engine, Select, func, select, union_all
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.api.entitled import Reader, unentitled
+from backend.api.entitled import NONE, Reader, unentitled
 from backend.api.objects import reading_object
 from backend.notices.announcing import NOTICE
+from backend.packs.parts import Channels
 from backend.store import clocks, outbox
 from backend.store.models import OutboxRow, ReadingRow
 from backend.times import iso
@@ -101,10 +102,12 @@ class Subscription:
 
 
 class Hub:
-    """Follows the outbox, the readings and the clock while anybody listens."""
+    """Follows the outbox, the readings and the clock while anybody listens; `channels` are those
+    of apps, by the app's name."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, channels: Mapping[str, Channels] = NONE) -> None:
         self._engine = engine
+        self._channels = channels
         self._lock = threading.Lock()
         self._awake = threading.Event()
         self._subscriptions: set[Subscription] = set()
@@ -251,7 +254,8 @@ class Hub:
         """Another process may have taken a login or token back, or an account."""
         subscriptions = list(self._subscriptions)
         with self._engine.connect() as connection:
-            over = unentitled(connection, {one.reader for one in subscriptions})
+            readers = {one.reader for one in subscriptions}
+            over = unentitled(connection, readers, self._channels)
         for subscription in subscriptions:
             if subscription.reader in over:
                 self._end(subscription)

@@ -257,14 +257,21 @@ def service_worker() -> Response:
 @access.city
 def manifest() -> Response:
     """The web app manifest, in the person's language."""
+    return web_manifest("Citywise", "/")
+
+
+def web_manifest(name: str, start: str) -> Response:
+    """The manifest of an app of the site that begins at an address: of all of it, or of what
+    somebody installs from a page of its own."""
     language = chosen(request)
     t = translator(language)
     body = {
-        "name": "Citywise",
-        "short_name": "Citywise",
+        "id": start,
+        "name": name,
+        "short_name": name,
         "description": t("app.description"),
         "lang": language,
-        "start_url": "/",
+        "start_url": start,
         "scope": "/",
         "display": "standalone",
         "background_color": "#f6f7f5",

@@ -7,13 +7,11 @@ import threading
 import time
 
 import paho.mqtt.client as paho
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 from prometheus_client import Counter
 from sqlalchemy import Engine
 
-from backend import mqtt
 from backend.errors import CitywiseError
+from backend.mqtt_session import BrokerSession
 from backend.notices.delivery import Delivery
 from backend.notices.reminders import MOST, remind
 from backend.operations import schedule
@@ -34,6 +32,7 @@ _AGAIN_S = 1.0
 OUTSTANDING = 2_000
 """Messages that the broker has not acknowledged."""
 _IN_FLIGHT = 200
+_TOPICS = ("notices/+/+/seen",)
 REMINDED = Counter("citywise_notices_due", "Alerts that had been held back and came due")
 
 
@@ -48,11 +47,18 @@ class NotifierService:
         self._settings = settings
         self._engine = engine
         self._stop = stop
-        self._client: paho.Client | None = None
-        self._connected = threading.Event()
         self._on_the_way = 0
         self._counting = threading.Lock()
         self._delivery = Delivery(engine, self._publish)
+        self._session = BrokerSession(
+            settings.broker,
+            CLIENT_ID,
+            _TOPICS,
+            hear=self._hear,
+            connected=self._delivery.reconnected,
+            prepare=self._prepare,
+            is_told=True,
+        )
         self._reminded = 0
         self._swept_at = 0.0
 
@@ -93,7 +99,7 @@ class NotifierService:
 
     def _beat(self) -> None:
         detail = {
-            "connected": self._connected.is_set(),
+            "connected": self._session.is_connected,
             "reminded": self._reminded,
             "sent": self._delivery.sent,
             "devices": self._delivery.receivers,
@@ -130,76 +136,32 @@ class NotifierService:
             except Exception:
                 LOG.exception("cannot deliver; trying again")
                 self._stop.wait(_AGAIN_S)
-        if self._client is not None:
-            self._client.disconnect()
-            self._client.loop_stop()
+        self._session.close()
 
     def _step(self) -> None:
-        if self._client is None:
-            self._client = mqtt.connect(self._settings.broker, CLIENT_ID, prepare=self._prepare)
+        if not self._session.is_open:
+            self._session.open()
         room = OUTSTANDING - self._on_the_way
-        if not self._connected.is_set() or room <= 0:
+        if not self._session.is_connected or room <= 0:
             self._stop.wait(_IDLE_S)
         elif not self._delivery.step(room):
             self._delivery.heard.wait(_IDLE_S)
 
     def _publish(self, topic: str, payload: bytes) -> None:
-        assert self._client is not None
         with self._counting:
             self._on_the_way += 1
-        self._client.publish(f"{self._settings.broker.prefix}/{topic}", payload, qos=1)
+        self._session.publish(f"{self._settings.broker.prefix}/{topic}", payload, 1)
 
     # -- the network thread -----------------------------------------------------------
 
     def _prepare(self, client: paho.Client) -> None:
         client.max_inflight_messages_set(_IN_FLIGHT)
-        client.on_connect = self._on_connect
-        client.on_disconnect = self._on_disconnect
-        client.on_publish = self._on_publish
-        client.on_message = self._on_message
+        client.on_publish = lambda *_: self._arrived()
 
-    def _on_connect(
-        self,
-        client: paho.Client,
-        _data: object,
-        _flags: paho.ConnectFlags,
-        reason: ReasonCode,
-        _properties: Properties | None,
-    ) -> None:
-        if reason.is_failure:
-            LOG.warning("broker refuses: %s", reason)
-            return
-        prefix = self._settings.broker.prefix
-        client.subscribe(f"{prefix}/notices/+/+/seen", 1)
-        client.publish(
-            mqtt.status_topic(self._settings.broker, CLIENT_ID),
-            mqtt.status_payload("online"),
-            retain=True,
-        )
-        self._delivery.reconnected()
-        self._connected.set()
-
-    def _on_disconnect(
-        self,
-        _client: paho.Client,
-        _data: object,
-        _flags: paho.DisconnectFlags,
-        _reason: ReasonCode,
-        _properties: Properties | None,
-    ) -> None:
-        self._connected.clear()
-
-    def _on_publish(
-        self,
-        _client: paho.Client,
-        _data: object,
-        _mid: int,
-        _reason: ReasonCode,
-        _properties: Properties,
-    ) -> None:
+    def _arrived(self) -> None:
         with self._counting:
             self._on_the_way = max(0, self._on_the_way - 1)
 
-    def _on_message(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
+    def _hear(self, message: paho.MQTTMessage) -> None:
         user, device, _seen = message.topic.rsplit("/", 3)[1:]
         self._delivery.hear(user, device, bytes(message.payload))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +37,9 @@ Forgotten = Callable[[Connection, str], None]
 transaction that has called `backend.store.outbox.begin`; it may be called again."""
 Devices = Callable[[Connection], Iterable[Device]]
 """Who is let in at the broker now beside the devices that have tokens."""
+Channels = Callable[[Connection, Collection[str]], Collection[str]]
+"""Of some names of the app's channels (`backend.people.ids.channel`), those that somebody without
+an account may read still; asked every two seconds while anybody does."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Parts:
     """What is published and read at the broker."""
     devices: Devices | None = None
     """Whoever changes what it gives calls `backend.network.broker_rights.write` afterwards."""
+    channels: Channels | None = None
+    """For an app that tells something to people without accounts; streams of others end."""
     commands: Mapping[str, Commands] = field(default_factory=dict)
     """By the name of the group, `citywise <name> …`."""
 

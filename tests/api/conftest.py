@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Dialect, Engine, event, make_url
 
-from backend.api.app import create_app
-from backend.api.hub import Hub
+from backend.api.app import create_app, create_hub
 from backend.api.state import WebState
 from backend.people import accounts
 from backend.settings import People, Settings
-from backend.store.database import create_engine_for, migrate
+from backend.store.database import create_engine_for
 from tests.api.server import Server, serving
 from tests.api.town import Town
+from tests.databases import begun
 
 
 @pytest.fixture
@@ -29,19 +29,16 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path, people=People(demo_user=True))
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an empty database: migrations take longer than most tests."""
-    folder = tmp_path_factory.mktemp("migrated")
-    engine = create_engine_for(Settings(data_dir=folder).database_url)
-    migrate(engine)
-    engine.dispose()
-    return folder
-
-
 @pytest.fixture
-def engine(settings: Settings, migrated: Path) -> Iterator[Engine]:
-    shutil.copytree(migrated, settings.data_dir, dirs_exist_ok=True)
+def engine(settings: Settings) -> Iterator[Engine]:
+    begun(settings.database_url).dispose()
+    with opened(settings) as engine:
+        yield engine
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Engine]:
+    """The engine of all tests, with the database of this one."""
     _opened.file = make_url(settings.database_url).database or ""
     _opened.engine.dispose()  # A thread of the test before may just have opened its file.
     yield _opened.engine
@@ -81,7 +78,7 @@ def app(settings: Settings, engine: Engine) -> Iterator[Flask]:
     """The application over the test's database; with equal settings it is the same one, as its
     addresses take long to compile."""
     app = _application(settings.model_copy(update={"data_dir": Path()}).model_dump_json(), engine)
-    hub = Hub(engine)
+    hub = create_hub(settings, engine)
     app.extensions["citywise"] = WebState(settings, engine, hub)
     app.extensions["citywise-limits"].storage.reset()
     app.extensions.pop("citywise-watch", None)

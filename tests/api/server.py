@@ -37,7 +37,7 @@ class Server:
     url: str
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
             return json.load(answer)
 
 
@@ -61,7 +61,7 @@ def serving(settings: Settings, *, keep_port: bool = False) -> Iterator[Server]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(30)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -72,7 +72,7 @@ def serving(settings: Settings, *, keep_port: bool = False) -> Iterator[Server]:
 
 
 def _wait(server: Server) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while True:
         try:
             server.get("/healthz")
@@ -105,7 +105,7 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
+        self._thread.join(30)
         self._answer.close()
 
     def named(self, prefix: str) -> list[tuple[str, int | None, Any]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from backend.packs.manifest import Pack, load
 from backend.packs.template import TemplateVersion
 from backend.store.models import TemplateVersionRow
 from backend.times import parse_ms, wall_ms
@@ -50,6 +53,12 @@ def jam_ahead(version: int = 1, **more: Any) -> TemplateVersion:
         **more,
     }
     return TemplateVersion.from_json(values)
+
+
+@cache
+def pack_of(folder: Path) -> Pack:
+    """The pack of one of our apps: reading it takes longer than most tests."""
+    return load(folder)
 
 
 def install(town: Town, *versions: TemplateVersion) -> None:

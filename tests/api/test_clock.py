@@ -17,9 +17,9 @@ from backend import mqtt
 from backend.api import control
 from backend.api.app import create_app
 from backend.broker import EmbeddedBroker
-from backend.machine import free_port
 from backend.settings import Broker, Settings
 from tests.api.town import Town
+from tests.ports import nobody_at
 
 
 def test_the_clock_is_the_sources(client: FlaskClient, town: Town) -> None:
@@ -115,13 +115,13 @@ def test_commands_reach_the_sources_topic(
         source.on_message = lambda _c, _d, message: received.put(json.loads(message.payload))
 
     source = mqtt.connect(broker, "source", prepare=prepare)
-    assert ready.wait(5)
+    assert ready.wait(30)
     commands: list[dict[str, Any]] = [{"speed": 0}, {"speed": None}, {"skip_s": 900}]
     try:
         for command in commands:
             answer = client.post("/api/v1/clock", json=command)
             assert answer.status_code == 202, answer.text
-            assert received.get(timeout=5) == command
+            assert received.get(timeout=30) == command
     finally:
         source.disconnect()
         source.loop_stop()
@@ -153,8 +153,9 @@ def test_a_broker_that_is_away_is_a_problem_for_the_caller(
     settings: Settings, engine: Engine, town: Town
 ) -> None:
     town.running()
-    broker = Broker(embedded=False, port=free_port())
-    client = create_app(settings.model_copy(update={"broker": broker}), engine).test_client()
-    answer = client.post("/api/v1/clock", json={"speed": 0})
+    with nobody_at() as port:
+        broker = Broker(embedded=False, port=port)
+        client = create_app(settings.model_copy(update={"broker": broker}), engine).test_client()
+        answer = client.post("/api/v1/clock", json={"speed": 0})
     assert answer.status_code == 503
     assert answer.json["type"] == "urn:citywise:problem:broker-unreachable"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,11 +123,10 @@ def test_one_address_does_not_keep_all_others_waiting(
     app: Flask, anna: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hashing, "MOST_OF_ONE", 1)
+    monkeypatch.setattr(hashing, "PATIENCE_S", 3600)  # who does not hear at once hears nothing
     at_hers = {"REMOTE_ADDR": anna.address}
-    begun = time.monotonic()
     with app.test_request_context(environ_overrides=at_hers), hashing.turn():
         assert code(anna.log_in("Anna")) == (503, "busy")
-    assert time.monotonic() - begun < hashing.PATIENCE_S / 2, "at once"
 
 
 @pytest.mark.parametrize(

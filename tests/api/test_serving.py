@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import threading
-import time
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -26,44 +25,44 @@ START = "2014-08-05T06:00:00Z"
 
 def test_no_event_is_lost_or_doubled_across_reconnections(server: Server, town: Town) -> None:
     """Announcements go on being written while the client disconnects five times."""
-    total = 150
+    times, at_once = 5, 30
+    wanted = threading.Semaphore(0)
 
     def write() -> None:
-        for number in range(total):
+        for number in range(times * at_once):
+            wanted.acquire()
             town.event(f"e{number}", "100", START, announce="event.opened")
-            time.sleep(0.004)
 
     with Listener(server.url) as listener:
-        soon(lambda: bool(listener.named("hello")))
+        soon(lambda: listener.named("hello"))
     received, last_id = [], listener.last_id
     writer = threading.Thread(target=write)
     writer.start()
-    for _ in range(5):
+    for _ in range(times):
         with Listener(server.url, last_id) as listener:
-            time.sleep(0.15)
+            wanted.release(at_once)
+            soon(lambda: len(listener.named("event.")) > at_once // 3)
         received += listener.named("event.")
         last_id = listener.last_id
     writer.join()
+    last = town.event("last", "100", START, announce="event.cleared") or 0
     with Listener(server.url, last_id) as listener:
-        soon(lambda: len(received) + len(listener.named("event.")) >= total)
-        time.sleep(0.2)
+        soon(lambda: listener.named("event.cleared"))
         received += listener.named("event.")
-    assert [number for _, number, _ in received] == list(range(1, total + 1))
-    assert [data["id"] for _, _, data in received] == [f"e{n}" for n in range(total)]
+    assert [number for _, number, _ in received] == list(range(1, last + 1))
+    assert [data["id"] for _, _, data in received[:-1]] == [f"e{n}" for n in range(last - 1)]
 
 
-def test_a_stalled_client_delays_no_one_and_is_disconnected(server: Server, town: Town) -> None:
+def test_a_stalled_client_holds_no_one_back_and_is_disconnected(server: Server, town: Town) -> None:
     with socket.socket() as stalled, Listener(server.url) as listener:
         _open_without_reading(stalled, server)
-        soon(lambda: bool(listener.named("hello")))
+        soon(lambda: listener.named("hello"))
         # 24 kB each: more than the sockets can buffer. Then more than the server keeps.
         town.announce_many([f"e{number}" for number in range(400)], place_id="x" * 12_000)
         town.announce_many([f"f{number}" for number in range(BACKLOG + 200)])
-        soon(lambda: len(listener.named("event.")) == BACKLOG + 600, seconds=20)
-        begun = time.monotonic()
+        soon(lambda: len(listener.named("event.")) == BACKLOG + 600)
         town.event("last", "100", START, announce="event.cleared")
-        soon(lambda: bool(listener.named("event.cleared")))
-        assert time.monotonic() - begun < 1.5
+        soon(lambda: listener.named("event.cleared"))
         unread = 0
         while chunk := _read(stalled):
             unread += len(chunk)
@@ -72,7 +71,7 @@ def test_a_stalled_client_delays_no_one_and_is_disconnected(server: Server, town
 
 def _open_without_reading(connection: socket.socket, server: Server) -> None:
     address = urlsplit(server.url)
-    connection.settimeout(10)
+    connection.settimeout(60)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect((address.hostname, address.port))
     connection.sendall(b"GET /api/v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -86,16 +85,22 @@ def _read(connection: socket.socket) -> bytes:
         return b""
 
 
-def test_it_ends_quickly_on_sigterm_with_streams_open_and_prints_nothing(
+def test_on_sigterm_it_brings_the_open_streams_to_their_end_and_prints_nothing(
     server: Server,
 ) -> None:
-    with Listener(server.url) as one, Listener(server.url) as two:
-        soon(lambda: bool(one.named("hello") and two.named("hello")))
-        begun = time.monotonic()
+    """After its time of grace the connections would be cut off."""
+    with socket.socket() as plain, Listener(server.url) as listener:
+        _open_without_reading(plain, server)
+        soon(lambda: listener.named("hello"))
+        told = b""
+        while b"event: hello" not in told:
+            told += _read(plain)
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(10) == 0
-        assert time.monotonic() - begun < 5
-        soon(lambda: one.ended and two.ended)
+        while chunk := _read(plain):
+            told += chunk
+        assert told.endswith(b"\r\n0\r\n\r\n")
+        assert server.process.wait(60) == 0
+        soon(lambda: listener.ended)
     assert server.process.stdout is not None
     assert server.process.stdout.read() == b""
 
@@ -103,17 +108,17 @@ def test_it_ends_quickly_on_sigterm_with_streams_open_and_prints_nothing(
 def test_it_ends_when_whoever_started_it_is_gone(server: Server) -> None:
     assert server.process.stdin is not None
     server.process.stdin.close()
-    assert server.process.wait(10) == 0
+    assert server.process.wait(60) == 0
 
 
-def test_many_streams_get_an_announcement_at_once(server: Server, town: Town) -> None:
+def test_many_streams_get_an_announcement_and_others_are_served_meanwhile(
+    server: Server, town: Town
+) -> None:
     listeners = [Listener(server.url).__enter__() for _ in range(60)]
     try:
         soon(lambda: all(listener.named("hello") for listener in listeners))
-        begun = time.monotonic()
         town.event("a", "100", START, announce="event.opened")
         soon(lambda: all(listener.named("event.opened") for listener in listeners))
-        assert time.monotonic() - begun < 1.5
         assert server.get("/healthz") == {"status": "alive"}
     finally:
         for listener in listeners:
@@ -137,12 +142,12 @@ def test_questions_are_answered_by_a_solver_process_that_is_kept(
             body.encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urlopen(asked, timeout=10) as answer:
+        with urlopen(asked, timeout=60) as answer:
             found.append(json.load(answer))
     assert [(each["notices"], each["reason"]) for each in found] == [([], None)] * 3
     below = psutil.Process(server.process.pid).children(recursive=True)
     solvers = [each for each in below if "reasoning.engines.worker" in each.cmdline()]
     assert len(solvers) == 1
     server.process.send_signal(signal.SIGTERM)
-    server.process.wait(5)
-    assert psutil.wait_procs(solvers, timeout=5)[1] == []
+    server.process.wait(60)
+    assert psutil.wait_procs(solvers, timeout=60)[1] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,8 +192,8 @@ class Town:
             session.commit()
 
 
-def soon(holds: Any, seconds: float = 5) -> None:
-    """Wait until `holds()` is true; fail after `seconds`."""
+def soon(holds: Callable[[], object], seconds: float = 30) -> None:
+    """Wait until `holds()` is true; fail after `seconds`: many, for a busy machine."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "did not happen in time"

@@ -1,4 +1,4 @@
-"""An empty database for all tests of the ingest, and a broker for those that need one."""
+"""A broker for those tests of the ingest that need one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import pytest
 
 from backend.broker import EmbeddedBroker
 from backend.settings import Broker
-from tests.api.conftest import migrated
-
-__all__ = ["broker", "migrated"]
 
 
 @pytest.fixture(scope="module")

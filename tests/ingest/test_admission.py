@@ -15,8 +15,8 @@ from backend.ingest.inlet import Inlet
 from backend.ingest.standing import CONTEXT, Entry
 from backend.people import consents
 from backend.people.ids import new_id
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import AccountRow
+from tests.databases import begun
 
 PLACE = {"lat": 56.0, "lon": 10.0}
 BODIES: dict[str, Any] = {
@@ -25,19 +25,9 @@ BODIES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("people")
-    engine = create_engine_for(f"sqlite:///{folder / 'citywise.db'}")
-    migrate(engine)
-    engine.dispose()
-    return folder / "citywise.db"
-
-
 @pytest.fixture
-def engine(tmp_path: Path, migrated: Path) -> Iterator[Engine]:
-    (tmp_path / "citywise.db").write_bytes(migrated.read_bytes())
-    engine = create_engine_for(f"sqlite:///{tmp_path / 'citywise.db'}")
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = begun(f"sqlite:///{tmp_path / 'citywise.db'}")
     yield engine
     engine.dispose()
 

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, insert, select
 
 from backend.ingest.detected import keep
 from backend.ingest.standing import Entry, event_entries
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import EventRow, InletRow, OutboxRow
+from tests.databases import begun
 
 AT = 1_407_240_000_000
 CRASH = (
@@ -24,8 +24,7 @@ WORSE = CRASH.replace(b'"level": 4', b'"level": 5')
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    engine = create_engine_for(f"sqlite:///{tmp_path / 'city.db'}")
-    migrate(engine)
+    engine = begun(f"sqlite:///{tmp_path / 'city.db'}")
     yield engine
     engine.dispose()
 

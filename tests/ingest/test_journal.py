@@ -58,7 +58,7 @@ def trim(folder: Path, needed_from: int) -> None:
     log.trim(folder, needed_from, 60)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(steps, st.booleans())
 def test_a_reader_finds_all_that_stands_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, taken: list[Any], trimmed: bool

@@ -100,7 +100,7 @@ def test_processes_that_make_keys_at_once_make_the_same(tmp_path: Path) -> None:
     for process in both:
         process.start()
     for process in both:
-        process.join(20)
+        process.join(60)
         assert process.exitcode == 0
     for number in range(10):
         one, other = ((tmp_path / f"{name}{number}").read_bytes() for name in "ab")

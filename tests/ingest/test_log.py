@@ -20,7 +20,7 @@ def contents(folder: Path) -> list[bytes]:
     return [r.payload for r in log.read(folder, 0, log.durable_end(folder))]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(payloads, payloads, st.integers(1, 200))
 def test_records_come_back_in_order_over_segments_and_restarts(
     tmp_path_factory: pytest.TempPathFactory, first: list[bytes], second: list[bytes], size: int
@@ -39,7 +39,7 @@ def test_records_come_back_in_order_over_segments_and_restarts(
         assert again == record
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(payloads.filter(bool), st.binary(min_size=1, max_size=60))
 def test_a_torn_tail_is_cut_off_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, written: list[bytes], torn: bytes

@@ -91,7 +91,7 @@ class City:
         return b"".join(p.read_bytes() for f in folders for p in f.glob("*"))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(steps, st.booleans())
 def test_a_reader_finds_what_stands_of_those_who_are_not_forgotten_and_files_tell_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, taken: list[Any], each_written: bool

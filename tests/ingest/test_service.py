@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +33,8 @@ from backend.store.models import (
     InletRow,
     PlaceRow,
 )
+from tests.api.town import soon
+from tests.databases import begun
 
 ROAD = Place(
     id="1", kind="road", name="Ringgaden", geometry=Point(coordinates=(10.1, 56.2)),
@@ -64,14 +65,14 @@ class Street:
 
     def stop(self) -> None:
         self.stop_event.set()
-        self.thread.join(10)
+        self.thread.join(30)
 
     def close(self) -> None:
         """End it, and leave nothing of it at the broker."""
         self.stop()
         # First the session: the removal would wait in it, and come to the next test's ingest.
         fresh = mqtt.connect(self.settings.broker, CLIENT_ID)
-        wait_until(fresh.is_connected)
+        soon(fresh.is_connected)
         self.publish("places/road/1", b"", retain=True)
         for client in (self.client, fresh):
             client.disconnect()
@@ -80,7 +81,7 @@ class Street:
 
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> paho.MQTTMessageInfo:
         info = self.client.publish(f"citywise/{topic}", payload, qos=1, retain=retain)
-        info.wait_for_publish(10)
+        info.wait_for_publish(30)
         return info
 
     def readings(self) -> list[tuple[str, float]]:
@@ -115,6 +116,10 @@ class Street:
         with self.engine.begin() as connection:
             inlet.write(connection, entries)
 
+    def unwritten(self) -> list[str]:
+        """Topics of the messages that have come and are not taken for the log."""
+        return [message.topic for message, _at in list(self.service._subscription._messages.queue)]
+
     def waiting(self) -> int:
         """Rows in the inlet."""
         with self.engine.connect() as connection:
@@ -140,16 +145,16 @@ Begin = Callable[..., Street]
 
 
 @pytest.fixture
-def begin(tmp_path: Path, broker: Broker, migrated: Path) -> Iterator[Begin]:
+def begin(tmp_path: Path, broker: Broker) -> Iterator[Begin]:
     """Starts a street with limits of its own."""
-    shutil.copytree(migrated, tmp_path, dirs_exist_ok=True)
+    begun(Settings(data_dir=tmp_path).database_url).dispose()
     streets: list[Street] = []
 
-    def begun(**limits: object) -> Street:
+    def begin(**limits: object) -> Street:
         streets.append(Street(tmp_path, broker, **limits))
         return streets[-1]
 
-    yield begun
+    yield begin
     for street in streets:
         street.close()
 
@@ -157,13 +162,6 @@ def begin(tmp_path: Path, broker: Broker, migrated: Path) -> Iterator[Begin]:
 @pytest.fixture
 def street(begin: Begin) -> Street:
     return begin()
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def reading(speed: float, millisecond: int = 0) -> bytes:
@@ -176,7 +174,7 @@ def reading(speed: float, millisecond: int = 0) -> bytes:
 def know_road(street: Street) -> None:
     street.publish("places/road/1", ROAD.model_dump_json().encode(), retain=True)
     with street.engine.connect() as connection:
-        wait_until(lambda: connection.scalar(select(PlaceRow.id)) == "1")
+        soon(lambda: connection.scalar(select(PlaceRow.id)) == "1")
 
 
 def test_readings_reach_the_log_and_bad_ones_the_dead_letters(street: Street) -> None:
@@ -185,7 +183,7 @@ def test_readings_reach_the_log_and_bad_ones_the_dead_letters(street: Street) ->
     street.publish("observations/traffic", b"{broken")
     street.publish("observations/traffic", b"\x00\xff" * 5_000_000)
     street.publish("observations/traffic/1", reading(20, 2))
-    wait_until(lambda: len(street.readings()) == 2 and len(street.dead()) == 2)
+    soon(lambda: len(street.readings()) == 2 and len(street.dead()) == 2)
     assert street.readings() == [("1", 10.0), ("1", 20.0)]
     assert street.dead() == ["json", "oversized"]
 
@@ -200,7 +198,7 @@ def test_the_log_is_served_while_the_ingest_runs_and_no_longer(
     address = f"http://127.0.0.1:{port}/log"
     know_road(street)
     street.publish("observations/traffic", reading(10, 1))
-    wait_until(lambda: len(street.readings()) == 1)
+    soon(lambda: len(street.readings()) == 1)
     found = records.read(address, 0, log.durable_end(address))
     readings = [entry for entry in found if isinstance(entry, records.Reading)]
     assert [r.values["speed_kmh"] for r in readings] == [10.0]
@@ -213,13 +211,13 @@ def test_what_comes_while_the_ingest_is_away_is_there_when_it_is_back(begin: Beg
     street = begin(grace_s=GRACE_S)
     know_road(street)
     street.publish("observations/traffic", reading(1, 1))
-    wait_until(lambda: len(street.readings()) == 1)
+    soon(lambda: len(street.readings()) == 1)
     street.stop()
     for speed in (2, 3):
         street.publish("observations/traffic", reading(speed, speed))
     time.sleep(3 * GRACE_S)
     street.start()
-    wait_until(lambda: len(street.readings()) == 3)
+    soon(lambda: len(street.readings()) == 3)
     assert [speed for _sensor, speed in street.readings()] == [1.0, 2.0, 3.0]
     assert street.overtaken() == []
 
@@ -228,29 +226,33 @@ def test_a_redelivered_reading_is_known_after_a_restart(street: Street) -> None:
     know_road(street)
     payload = reading(1)
     street.publish("observations/traffic", payload)
-    wait_until(lambda: len(street.readings()) == 1)
+    soon(lambda: len(street.readings()) == 1)
     street.stop()
     street.start()
     street.publish("observations/traffic", payload)
     street.publish("observations/traffic", reading(2, 999))
-    wait_until(lambda: len(street.readings()) >= 2)
+    soon(lambda: len(street.readings()) >= 2)
     assert [speed for _sensor, speed in street.readings()] == [1.0, 2.0]
 
 
 def test_a_full_disk_stops_acknowledgement_and_loses_nothing(begin: Begin) -> None:
     street = begin(min_free_bytes=1 << 60)
-    # A first subscription gets only what is published after it.
-    wait_until(street.service._subscription.reconnected.is_set)
-    time.sleep(0.2)
+
+    def is_subscribed() -> bool:
+        """A first subscription gets only what is published after it."""
+        street.publish("events/probe", b"")
+        return "citywise/events/probe" in street.unwritten()
+
+    soon(is_subscribed)
     street.publish("places/road/1", ROAD.model_dump_json().encode(), retain=True)
     street.publish("observations/traffic", reading(1))
-    time.sleep(0.4)
-    assert street.readings() == []
+    soon(lambda: "citywise/observations/traffic" in street.unwritten())
     street.stop()
+    assert street.readings() == []
     free = street.settings.ingest.model_copy(update={"min_free_bytes": 0})
     street.settings = street.settings.model_copy(update={"ingest": free})
     street.start()
-    wait_until(lambda: len(street.readings()) == 1)
+    soon(lambda: len(street.readings()) == 1)
     assert street.overtaken() == []
 
 
@@ -271,7 +273,7 @@ def test_contexts_and_events_reach_the_log_once_and_bad_ones_the_dead_letters(
     street.publish("events/party", b'{"type": "PublicEvent"}')
     street.publish("events/party", b"")
     street.publish("context/alice", b"")
-    wait_until(lambda: len(street.standing()) == 4 and len(street.dead()) == 3)
+    soon(lambda: len(street.standing()) == 4 and len(street.dead()) == 3)
     assert street.standing() == [
         ("activity", "alice", {"activity": "DrivingCar"}),
         ("event", "party", event),
@@ -294,7 +296,7 @@ def test_a_place_stands_once_however_often_the_broker_tells_it(street: Street) -
         entries = records.read_standing(folder, 0, log.durable_end(folder))
         return [None if e.body is None else str(e.body["name"]) for e in entries]
 
-    wait_until(lambda: None in places())
+    soon(lambda: None in places())
     assert places() == ["Ringgaden", "Ringvejen", None]
 
 
@@ -305,7 +307,7 @@ def test_places_known_before_they_stood_in_the_log_are_written_at_the_start(
     known = Entry("citywise/places/road/1", 0, "digest", Verdict(place=ROAD))
     IntakeStore(street.engine).write([known])
     street.start()
-    wait_until(lambda: [key for _subject, key in street.standing_now()] == ["1"])
+    soon(lambda: [key for _subject, key in street.standing_now()] == ["1"])
 
 
 def test_what_is_committed_to_the_inlet_reaches_the_log_in_order_and_leaves_the_table(
@@ -320,7 +322,7 @@ def test_what_is_committed_to_the_inlet_reaches_the_log_in_order_and_leaves_the_
     street.put(("weather", "x", {}), ("position", "alice", {"lat": 91.0, "lon": 0.0}))
     street.put(("instance", "huge", {**instance(1), "values": {"radius": 1 << 70}}))
     street.put(("position", "alice", None))
-    wait_until(lambda: street.waiting() == 0)
+    soon(lambda: street.waiting() == 0)
     found = [
         body["lat"] if isinstance(body, dict) else body
         for _subject, _key, body in street.standing()
@@ -340,20 +342,21 @@ def test_a_crash_between_append_and_removal_appends_nothing_twice(
         broken.setattr(inlet.Inlet, "remove", crash)
         broken.setattr(threading, "excepthook", lambda _args: None)
         street.put(*(("activity", "alice", body) for body in bodies))
-        wait_until(lambda: len(street.standing()) == 2)
+        soon(lambda: len(street.standing()) == 2)
         street.stop()
     assert street.waiting() == 2
     street.start()
-    wait_until(lambda: street.waiting() == 0)
+    soon(lambda: street.waiting() == 0)
     street.put(("activity", "alice", None))
-    wait_until(lambda: street.waiting() == 0)
+    soon(lambda: street.waiting() == 0)
     assert [body for _subject, _key, body in street.standing()] == [*bodies, None]
 
 
 def test_what_cannot_be_written_waits_in_the_inlet(begin: Begin) -> None:
     street = begin(min_free_bytes=1 << 60)
     street.put(("activity", "alice", {"activity": "OnFoot"}))
-    time.sleep(0.5)
+    soon(lambda: street.service._blocked is not None)
+    street.stop()
     assert (street.waiting(), street.standing()) == (1, [])
 
 
@@ -372,7 +375,7 @@ def test_no_segment_is_removed_in_which_something_stands(begin: Begin) -> None:
     for number in range(6):
         street.put(("instance", f"i{number}", instance(number)))
         expected["instance", f"i{number}"] = instance(number)
-        wait_until(lambda: street.waiting() == 0)
+        soon(lambda: street.waiting() == 0)
     time.sleep(0.6)  # two looks for segments that nobody needs
     assert street.standing_now() == expected
 
@@ -386,17 +389,19 @@ def test_what_stands_outlives_the_log_s_retention_and_silent_users_do_not(
     street.answered_up_to(1 << 40)
     street.put(("instance", "alice.jam", instance(1)))
     street.put(("activity", "alice", {"activity": "OnFoot"}))
-    wait_until(lambda: street.waiting() == 0)
+    soon(lambda: street.waiting() == 0)
     for number in range(12):
         route = {"coordinates": [[10 + n / 1e6 + number, 56.1] for n in range(150)]}
         street.publish("context/bob", orjson.dumps({"route": route}))
         time.sleep(0.1)
-    wait_until(lambda: log.segments(folder)[0] > 8000)
-    wait_until(lambda: street.standing_now() == {("instance", "alice.jam"): instance(1)})
+    soon(lambda: log.segments(folder)[0] > 8000)
+    soon(lambda: street.standing_now() == {("instance", "alice.jam"): instance(1)})
     street.stop()
+    patient = street.settings.ingest.model_copy(update={"context_hours": 1.0})
+    street.settings = street.settings.model_copy(update={"ingest": patient})
     street.start()
     street.put(("activity", "alice", {"activity": "OnFoot"}))
-    wait_until(lambda: len(street.standing_now()) == 2)
+    soon(lambda: len(street.standing_now()) == 2)
     assert street.standing_now()["instance", "alice.jam"] == instance(1)
 
 
@@ -412,14 +417,14 @@ def test_of_a_person_only_what_they_consent_to_reaches_the_log_and_nothing_tells
     told = b'{"activity": "DrivingCar", "position": {"lat": 56.7654321, "lon": 10}}'
     for _ in range(2):
         street.publish(f"context/{user}", told)
-    wait_until(lambda: street.dead() == ["no-consent"] and len(street.standing()) == 1)
+    soon(lambda: street.dead() == ["no-consent"] and len(street.standing()) == 1)
     assert street.standing() == [("activity", user, {"activity": "DrivingCar"})]
     with street.engine.begin() as connection:
         connection.execute(delete(AccountRow))
         connection.execute(delete(ConsentRow))
         inlet.write(connection, [("activity", user, None)])
     street.publish(f"context/{user}", told)
-    wait_until(lambda: street.dead() == ["no-consent", "unknown-user"] and not street.waiting())
+    soon(lambda: street.dead() == ["no-consent", "unknown-user"] and not street.waiting())
     assert street.standing()[-1] == ("activity", user, None)
     street.stop()
     with street.engine.connect() as connection:
@@ -437,9 +442,9 @@ def test_what_a_person_wants_kept_for_minutes_is_gone_after_them(
 ) -> None:
     monkeypatch.setattr(own_hours, "_LOOK_SECONDS", 0.2)
     street = begin()
-    with street.engine.begin() as connection:
-        consents.write(connection, "alice", "route", given=True, hours=1 / 3600)
     street.put(("activity", "alice", {"activity": "OnFoot"}))
     street.put(("route", "alice", {"coordinates": [[10.0, 56.0], [10.1, 56.0]]}))
-    wait_until(lambda: len(street.standing_now()) == 2)
-    wait_until(lambda: set(street.standing_now()) == {("activity", "alice")})
+    soon(lambda: len(street.standing_now()) == 2)
+    with street.engine.begin() as connection:
+        consents.write(connection, "alice", "route", given=True, hours=1 / 3600)
+    soon(lambda: set(street.standing_now()) == {("activity", "alice")})

@@ -11,15 +11,19 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import OperationalError
 
+from apps.meeting_mgr import store
 from apps.meeting_mgr.conferences import hooks
 from apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
 from apps.meeting_mgr.model import AbilityState, Hook, PersonState
 from apps.meeting_mgr.process import deliveries
 from apps.meeting_mgr.process.deliveries import BACKOFF_MS, Deliveries
+from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.steps import editing, running, taking_part
 from apps.meeting_mgr.steps.drafts import Changes
+from backend.privacy.boxes import Boxes
 from backend.settings import Meetings, Settings
 from tests.meeting_mgr.kept import NOW_MS, Kept
 from tests.meeting_mgr.other_system import receiving
@@ -303,3 +307,57 @@ def test_only_so_many_messages_wait(
     for _ in range(8):
         kept.leave(meeting, kept.join(meeting))
     assert telling.step(NOW_MS) == 10
+
+
+def test_one_meeting_that_cannot_be_read_holds_up_no_other(
+    kept: Kept,
+    telling: Deliveries,
+    post: Post,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bad, find, said = hooked(kept), store.find, "Bob said something"
+
+    def unreadable(connection: Connection, boxes: Boxes, meeting: str) -> MeetingRecord | None:
+        if meeting == bad:
+            raise ValueError(said)
+        return find(connection, boxes, meeting)
+
+    post.outcomes = ["failed"]
+    told(telling)  # its message waits for another attempt
+    kept.change(bad, lambda record: running.end(record, NOW_MS))
+    good = hooked(kept)
+    monkeypatch.setattr(store, "find", unreadable)
+    told(telling, NOW_MS + BACKOFF_MS[0])
+    assert [one["meeting"]["id"] for one in post.bodies] == [bad, good]
+    assert telling.step(NOW_MS) == 0
+    assert bad in caplog.text
+    assert said not in caplog.text
+
+
+def test_while_the_database_is_locked_no_message_is_given_up(
+    kept: Kept, telling: Deliveries, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooked(kept)
+
+    def locked(*_given: object) -> None:
+        raise OperationalError("SELECT", {}, Exception("database is locked"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "find", locked)
+        with pytest.raises(OperationalError):
+            telling.step(NOW_MS)
+    told(telling)
+    assert [one["event"] for one in post.bodies] == ["started"]
+
+
+def test_a_clock_that_is_set_back_delays_no_attempt(
+    kept: Kept, telling: Deliveries, post: Post
+) -> None:
+    hooked(kept)
+    post.outcomes = ["failed"]
+    told(telling)
+    back_ms = NOW_MS - 3_600_000
+    told(telling, back_ms)
+    told(telling, back_ms + BACKOFF_MS[-1])
+    assert [one["event"] for one in post.bodies] == ["started", "started"]

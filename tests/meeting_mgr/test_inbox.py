@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from apps.meeting_mgr.model import APP
 from apps.meeting_mgr.process import inbox
 from apps.meeting_mgr.process.inbox import Inbox
 from apps.meeting_mgr.topics import Source
+from backend import mqtt
 from backend.broker import EmbeddedBroker
 from backend.machine import free_port
 from backend.settings import Broker, Settings
@@ -146,8 +148,7 @@ def test_a_broker_that_goes_away_is_said_and_one_that_comes_back_is_found(
     forwarder = Forwarder(Broker(port=port, username="city", password="password"))
     forwarder.send(MEETING, BOB, b"posted")
     first.stop()
-    assert forwarder._client is not None
-    while forwarder._client.is_connected():  # it has to notice first
+    while forwarder._session.is_connected:  # it has to notice first
         threading.Event().wait(0.005)
     monkeypatch.setattr(forwarding, "CONNECT_S", 0.1)
     with pytest.raises(NotForwardedError):
@@ -158,3 +159,52 @@ def test_a_broker_that_goes_away_is_said_and_one_that_comes_back_is_found(
     forwarder.send(MEETING, BOB, b"posted")
     forwarder.close()
     second.stop()
+
+
+def test_a_broker_that_was_not_there_is_not_looked_for_by_every_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forwarding, "REST_S", SENT)
+    looked_for: list[str] = []
+    connect = mqtt.connect
+
+    def counted(broker: Broker, name: str, **more: Any) -> Any:
+        looked_for.append(name)
+        return connect(broker, name, **more)
+
+    monkeypatch.setattr(mqtt, "connect", counted)
+    with nobody_at() as port:
+        away = Forwarder(Broker(port=port))
+        for _ in range(5):
+            with pytest.raises(NotForwardedError, match="was not handed to the broker"):
+                away.send(MEETING, BOB, b"posted")
+    assert len(looked_for) == 1
+
+
+def test_a_reading_does_not_wait_behind_another_for_a_broker_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forwarding, "CONNECT_S", 0.01)
+    asked, answered = threading.Event(), threading.Event()
+
+    def silent(*_given: Any, **_more: Any) -> Any:
+        asked.set()
+        assert answered.wait(SENT)
+        raise ConnectionError("no answer")
+
+    monkeypatch.setattr(mqtt, "connect", silent)
+    away = Forwarder(Broker())
+    refused: list[str] = []
+
+    def send() -> None:
+        with pytest.raises(NotForwardedError) as caught:
+            away.send(MEETING, BOB, b"posted")
+        refused.append(str(caught.value))
+
+    first = threading.Thread(target=send)
+    first.start()
+    assert asked.wait(SENT)
+    send()
+    answered.set()
+    first.join()
+    assert ["it does not answer" in each for each in refused] == [True, False]

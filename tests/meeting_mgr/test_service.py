@@ -5,18 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select, text
+from sqlalchemy.exc import OperationalError
 
 from apps.meeting_mgr import agenda, store, topics
 from apps.meeting_mgr.model import APP
 from apps.meeting_mgr.process import service
+from apps.meeting_mgr.process.reasoner import Reasoner
 from apps.meeting_mgr.process.service import Service
+from backend import mqtt
+from backend.broker import EmbeddedBroker
+from backend.machine import free_port
 from backend.network import broker_rights
-from backend.settings import Settings
+from backend.settings import Broker, Settings
 from backend.store.models import HeartbeatRow
 from backend.times import wall_ms
 from tests.brokers import SENT, City, Client
@@ -29,12 +36,30 @@ SOON_S = 30.0
 
 
 @dataclass
-class Live:
+class Running:
+    """A service that runs."""
+
+    service: Service
+    engine: Engine
+
+    def soon(self, holds: Callable[[], object]) -> None:
+        deadline = time.monotonic() + SOON_S
+        while not holds():
+            assert time.monotonic() < deadline, "it did not happen"
+            time.sleep(0.01)
+
+    def beat(self) -> dict[str, Any]:
+        query = select(HeartbeatRow.detail).where(HeartbeatRow.process == APP)
+        with self.engine.connect() as connection:
+            return connection.scalar(query) or {}
+
+
+@dataclass
+class Live(Running):
     """A service that runs, at a broker."""
 
     city: City
     kept: Kept
-    service: Service
     settings: Settings
 
     def phone(self, person: str, transport: str = "tcp") -> Client:
@@ -48,17 +73,6 @@ class Live:
         """What the web does after whoever may send has changed."""
         broker_rights.write(self.kept.engine, self.settings)
 
-    def soon(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SOON_S
-        while not holds():
-            assert time.monotonic() < deadline, "it did not happen"
-            time.sleep(0.01)
-
-    def beat(self) -> dict[str, Any]:
-        query = select(HeartbeatRow.detail).where(HeartbeatRow.process == APP)
-        with self.kept.engine.connect() as connection:
-            return connection.scalar(query) or {}
-
 
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
@@ -67,25 +81,36 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
     city.embedded.stop()
 
 
+@pytest.fixture(autouse=True)
+def restless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that tells at once how it fares, and tries again at once."""
+    monkeypatch.setattr(service, "_BEAT_S", 0.0)
+    monkeypatch.setattr(service, "_RETRY_S", 0.01)
+
+
 @pytest.fixture
 def live(
     settings: Settings, engine: Engine, city: City, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Live]:
     monkeypatch.setattr(agenda, "proposed", lambda *_given, **_more: None)
-    monkeypatch.setattr(service, "_BEAT_S", 0.0)
     of_system = settings.model_copy(update={"broker": city.settings, "data_dir": city.file.parent})
     own = settings.model_copy(update={"broker": city.settings.of_process(APP)})
-    stop = threading.Event()
-    found = Service(own, engine, stop)
-    monkeypatch.setattr(found, "_tell_hooks", lambda: None)
-    running = threading.Thread(target=found.run)
-    running.start()
-    try:
+    found = Service(own, engine, Event())
+    with _running(found):
         assert found._inbox.wait_connected(SENT)
-        yield Live(city, Kept(engine, settings), found, of_system)
+        yield Live(found, engine, city, Kept(engine, settings), of_system)
+
+
+@contextmanager
+def _running(found: Service) -> Iterator[Running]:
+    """A service that runs until the end of the block."""
+    thread = threading.Thread(target=found.run)
+    thread.start()
+    try:
+        yield Running(found, found._engine)
     finally:
-        stop.set()
-        running.join()
+        found._stop.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("transport", ["tcp", "websockets"])
@@ -165,6 +190,68 @@ def test_the_heartbeat_says_how_it_fares(live: Live) -> None:
         "lost": 0, "lacks": None,
     }  # fmt: skip
     phone.close()
+
+
+@pytest.mark.slow
+def test_a_broker_that_comes_later_is_found(settings: Settings, engine: Engine) -> None:
+    broker = Broker(port=free_port(), username="city", password="password", prefix="town")
+    with _running(Service(settings.model_copy(update={"broker": broker}), engine, Event())) as live:
+        live.soon(lambda: f":{broker.port}" in str(live.beat().get("lacks")))
+        assert live.beat()["connected"] is False
+        started = EmbeddedBroker(
+            broker.port, "city", "password", prefix="town", apps={APP: topics.TOPICS}
+        )
+        started.start()
+        live.soon(lambda: live.beat()["connected"] and live.beat()["lacks"] is None)
+    started.stop()
+
+
+def test_what_nobody_thought_of_when_connecting_is_said_once_and_tried_again(
+    settings: Settings,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    attempts, secret = threading.Semaphore(0), "a password, perhaps"
+
+    def connect(*_given: Any, **_more: Any) -> Any:
+        attempts.release()
+        raise ValueError(secret)
+
+    monkeypatch.setattr(mqtt, "connect", connect)
+    with _running(Service(settings, engine, Event())) as live:
+        for _ in range(3):
+            assert attempts.acquire(timeout=SENT)
+        live.soon(lambda: live.beat().get("lacks") == "the broker cannot be used: ValueError")
+    assert caplog.text.count("connecting to the broker failed with ValueError") == 1
+    assert secret not in caplog.text
+
+
+def test_while_the_database_is_locked_the_log_says_so_once_and_then_it_goes_on(
+    settings: Settings,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    attempts, is_locked = threading.Semaphore(0), Event()
+    step = Reasoner.step
+
+    def locked(self: Reasoner, *given: Any) -> None:
+        if is_locked.is_set():
+            attempts.release()
+            raise OperationalError("SELECT", {}, Exception("database is locked"))
+        step(self, *given)
+
+    is_locked.set()
+    monkeypatch.setattr(Reasoner, "step", locked)
+    monkeypatch.setattr(Service, "_listen", lambda _self: None)
+    with _running(Service(settings, engine, Event())) as live:
+        for _ in range(3):
+            assert attempts.acquire(timeout=SENT)
+        assert live.beat() == {}
+        is_locked.clear()
+        live.soon(lambda: live.beat() != {})
+    assert caplog.text.count("a step failed with OperationalError") == 1
 
 
 def _live(live: Live, meeting: str) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.conftest import app, client, engine, migrated, settings, town
+from tests.api.conftest import app, client, engine, settings, town
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
 
-__all__ = ["app", "city", "client", "engine", "migrated", "settings", "town"]
+__all__ = ["app", "city", "client", "engine", "settings", "town"]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from backend.notices.announcing import begin
 from backend.store.database import create_engine_for
 from backend.store.models import Base, OutboxRow
 from tests.api.templates import change, install, jam_ahead
-from tests.api.town import Town
+from tests.api.town import Town, soon
 from tests.notices.booked import MINUTE, NOON_MS, alerts, announced, apply, due, row, wish
 
 pytestmark = pytest.mark.slow
@@ -51,14 +51,14 @@ def test_what_a_user_answers_while_the_pipeline_commits_is_not_overwritten(
             book.apply(connection, [change("updated", NOON_MS + 1, criticality=2)])
 
     def snooze() -> None:
-        reading.wait(5)
+        reading.wait(30)
         with shared.begin() as connection:
             begin(connection)
             answers.snooze(connection, notice, NOON_MS + MINUTE, NOON_MS)
 
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(commit), pool.submit(snooze)]:
-            done.result(10)
+            done.result(30)
     after = row(shared)
     assert (after["criticality"], after["snoozed_until_ms"]) == (2, NOON_MS + MINUTE)
     assert after["due_ms"] == NOON_MS + MINUTE
@@ -92,7 +92,7 @@ def test_announcements_are_seen_in_the_order_of_their_ids(shared: Engine) -> Non
     follower.start()
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
-    time.sleep(0.1)
+    soon(lambda: len(seen) >= 60)
     stop.set()
     follower.join()
     assert len(seen) == len(announced(shared)) == 60

@@ -289,7 +289,7 @@ def after(standing: Standing, said: Attention) -> Standing:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(some_wishes, steps)
 def test_whatever_happens_alerts_come_as_wished_and_what_is_due_comes_once(
     said: Wishes, happens: list[tuple[int, str, int, int, int]]

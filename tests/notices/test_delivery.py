@@ -353,7 +353,8 @@ happenings = st.lists(st.sampled_from(HAPPENINGS.split(";")), max_size=40)
 
 
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(happenings)
 def test_whatever_is_lost_every_alert_is_shown_once_and_in_order(

@@ -11,7 +11,7 @@ import paho.mqtt.client as paho
 import pytest
 from sqlalchemy import Engine, select
 
-from backend import machine, mqtt
+from backend import mqtt
 from backend.broker import EmbeddedBroker
 from backend.notices.notifier import NotifierService
 from backend.settings import Broker, Settings
@@ -21,6 +21,7 @@ from tests.api.town import Town, soon
 from tests.notices.booked import MINUTE, NOON_MS, alerts, apply, wish
 from tests.notices.device import Device
 from tests.notices.test_delivery import somebody
+from tests.ports import nobody_at
 
 pytestmark = pytest.mark.usefixtures("city")
 
@@ -34,15 +35,14 @@ def notifier(settings: Settings, engine: Engine) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        running.join(20)
+        running.join(60)
         assert not running.is_alive()
 
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    port = machine.free_port()
-    embedded = EmbeddedBroker(port, "citywise", "secret of the test")
-    embedded.start()
+    embedded = EmbeddedBroker(0, "citywise", "secret of the test")
+    port = embedded.start()
     yield Broker(embedded=False, port=port, username="citywise", password="secret of the test")
     embedded.stop()
 
@@ -56,8 +56,10 @@ def beaten(engine: Engine) -> dict[str, object]:
 def test_reminders_need_no_broker(settings: Settings, engine: Engine, city: Town) -> None:
     wish(engine, quiet=[{"from": "13:30", "until": "14:30"}])
     apply(engine, change("opened"))
-    nowhere = Broker(embedded=False, port=machine.free_port())
-    with notifier(settings.model_copy(update={"broker": nowhere}), engine):
+    with (
+        nobody_at() as port,
+        notifier(settings.model_copy(update={"broker": Broker(embedded=False, port=port)}), engine),
+    ):
         soon(lambda: beaten(engine))
         assert alerts(engine) == []
         city.running("2014-08-05T12:30:00Z")

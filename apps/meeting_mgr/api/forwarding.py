@@ -8,18 +8,20 @@ sent again later would be taken for a new one.
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 
 import paho.mqtt.client as paho
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 
 from apps.meeting_mgr import topics
 from backend import mqtt
 from backend.errors import CitywiseError
+from backend.mqtt_session import BrokerSession
 from backend.settings import Broker, Settings
 
 CONNECT_S = 1.0
+REST_S = 1.0
+"""So long after a broker was not there it is not looked for again."""
 _ROLE = "web-readings"
 
 
@@ -32,53 +34,39 @@ class Forwarder:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._client: paho.Client | None = None
-        self._connected = threading.Event()
+        self._session = BrokerSession(broker, f"{_ROLE}-{uuid.uuid4().hex[:12]}")
         self._connecting = threading.Lock()
+        self._failed: tuple[str, float] | None = None
+        """Why it could not connect last, and until when (monotonic) it does not try again."""
 
     def send(self, meeting: str, person: str, body: bytes) -> None:
         """Hand a reading to the broker; raises `NotForwardedError`."""
-        topic = topics.of_person(self._broker, meeting, person)
-        sent = self._open().publish(topic, body, 0)
+        if not self._session.is_open:
+            self._open()
+        if not self._session.wait_connected(CONNECT_S):
+            raise self._away(self._session.refusal or "it does not answer")
+        sent = self._session.publish(topics.of_person(self._broker, meeting, person), body)
         if sent.rc != paho.MQTT_ERR_SUCCESS:
             raise self._away(paho.error_string(sent.rc))
 
     def close(self) -> None:
         """End the connection."""
-        if self._client is not None:
-            self._client.disconnect()
-            self._client.loop_stop()
-        self._client = None
+        self._session.close()
 
-    def _open(self) -> paho.Client:
-        with self._connecting:
-            if self._client is None:
-                self._client = self._made()
-        if not self._connected.wait(CONNECT_S):
+    def _open(self) -> None:
+        """Connect, one for all who wait; a broker that is not there is not asked for each."""
+        if not self._connecting.acquire(timeout=CONNECT_S):
             raise self._away("it does not answer")
-        return self._client
-
-    def _made(self) -> paho.Client:
-        name = f"{_ROLE}-{uuid.uuid4().hex[:12]}"
         try:
-            return mqtt.connect(self._broker, name, prepare=self._prepare)
+            if self._failed is not None and time.monotonic() < self._failed[1]:
+                raise self._away(self._failed[0])
+            if not self._session.is_open:
+                self._session.open()
         except (OSError, mqtt.BrokerRefusedError) as error:
+            self._failed = str(error), time.monotonic() + REST_S
             raise self._away(str(error)) from error
-
-    def _prepare(self, client: paho.Client) -> None:
-        client.on_connect = self._on_connect
-        client.on_disconnect = lambda *_: self._connected.clear()
-
-    def _on_connect(
-        self,
-        _client: paho.Client,
-        _data: object,
-        _flags: paho.ConnectFlags,
-        reason: ReasonCode,
-        _properties: Properties | None,
-    ) -> None:
-        if not reason.is_failure:
-            self._connected.set()
+        finally:
+            self._connecting.release()
 
     def _away(self, why: str) -> NotForwardedError:
         broker = self._broker

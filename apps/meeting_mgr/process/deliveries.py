@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from sqlalchemy import Connection, Engine, select
 from apps.meeting_mgr import store
 from apps.meeting_mgr.conferences import conference, hooks
 from apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
-from apps.meeting_mgr.process.faults import tell
+from apps.meeting_mgr.process.faults import PASSING, tell
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.telling import MEETING, host_channel
 from backend.settings import Settings
@@ -99,7 +100,7 @@ class Deliveries:
         with self._engine.connect() as connection:
             found = self._news(connection)
             meetings = {one.body["meeting"] for one in found}
-            told = {meeting for meeting in meetings if self._record(connection, meeting)}
+            told = {meeting for meeting in meetings if self._is_told(connection, meeting)}
         for one in found:
             self._cursor = one.id
             if one.body["meeting"] in told:
@@ -115,6 +116,12 @@ class Deliveries:
             .limit(_BATCH)
         )
         return [News(*row) for row in connection.execute(query)]
+
+    def _is_told(self, connection: Connection, meeting: str) -> bool:
+        record = None
+        with _guarded(meeting):
+            record = self._record(connection, meeting)
+        return record is not None
 
     def _record(self, connection: Connection, meeting: str) -> MeetingRecord | None:
         """A meeting of which another system is to be told."""
@@ -156,8 +163,12 @@ class Deliveries:
         """Look what became of the message under way, and send the next; one after the other."""
         if queue.sending is not None and queue.sending.done():
             self._settle(queue, queue.sending, now_ms)
+        # A clock that is set back lets nothing wait for longer than it would.
+        queue.again_ms = min(queue.again_ms, now_ms + BACKOFF_MS[-1])
         while queue.sending is None and queue.waiting and now_ms >= queue.again_ms:
-            message = self._message(meeting, queue.waiting[0])
+            message = None
+            with _guarded(meeting):
+                message = self._message(meeting, queue.waiting[0])
             if message is None:
                 queue.waiting.popleft()
                 queue.attempts = 0
@@ -175,6 +186,17 @@ class Deliveries:
             LOG.warning("message %s: %s; given up", queue.waiting[0].id, outcome)
         queue.waiting.popleft()
         queue.attempts = queue.again_ms = 0
+
+
+@contextmanager
+def _guarded(meeting: str) -> Iterator[None]:
+    """What fails with one meeting is said, and stops no other."""
+    try:
+        yield
+    except PASSING:
+        raise
+    except Exception as error:  # noqa: BLE001 - said, and its message given up
+        tell(f"telling of meeting {meeting}", error)
 
 
 def serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:

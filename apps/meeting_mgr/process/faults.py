@@ -1,11 +1,17 @@
-"""Saying in the log what failed, without a word of what people said."""
+"""What fails: what passes by itself, and saying it without a word of what people said."""
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import traceback
 
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
+
 LOG = logging.getLogger("citywise.meeting_mgr")
+PASSING = (OperationalError, InterfaceError, NoConnectionError, sqlite3.Error, OSError)
+"""The database or the keys are locked or away: no meeting's fault, and soon over."""
 
 
 def tell(what: str, error: BaseException) -> None:

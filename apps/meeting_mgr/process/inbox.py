@@ -11,13 +11,11 @@ from collections import deque
 from typing import NamedTuple
 
 import paho.mqtt.client as paho
-from paho.mqtt.properties import Properties
-from paho.mqtt.reasoncodes import ReasonCode
 
 from apps.meeting_mgr import topics
 from apps.meeting_mgr.model import APP
 from apps.meeting_mgr.topics import Source
-from backend import mqtt
+from backend.mqtt_session import BrokerSession
 from backend.settings import Broker
 from backend.times import wall_ms
 
@@ -38,31 +36,33 @@ class Inbox:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._client: paho.Client | None = None
+        self._session = BrokerSession(
+            broker, APP, topics.TOPICS.read, hear=self._hear, is_told=True
+        )
         self._waiting: deque[Heard] = deque(maxlen=MOST)
-        self._connected = threading.Event()
         self.arrived = threading.Event()
         """Set while something waits to be taken, for who has nothing else to do."""
         self.lost = 0
         """Messages that nobody took in time, since the start."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether it was opened; it then connects again by itself."""
-        return self._client is not None
-
-    @property
     def is_connected(self) -> bool:
         """Whether it hears."""
-        return self._connected.is_set()
+        return self._session.is_connected
+
+    @property
+    def refusal(self) -> str | None:
+        """What the broker refuses, if anything."""
+        return self._session.refusal
 
     def open(self) -> None:
-        """Connect; raises `ConnectionError` or `BrokerRefusedError`."""
-        self._client = mqtt.connect(self._broker, APP, prepare=self._prepare)
+        """Connect; it then connects again by itself. Raises `ConnectionError` or
+        `BrokerRefusedError`."""
+        self._session.open()
 
     def wait_connected(self, seconds: float) -> bool:
         """Wait until it hears; False if it does not after `seconds`."""
-        return self._connected.wait(seconds)
+        return self._session.wait_connected(seconds)
 
     def take(self) -> list[Heard]:
         """What has come since, oldest first."""
@@ -71,36 +71,12 @@ class Inbox:
 
     def close(self) -> None:
         """End the connection; what nobody took is gone."""
-        if self._client is not None:
-            self._client.disconnect()
-            self._client.loop_stop()
-        self._client = None
+        self._session.close()
         self._waiting.clear()
 
     # -- the network thread -----------------------------------------------------------
 
-    def _prepare(self, client: paho.Client) -> None:
-        client.on_connect = self._on_connect
-        client.on_subscribe = lambda *_: self._connected.set()
-        client.on_disconnect = lambda *_: self._connected.clear()
-        client.on_message = self._on_message
-
-    def _on_connect(
-        self,
-        client: paho.Client,
-        _data: object,
-        _flags: paho.ConnectFlags,
-        reason: ReasonCode,
-        _properties: Properties | None,
-    ) -> None:
-        if reason.is_failure:
-            return
-        prefix = self._broker.prefix
-        client.subscribe([(f"{prefix}/{pattern}", 1) for pattern in topics.TOPICS.read])
-        status = mqtt.status_topic(self._broker, APP)
-        client.publish(status, mqtt.status_payload("online"), retain=True)
-
-    def _on_message(self, _client: paho.Client, _data: object, message: paho.MQTTMessage) -> None:
+    def _hear(self, message: paho.MQTTMessage) -> None:
         source = topics.source(self._broker, message.topic)
         if source is None or message.retain:  # retained: nobody knows how old it is
             return

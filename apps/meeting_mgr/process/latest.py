@@ -30,6 +30,12 @@ class Latest:
         self._values.update({sensor: (value, heard_ms) for sensor, value in values.items()})
         return True
 
+    def not_after(self, now_ms: int) -> None:
+        """The clock was set back to `now_ms`: nothing was heard later."""
+        self._values = {
+            name: (value, min(at, now_ms)) for name, (value, at) in self._values.items()
+        }
+
     def keep(self, sensors: Collection[Sensor]) -> None:
         """Forget all other sensors."""
         self._values = {name: heard for name, heard in self._values.items() if name in sensors}

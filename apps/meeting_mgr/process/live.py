@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from apps.meeting_mgr import readings
 from apps.meeting_mgr.capabilities import Concluded, Situation
-from apps.meeting_mgr.model import Person, Sensor
-from apps.meeting_mgr.process.latest import Latest
+from apps.meeting_mgr.model import Person, PersonState, Sensor
+from apps.meeting_mgr.process.latest import LATE_MS, Latest
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.steps.sharing import ROOM_SENSORS, is_too_early
 
@@ -20,7 +20,8 @@ Values = Mapping[Sensor, tuple[float, int]]
 
 
 class Live:
-    """A meeting, who is in it, and what was last heard of them; `since_ms`: since when."""
+    """A meeting, who is in it, and what was last heard of them; `since_ms`: since when, or since
+    the clock was set back. What is stamped as of later than now counts as of then."""
 
     def __init__(self, record: MeetingRecord, people: Sequence[Person], since_ms: int) -> None:
         self.record = record
@@ -51,6 +52,13 @@ class Live:
             self._latest[person.id].keep(person.sharing)
         self._news = set(self._latest)
 
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to `now_ms`."""
+        self._since_ms = now_ms
+        for latest in self._latest.values():
+            latest.not_after(now_ms)
+        self._news = set(self._latest)
+
     # -- what is heard ------------------------------------------------------------------
 
     def hear(self, person: str, payload: bytes, heard_ms: int) -> bool:
@@ -78,7 +86,7 @@ class Live:
     def situations(self, now_ms: int, room: Values) -> list[Situation]:
         """Those of whom there is news, or at whom it is time to look again."""
         due = {name for name in self._latest if self._is_due(name, now_ms)}
-        return [self._situation(name, room) for name in sorted(self._news | due)]
+        return [self._situation(name, room, now_ms) for name in sorted(self._news | due)]
 
     def took(self, concluded: Iterable[Concluded]) -> None:
         """Remember what was concluded."""
@@ -103,24 +111,33 @@ class Live:
     def _is_in_room(self, person: str) -> bool:
         return self.people[person].state.presence == "room"
 
-    def _situation(self, name: str, room: Values) -> Situation:
+    def _past(self, at_ms: int, now_ms: int) -> int:
+        return min(self._since_ms, now_ms) if at_ms > now_ms + LATE_MS else at_ms
+
+    def _state(self, person: Person, now_ms: int) -> PersonState:
+        state = person.state
+        changed = {what: self._past(at, now_ms) for what, at in state.changed_ms.items()}
+        is_past = changed == state.changed_ms
+        return state if is_past else state.model_copy(update={"changed_ms": changed})
+
+    def _situation(self, name: str, room: Values, now_ms: int) -> Situation:
         person, rules = self.people[name], self.record.meeting.rules
         observed, sharing = self._latest[name].values, frozenset(person.sharing)
         if self._is_in_room(name):
             observed = with_room(observed, room, rules.silent_s)
             sharing = sharing.union(room, self._told_by_room(person))
-        items = self.record.meeting.agenda
+        current = self.record.meeting.current()
         return Situation(
             person=name,
             meeting=self.record.id,
             rules=rules,
             sharing=sharing,
-            state=person.state,
+            state=self._state(person, now_ms),
             observed=observed,
-            joined_ms=person.joined_ms,
+            joined_ms=self._past(person.joined_ms, now_ms),
             overrides=person.overrides,
             says=person.says_surroundings,
-            item_is_sensitive=any(one.sensitive for one in items if one.state == "current"),
+            item_is_sensitive=current is not None and current.sensitive,
             listening_ms=self._since_ms,
         )
 

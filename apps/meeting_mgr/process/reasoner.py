@@ -8,7 +8,7 @@ behind its back.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -18,9 +18,11 @@ from sqlalchemy import Connection, Engine, select
 from apps.meeting_mgr import store
 from apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
 from apps.meeting_mgr.model import OPEN
-from apps.meeting_mgr.process.faults import tell
+from apps.meeting_mgr.process.aside import Aside
+from apps.meeting_mgr.process.faults import PASSING, tell
 from apps.meeting_mgr.process.following import Follower
-from apps.meeting_mgr.process.inbox import Heard
+from apps.meeting_mgr.process.inbox import MOST, Heard
+from apps.meeting_mgr.process.latest import LATE_MS
 from apps.meeting_mgr.process.live import Live
 from apps.meeting_mgr.process.rooms import Rooms
 from apps.meeting_mgr.process.suggesting import Suggested, Suggester, answers
@@ -41,8 +43,9 @@ _ByMeeting = Mapping[str, Sequence[Concluded]]
 
 
 class Reasoner:
-    """All meetings that are not over; one that cannot be understood is put aside until it
-    changes, and stops no other."""
+    """All meetings that are not over; one with which something fails is put aside until it
+    changes or some time has passed, and stops no other. What has not been done where a step
+    fails as a whole, the next does."""
 
     def __init__(self, settings: Settings, engine: Engine) -> None:
         self._engine = engine
@@ -51,11 +54,13 @@ class Reasoner:
         self._suggester = Suggester()
         self._rooms = Rooms()
         self._lives: dict[str, Live] = {}
-        self._since_ms = wall_ms()
+        self._aside = Aside()
+        self._unheard: deque[Heard] = deque(maxlen=MOST)
+        self._since_ms, self._now_ms = wall_ms(), 0
         self._again_at = time.monotonic()
         self.counts: Counter[str] = Counter()
         """Readings that were `heard`, those of nobody who is there (`unknown`), and those that
-        are none (`refused`)."""
+        are none (`refused`; `failed` where our check of them failed)."""
         with engine.connect() as connection:
             self._outbox = Follower(connection)
             wanted = select(MeetingRow.id).where(MeetingRow.state.in_(OPEN))
@@ -75,9 +80,13 @@ class Reasoner:
 
     def step(self, heard: Iterable[Heard], now_ms: int) -> None:
         """Take up what others have changed and what was heard, and conclude from it."""
+        self._unheard.extend(heard)
+        if now_ms < self._now_ms - LATE_MS:
+            self._set_back(now_ms)
+        self._now_ms = now_ms
         self._follow()
-        for one in heard:
-            self._hear(one)
+        while self._unheard:
+            self._hear(self._unheard.popleft(), now_ms)
         self._conclude(now_ms)
         self._suggest(now_ms)
 
@@ -85,17 +94,27 @@ class Reasoner:
         """End what is under way."""
         self._suggester.close()
 
+    def _set_back(self, now_ms: int) -> None:
+        """The clock was set back; what is due must not wait until it is that late again."""
+        self._since_ms = now_ms
+        self._rooms.set_back(now_ms)
+        for live in self._lives.values():
+            live.set_back(now_ms)
+
     # -- what others change ---------------------------------------------------------------
 
     def _follow(self) -> None:
         with self._engine.connect() as connection:
             self._read(connection)
-            changed, self._changed = self._changed, {}
-            for meeting, words in changed.items():
+            for meeting in self._aside.due(time.monotonic()):
+                self._changed.setdefault(meeting, set())
+            changed = [*self._changed.items()]
+            for meeting, words in changed:
                 with self._guarded(meeting):
                     self._load(connection, meeting)
                     if words - _IRRELEVANT:
                         self._suggester.want([meeting])
+                del self._changed[meeting]
         if changed:
             self._rooms.keep({live.room for live in self._lives.values() if live.room})
 
@@ -116,11 +135,15 @@ class Reasoner:
 
     # -- what is heard --------------------------------------------------------------------
 
-    def _hear(self, one: Heard) -> None:
+    def _hear(self, one: Heard, now_ms: int) -> None:
         try:
-            is_known = self._heard(one)
+            is_known = self._heard(one._replace(heard_ms=min(one.heard_ms, now_ms)))
         except BadReadingError:
             self.counts["refused"] += 1
+        except Exception as error:  # noqa: BLE001 - one message holds up no other
+            self.counts["failed"] += 1
+            if self.counts["failed"] == 1:  # who sends one may send many
+                tell("a reading", error)
         else:
             self.counts["heard" if is_known else "unknown"] += 1
 
@@ -138,11 +161,11 @@ class Reasoner:
     # -- what is concluded ----------------------------------------------------------------
 
     def _conclude(self, now_ms: int) -> None:
-        asked = {
-            name: found
-            for name, live in self._lives.items()
-            if (found := live.situations(now_ms, self._rooms.values(live.room)))
-        }
+        asked: dict[str, Sequence[Situation]] = {}
+        for name, live in [*self._lives.items()]:
+            with self._guarded(name):
+                if found := live.situations(now_ms, self._rooms.values(live.room)):
+                    asked[name] = found
         if asked:
             concluded = self._evaluated(now_ms, asked)
             self._one_by_one(concluded, lambda some: self._keep(now_ms, some))
@@ -197,8 +220,12 @@ class Reasoner:
             self._suggester.want([*running])
         found = self._suggester.step(self._lives, now_s, now_ms)
         if found is not None:
-            with self._guarded(found.meeting):
-                self._put(found, now_ms)
+            try:
+                with self._guarded(found.meeting):
+                    self._put(found, now_ms)
+            except PASSING:
+                self._suggester.want([found.meeting])
+                raise
 
     def _put(self, found: Suggested, now_ms: int) -> None:
         """Before the host; or aside, where the meeting is another now."""
@@ -225,9 +252,12 @@ class Reasoner:
     def _guarded(self, meeting: str) -> Iterator[None]:
         try:
             yield
+        except PASSING:
+            raise
         except Exception as error:  # noqa: BLE001 - one bad meeting stops no other
             tell(f"meeting {meeting}", error)
             self._lives.pop(meeting, None)
+            self._aside.put(meeting, time.monotonic())
 
     def _one_by_one(
         self, of_meetings: Mapping[str, _T], work: Callable[[Mapping[str, _T]], None]
@@ -235,6 +265,8 @@ class Reasoner:
         """Do something for all meetings together, and where that fails for each alone."""
         try:
             work(of_meetings)
+        except PASSING:
+            raise
         except Exception as error:  # noqa: BLE001 - which of them it was is found out
             tell("all meetings together", error)
             for meeting, given in of_meetings.items():

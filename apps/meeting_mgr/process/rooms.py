@@ -32,6 +32,11 @@ class Rooms:
         told = readings.room_reading(payload)
         return latest.hear(told.at, readings.observed_in_room(told), heard_ms)
 
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to `now_ms`."""
+        for latest in self._latest.values():
+            latest.not_after(now_ms)
+
     def values(self, sensors: str | None) -> Mapping[Sensor, tuple[float, int]]:
         """What was last heard of room sensors, and when."""
         return self._latest.get(sensors or "", _NOTHING).values

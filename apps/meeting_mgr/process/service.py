@@ -48,6 +48,7 @@ class Service:
         self._inbox = Inbox(settings.broker)
         self._reasoner: Reasoner | None = None
         self._lacks: str | None = None
+        self._fails_with: type[Exception] | None = None
         self._beat_at = 0.0
         self._trim_at = time.monotonic()
 
@@ -62,8 +63,11 @@ class Service:
         while not self._stop.wait(POLL_S):
             try:
                 self._step()
-            except Exception as error:  # noqa: BLE001 - tried again, and said
-                tell("a step", error)
+                self._fails_with = None
+            except Exception as error:  # noqa: BLE001 - tried again, and said once
+                if type(error) is not self._fails_with:
+                    tell("a step", error)
+                self._fails_with = type(error)
                 self._stop.wait(_RETRY_S)
         for thread in threads:
             thread.join()
@@ -91,11 +95,21 @@ class Service:
                 self._inbox.open()
                 self._lacks = None
                 return
-            except (CitywiseError, OSError) as error:
+            except CitywiseError as error:
+                self._lack(str(error))
+            except OSError as error:
+                broker = self._settings.broker
+                self._lack(f"no broker answers at {broker.host}:{broker.port}: {error}")
+            except Exception as error:  # noqa: BLE001 - tried again, and said once
                 if self._lacks is None:
-                    LOG.warning("no readings come: %s; trying again", error)
-                self._lacks = str(error)
-                self._stop.wait(_RETRY_S)
+                    tell("connecting to the broker", error)
+                self._lacks = f"the broker cannot be used: {type(error).__name__}"
+            self._stop.wait(_RETRY_S)
+
+    def _lack(self, what: str) -> None:
+        if self._lacks is None:
+            LOG.warning("no readings come: %s; trying again", what)
+        self._lacks = what
 
     def _tell_hooks(self) -> None:
         deliveries.serve(self._settings, self._engine, self._stop)
@@ -114,7 +128,7 @@ class Service:
             "people": reasoner.people,
             **{kind: reasoner.counts[kind] for kind in ("heard", "unknown", "refused")},
             "lost": self._inbox.lost,
-            "lacks": self._lacks,
+            "lacks": self._lacks or self._inbox.refusal,
         }
         with self._engine.begin() as connection:
             beat(connection, APP, detail)

@@ -74,11 +74,29 @@ class Suggester:
             return
         del self._wanted[chosen]
         record, people = lives[chosen].record, list(lives[chosen].people.values())
-        number, refused = len(record.proposals) + 1, _refused(record)
         future = self._pool.submit(
-            agenda.proposed, record.meeting, people, now_ms, number, refused=refused
+            agenda.proposed,
+            record.meeting,
+            people,
+            now_ms,
+            refused=_refused(record),
+            room_until_ms=room_until_ms(record, (live.record for live in lives.values())),
         )
         self._thinking = record, future
+
+
+def room_until_ms(record: MeetingRecord, others: Iterable[MeetingRecord]) -> int | None:
+    """When the host's next meeting in the same room begins; None: none is planned. What others
+    call their rooms, and when they meet, is theirs."""
+    after = (
+        one.meeting.starts_ms
+        for one in others
+        if (one.user, one.meeting.room.name) == (record.user, record.meeting.room.name)
+        and one.id != record.id
+        and one.state == "planned"
+        and one.meeting.ends_ms > record.meeting.ends_ms
+    )
+    return min(after, default=None)
 
 
 def answers(record: MeetingRecord, proposal: Proposal | None, now_ms: int) -> Iterator[Step]:
@@ -100,7 +118,8 @@ def _is_applied(record: MeetingRecord, proposal: Proposal) -> bool:
     """Whether the host wants it applied without asking; never what leaves nothing to be done."""
     ahead = {item.id for item in record.meeting.agenda if item.state == "open"}
     is_wanted = proposal.kind in record.meeting.rules.apply_automatically
-    return is_wanted and not ahead <= set(proposal.options[0].put_off)
+    best = proposal.options[0]
+    return is_wanted and (bool(best.taken_up) or not ahead <= set(best.put_off))
 
 
 def _refused(record: MeetingRecord) -> list[Proposal]:
