@@ -75,7 +75,7 @@ def _row(
     for seed in range(times):
         meeting, people, now_ms = make(seed)
         began_s = time.perf_counter()
-        proposal = proposed(meeting, people, now_ms, 1)
+        proposal = proposed(meeting, people, now_ms)
         taken.append(time.perf_counter() - began_s)
         best += proposal is None or proposal.options[0].is_best
     return {

@@ -30,13 +30,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import orjson
-import psutil
 from sqlalchemy import Engine, func, select
 
 from backend.ingest import log
 from backend.settings import REPOSITORY, Pipeline, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import CursorRow, OutboxRow, TraceRow
+from benchmarks.measured.processes import cpu_s
 
 SECONDS = 600
 ROADS = 500
@@ -191,9 +191,9 @@ def worked_off(
     try:
         with _pipeline(settings) as process:
             first = _wait(database, 0)
-            began, spent = time.monotonic(), _cpu(process)
+            began, spent = time.monotonic(), cpu_s(process.pid)
             _wait(database, end - 1)
-            took, spent = time.monotonic() - began, _cpu(process) - spent
+            took, spent = time.monotonic() - began, cpu_s(process.pid) - spent
         return {
             "engine": engine,
             "parts": parts,
@@ -229,20 +229,6 @@ def _answers(database: Engine) -> dict[str, Any]:
         "answers": hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16],
         "error": next((trace.error for trace in traces if trace.error), None),
     }
-
-
-def _cpu(process: subprocess.Popen[bytes]) -> float:
-    """Processor seconds of the pipeline so far: driver, Spark, its workers, solvers."""
-    parent = psutil.Process(process.pid)
-    return sum(_spent(each) for each in (parent, *parent.children(recursive=True)))
-
-
-def _spent(process: psutil.Process) -> float:
-    try:
-        times = process.cpu_times()
-    except psutil.NoSuchProcess:
-        return 0.0
-    return float(times.user + times.system + times.children_user + times.children_system)
 
 
 @contextmanager

@@ -19,21 +19,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.request import Request, urlopen
+from urllib.request import Request
 
 import agendas
 import orjson
-import psutil
 from street import _Echo as Echo
 
 from apps.meeting_mgr import store, topics
 from apps.meeting_mgr.model import Room, Sensor
-from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps import consent, running, taking_part
 from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
 from apps.meeting_mgr.steps.editing import create
 from backend import mqtt
@@ -42,6 +42,8 @@ from backend.people.ids import DEMO
 from backend.settings import REPOSITORY, People, Settings
 from backend.store.outbox import begin
 from backend.times import wall_ms
+from benchmarks.measured.event_streams import followed
+from benchmarks.measured.processes import cpu_s
 from tests.meeting_mgr.system import Running
 from tests.meeting_mgr.system import running as system
 
@@ -138,7 +140,7 @@ def _made(city: Running, size: Size) -> list[tuple[Name, str]]:
 def _joined(connection: Any, boxes: Any, record: Any, number: int) -> tuple[Name, str]:
     step = taking_part.join(record, None, f"a{number + 1}", None, wall_ms())
     secret = store.join(connection, boxes, step)
-    store.write(connection, boxes, taking_part.share(record, step.people[0], SHARED, wall_ms()))
+    store.write(connection, boxes, consent.share(record, step.people[0], SHARED, wall_ms()))
     return (record.id, step.people[0].id), secret
 
 
@@ -233,32 +235,16 @@ def _prepare(client: Any) -> None:
     client.max_inflight_messages_set(2_000)
 
 
-@contextmanager
 def _listening(
     city: Running, meeting: str, phones: Phones | None, cookie: str | None = None
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """An event stream that is open: the host's, who tells `phones`, or of who has the cookie."""
     path = "people/me/events" if cookie else "events"
     request = Request(f"{city.url}/api/v1/meetings/{meeting}/{path}")
     if cookie is not None:
         request.add_header("Cookie", f"citywise-meeting={cookie}")
-    answer = urlopen(request, timeout=600)
-    thread = threading.Thread(target=_listen, args=(answer, meeting, phones), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            answer.fp.raw._sock.shutdown(2)
-        thread.join(5)
-        answer.close()
-
-
-def _listen(answer: Any, meeting: str, phones: Phones | None) -> None:
-    with suppress(OSError, ValueError):
-        for line in answer:
-            if phones is not None and line.startswith(b"data: "):
-                phones.hear(meeting, orjson.loads(line[6:]))
+    hear = None if phones is None else partial(phones.hear, meeting)
+    return followed(request, hear, seconds=600)
 
 
 # --- What it costs -------------------------------------------------------------------------------
@@ -266,14 +252,14 @@ def _listen(answer: Any, meeting: str, phones: Phones | None) -> None:
 
 def _work(city: Running, seconds: float, echo: Echo) -> dict[str, Any]:
     """How busy each process is meanwhile, in per cent of one core; `phones` is the load's own."""
-    processes = {name: psutil.Process(pid) for name, pid in _pids(city).items()}
-    began, before = time.monotonic(), {name: _cpu(one) for name, one in processes.items()}
+    processes = _pids(city)
+    began, before = time.monotonic(), {name: cpu_s(pid) for name, pid in processes.items()}
     heard, own = _heard(city), time.process_time()
     while time.monotonic() - began < seconds:
         echo.ping()
         time.sleep(0.25)
     took = time.monotonic() - began
-    busy = {n: round((_cpu(one) - before[n]) / took * 100) for n, one in processes.items()}
+    busy = {n: round((cpu_s(pid) - before[n]) / took * 100) for n, pid in processes.items()}
     busy["phones"] = round((time.process_time() - own) / took * 100)
     return {"readings_per_s": round((_heard(city) - heard) / took), **busy}
 
@@ -287,12 +273,6 @@ def _pids(city: Running) -> dict[str, int]:
     assert city.system.broker.process is not None
     found = {role: child.process.pid for role, child in city.system.children.items()}
     return {"broker": city.system.broker.process.pid, **found}
-
-
-def _cpu(process: psutil.Process) -> float:
-    """Seconds of work of a process and those that it started."""
-    family = [process, *process.children(recursive=True)]
-    return sum(sum(one.cpu_times()[:2]) for one in family)
 
 
 def report(results: list[dict[str, Any]]) -> str:

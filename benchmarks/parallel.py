@@ -39,15 +39,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import psutil
-
 from backend.settings import REPOSITORY
+from benchmarks.measured.processes import cpu_s, memory_mb
 from reasoning.encoding import Encoder
 from reasoning.engines.limits import UNLIMITED
 from reasoning.engines.program import WindowFacts
@@ -216,10 +215,10 @@ class Mode:
 
     def measure(self, window: Window, keep: Path | None = None) -> Measured:
         """Evaluate a window; `keep` is a file for the atoms of its answer."""
-        busy = _cpu(self._process.pid)
+        busy = cpu_s(self._process.pid)
         with sampled(self._process.pid) as peak:
             answer = self._ask({**asdict(window), "keep": str(keep) if keep else None})
-        busy = _cpu(self._process.pid) - busy - answer.pop("told_s")
+        busy = cpu_s(self._process.pid) - busy - answer.pop("told_s")
         return Measured(**answer, peak_mb=peak[0], cpu_s=max(0.0, busy))
 
     def close(self) -> None:
@@ -246,7 +245,7 @@ def sampled(process: int) -> Iterator[list[float]]:
 
     def watch() -> None:
         while True:
-            peak[0] = max(peak[0], _memory(process))
+            peak[0] = max(peak[0], memory_mb(process))
             if done.wait(_SAMPLE_S):
                 return
 
@@ -257,29 +256,6 @@ def sampled(process: int) -> Iterator[list[float]]:
     finally:
         done.set()
         thread.join()
-
-
-def _family(process: int) -> list[psutil.Process]:
-    try:
-        root = psutil.Process(process)
-        return [root, *root.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return []
-
-
-def _cpu(process: int) -> float:
-    """Seconds that a process and its children, also those that ended, have computed."""
-    return sum(sum(member.cpu_times()[:4]) for member in _family(process))
-
-
-def _memory(process: int) -> float:
-    """Resident memory of a process and its children in megabytes, what they share counted
-    for each: asking Linux for proportional sizes stops a large process for a while."""
-    total = 0
-    for member in _family(process):
-        with suppress(psutil.Error):
-            total += member.memory_info().rss
-    return total / 1e6
 
 
 def _serve(name: str, cores: int, request: Path, facts: Path) -> None:

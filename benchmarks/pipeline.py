@@ -35,6 +35,7 @@ from backend.store.models import OutboxRow
 from backend.supervisor import System
 from backend.times import wall_ms
 from benchmarks import backlog
+from benchmarks.measured.processes import cpu_s
 from benchmarks.street import TRIPLES_PER_OBSERVATION, running
 
 RATES = (1000, 2500, 5000, 7500, 10_000, 15_000)
@@ -240,16 +241,7 @@ def _processors(system: System) -> Iterator[tuple[str, float]]:
     if system.broker and system.broker.process:
         pids["broker"] = system.broker.process.pid
     for role, pid in pids.items():
-        process = psutil.Process(pid)
-        yield role, sum(map(_cpu, [process, *process.children(recursive=True)]))
-
-
-def _cpu(process: psutil.Process) -> float:
-    try:
-        times = process.cpu_times()
-    except psutil.NoSuchProcess:
-        return 0.0
-    return times.user + times.system
+        yield role, cpu_s(pid)
 
 
 def sustained(rows: Sequence[Mapping[str, Any]], bound: float) -> dict[int, int]:

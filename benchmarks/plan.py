@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import http.client
 import math
+import os
 import random
 import shutil
 import statistics
@@ -29,15 +30,15 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import Request
 
 import orjson
 import paho.mqtt.client as paho
-import psutil
 import routers
 
 from backend import mqtt
@@ -49,6 +50,8 @@ from backend.settings import REPOSITORY, People, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import ReadingRow
 from backend.times import iso, parse_ms
+from benchmarks.measured.event_streams import followed
+from benchmarks.measured.processes import cpu_s
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.street import running as street
@@ -276,8 +279,8 @@ def _load(url: str, kind: str, asking: Asking, clients: int, think_s: float, req
         for _ in range(clients)
     ]
     threads = [threading.Thread(target=client.live) for client in people]
-    process = psutil.Process()
-    cpu, began = _cpu(process), time.monotonic()
+    # The system is a child of this process, and so are its clients.
+    cpu, began = cpu_s(os.getpid()), time.monotonic()
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -295,17 +298,8 @@ def _load(url: str, kind: str, asking: Asking, clients: int, think_s: float, req
         "most_ms": taken[-1],
         "rate": len(taken) / seconds,
         "refused": sum(client.refused for client in people),
-        "cores": (_cpu(process) - cpu) / seconds,
+        "cores": (cpu_s(os.getpid()) - cpu) / seconds,
     }
-
-
-def _cpu(process: psutil.Process) -> float:
-    """Seconds that the system has used, and the clients, which are in the same process."""
-    total = 0.0
-    for each in (process, *process.children(recursive=True)):
-        with suppress(psutil.NoSuchProcess):
-            total += sum(each.cpu_times()[:2])
-    return total
 
 
 # --- Incidents ------------------------------------------------------------------------------
@@ -375,7 +369,14 @@ class Incidents:
         trip = self._start()
         told = threading.Event()
         arrived: list[float] = []
-        with _listening(f"{self._city.url}/trips/{trip['id']}/events", arrived, told):
+
+        def hear(event: Json) -> None:
+            if event.get("change") == "proposed":
+                arrived.append(time.monotonic())
+                told.set()
+
+        stream = Request(f"{self._city.url}/trips/{trip['id']}/events")
+        with followed(stream, hear, NOTHING_AFTER_S + 5):
             points = trip["plan"]["geometry"]["coordinates"]
             began = time.monotonic()
             self._city.accident(f"bench-{number}", points[len(points) // 2])
@@ -396,27 +397,3 @@ class Incidents:
         self._city.ask("PUT", f"trips/{trip['id']}/position", start)
         time.sleep(1.5)
         return dict(trip)
-
-
-@contextmanager
-def _listening(url: str, arrived: list[float], told: threading.Event) -> Iterator[None]:
-    """Note when a proposal comes down an event stream."""
-    answer = urllib.request.urlopen(url, timeout=NOTHING_AFTER_S + 5)
-    thread = threading.Thread(target=_listen, args=(answer, arrived, told), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            answer.fp.raw._sock.shutdown(2)
-        thread.join(5)
-        answer.close()
-
-
-def _listen(answer: Any, arrived: list[float], told: threading.Event) -> None:
-    with suppress(OSError, ValueError):
-        for line in answer:
-            if line.startswith(b"data: ") and orjson.loads(line[6:]).get("change") == "proposed":
-                arrived.append(time.monotonic())
-                told.set()
-                return

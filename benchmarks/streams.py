@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import psutil
 from sqlalchemy import Engine
 
 from backend.notices import book
@@ -39,6 +38,7 @@ from backend.people import accounts, logins
 from backend.settings import REPOSITORY, People, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.times import from_ms, wall_ms
+from benchmarks.measured.processes import cpu_s, memory_mb
 from tests.api.browsers import quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import Change, change, install, jam_ahead
@@ -96,20 +96,21 @@ def _measure(
     engine: Engine, town: Town, server: Server, people: Sequence[tuple[str, str]], count: int
 ) -> dict[str, Any]:
     address = urlsplit(server.url).netloc
-    process = psutil.Process(server.process.pid)
+    server_id = server.process.pid
     with _stalled(address, people[count][1]), _listening(address, people[:count]) as listening:
         stop = threading.Event()
         busy = threading.Thread(target=_readings, args=(town, stop))
         busy.start()
-        cpu, began = _cpu(process), time.monotonic()
+        cpu, began = cpu_s(server_id), time.monotonic()
         committed = _rounds(engine, town, [user for user, _ in people[: count + 1]])
-        used = (_cpu(process) - cpu) / (time.monotonic() - began)
+        used = (cpu_s(server_id) - cpu) / (time.monotonic() - began)
         stop.set()
         busy.join()
         time.sleep(LAST_S)
         heard = listening()
     figures = _figures(committed, heard, count)
-    return {"streams": count, **figures, "cores": round(used, 2), "memory_mb": _memory(process)}
+    memory = round(memory_mb(server_id))
+    return {"streams": count, **figures, "cores": round(used, 2), "memory_mb": memory}
 
 
 def _rounds(engine: Engine, town: Town, users: Sequence[str]) -> dict[str, float]:
@@ -165,17 +166,6 @@ def _figures(
 
 def _quantile(delays: list[float], share: float) -> int:
     return round(sorted(delays)[int(len(delays) * share)]) if delays else -1
-
-
-def _cpu(process: psutil.Process) -> float:
-    """Seconds that the server has used, its workers included."""
-    below = process.children(recursive=True)
-    return sum(sum(each.cpu_times()[:2]) for each in (process, *below))
-
-
-def _memory(process: psutil.Process) -> int:
-    below = process.children(recursive=True)
-    return sum(each.memory_info().rss for each in (process, *below)) // 1_000_000
 
 
 def report(results: Sequence[dict[str, Any]]) -> str:

@@ -1,0 +1,1 @@
+"""What benchmarks measure: what processes use, and what event streams tell."""
