@@ -22,7 +22,8 @@ def instant_ms(told: object) -> int:
             return ms
     except (ValueError, OverflowError, OSError):
         pass
-    raise ValueError(f"found {str(told)[:40]!r}, expected a time in ISO 8601 with a zone")
+    found = told[:40] if isinstance(told, str) else told
+    raise ValueError(f"found {found!r:.60}, expected a time in ISO 8601 with a zone")
 
 
 Instant = Annotated[int, Field(ge=0, lt=_LATEST_MS), BeforeValidator(instant_ms)]

@@ -8,10 +8,12 @@ from pydantic import Field, TypeAdapter
 
 from apps.meeting_mgr.model import (
     Ability,
+    Answer,
     AttendeeId,
     Capability,
     ItemId,
     ItemState,
+    Kind,
     MeetingState,
     Presence,
     Proposal,
@@ -22,11 +24,13 @@ from apps.meeting_mgr.model import (
 
 
 class Joined(Value):
-    """Somebody joined, under this name."""
+    """Somebody joined, under this name; `device`: the second, say, with which the same one of
+    the invited is there."""
 
     kind: Literal["joined"] = "joined"
     name: Text
     attendee: AttendeeId | None = None
+    device: int = Field(default=1, ge=1)
 
 
 class Left(Value):
@@ -66,8 +70,8 @@ class ProposalChanged(Value):
 
     kind: Literal["proposal"] = "proposal"
     number: int
-    proposed: Literal["reorder", "shorten", "put_off", "reschedule"]
-    answer: Literal["open", "accepted", "declined", "undone", "outdated"]
+    proposed: Kind
+    answer: Answer
     option: int | None = None
     automatic: bool = False
 
@@ -91,14 +95,22 @@ class Decided(Value):
 
 
 class Acted(Value):
-    """The host did something about somebody: asked them to (un)mute or to speak, handed an item
-    over, or said what they can do (`word`; None: what the sensors say)."""
+    """The host did something about somebody: asked them to (un)mute, to speak or to show their
+    screen, handed an item over, or said what they can do (`word`; None: what the sensors say)."""
 
     kind: Literal["action"] = "action"
-    do: Literal["mute", "unmute", "ask_to_speak", "hand_over", "override"]
+    do: Literal["mute", "unmute", "ask_to_speak", "ask_to_present", "hand_over", "override"]
     capability: Capability | None = None
     word: Literal["on", "off"] | None = None
     item: ItemId | None = None
+    former: AttendeeId | None = None
+    """Who was to speak on an item that was handed over."""
+
+
+class HandRaised(Value):
+    """Somebody asked to speak."""
+
+    kind: Literal["hand"] = "hand"
 
 
 class StateChanged(Value):
@@ -117,6 +129,7 @@ Body = Annotated[
     | ProposalChanged
     | Decided
     | Acted
+    | HandRaised
     | StateChanged,
     Field(discriminator="kind"),
 ]

@@ -11,7 +11,7 @@ from apps.meeting_mgr import store
 from apps.meeting_mgr.entries import Entry
 from apps.meeting_mgr.model import Person, Sensor
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import taking_part
+from apps.meeting_mgr.steps import consent
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import MeetingPersonRow, MeetingRow
@@ -45,7 +45,7 @@ def withdrawn(connection: Connection, settings: Settings, user: str, subject: st
     for person in store.people_of_user(connection, boxes, user) if sensors else ():
         record = store.find(connection, boxes, person.meeting)
         if record is not None:
-            step = taking_part.withdraw(record, person, sensors, wall_ms())
+            step = consent.withdraw(record, person, sensors, wall_ms())
             store.write(connection, boxes, step)
 
 

@@ -55,6 +55,11 @@ MeetingState = Literal["planned", "running", "ended", "cancelled"]
 OPEN: tuple[MeetingState, ...] = ("planned", "running")
 """States of meetings that people are in."""
 ItemState = Literal["open", "current", "done", "put_off"]
+Kind = Literal["reorder", "shorten", "put_off", "take_up", "reschedule"]
+"""What a proposal is mostly about."""
+Answer = Literal["open", "accepted", "declined", "undone", "outdated"]
+LONGEST_MS = 24 * 3_600_000
+"""So long a meeting takes at most."""
 _PROGRESS: tuple[ItemState, ...] = ("done", "current", "open", "put_off")
 
 ItemId = Annotated[str, Field(pattern=r"^i[0-9]{1,4}$")]
@@ -90,6 +95,9 @@ Text = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_l
 LongText = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_lines)]
 Email = Annotated[str, Field(max_length=254), AfterValidator(_address)]
 Instant = Annotated[int, Field(ge=0, lt=4_102_444_800_000)]
+LARGEST_BOUND = 1e9
+"""In the unit of its sensor; no device tells as much."""
+Bound = Annotated[float, Field(ge=-LARGEST_BOUND, le=LARGEST_BOUND)]
 
 
 class Value(BaseModel):
@@ -102,9 +110,9 @@ class Threshold(Value):
     """The range in which a sensor's values are fine: `lower` < value < `upper` (thesis, Listing
     7.3). Once out, a value must be inside by more than `hysteresis` to be fine again."""
 
-    lower: float | None = None
-    upper: float | None = None
-    hysteresis: float = Field(default=0, ge=0)
+    lower: Bound | None = None
+    upper: Bound | None = None
+    hysteresis: float = Field(default=0, ge=0, le=LARGEST_BOUND)
 
 
 USUAL_THRESHOLDS: Mapping[Sensor, Threshold] = {
@@ -170,6 +178,8 @@ class Item(PlannedItem):
     state: ItemState = "open"
     began_ms: Instant | None = None
     ended_ms: Instant | None = None
+    returns: bool = False
+    """Of what is put off: whether a proposal did it, so that another may take it up again."""
 
 
 class Rules(Value):
@@ -180,7 +190,7 @@ class Rules(Value):
     """An ability that sensors have changed stays so for at least this long."""
     silent_s: float = Field(default=15, ge=2, le=3600)
     """Without a word for so long a sensor is silent."""
-    apply_automatically: tuple[Literal["reorder", "shorten", "put_off"], ...] = Field(
+    apply_automatically: tuple[Literal["reorder", "shorten", "put_off", "take_up"], ...] = Field(
         default=(), strict=False
     )
     """Proposals of these kinds are applied without asking; they can be undone."""
@@ -195,6 +205,8 @@ class Decision(Value):
 
     at_ms: Instant
     item: ItemId | None = None
+    title: Text | None = None
+    """Of the item as it was then: it may be removed."""
     text: LongText
 
 
@@ -203,6 +215,13 @@ class Hook(Value):
 
     url: Annotated[str, Field(pattern=r"^https?://\S{1,400}$")]
     secret: Annotated[str, Field(min_length=16, max_length=200)]
+
+
+class Move(Value):
+    """The host moved the bounds by which a sensor is judged."""
+
+    sensor: Sensor
+    at_ms: Instant
 
 
 class Meeting(Value):
@@ -220,10 +239,27 @@ class Meeting(Value):
     decisions: tuple[Decision, ...] = Field(default=(), strict=False)
     hook: Hook | None = None
     conference: Literal["none", "jitsi"] = "none"
+    moves: tuple[Move, ...] = Field(default=(), strict=False)
+    """Of the last hour, of each sensor the last few (`steps.bounds`)."""
+    renewed_ms: Instant | None = None
+    """When the link was last made anew: invitations sent before lead nowhere."""
 
     def planned(self) -> tuple[tuple[Item, ...], Instant, Instant]:
         """Agenda and times: what a proposal is about."""
         return self.agenda, self.starts_ms, self.ends_ms
+
+    def current(self) -> Item | None:
+        """The item that the meeting is at."""
+        return next((item for item in self.agenda if item.state == "current"), None)
+
+    def attendee(self, name: str | None) -> Attendee | None:
+        """One of the invited, by their id."""
+        return next((one for one in self.attendees if one.id == name), None)
+
+    def named(self, attendee: str | None) -> str | None:
+        """What one of the invited is called."""
+        one = self.attendee(attendee)
+        return None if one is None else one.name
 
     def in_order(self) -> list[Item]:
         """The agenda as it happens: what is done, the current item, what is to come, and what
@@ -273,7 +309,21 @@ class PersonState(Value):
 class Asked(Value):
     """What the host asks of somebody, until they have done it."""
 
-    what: Literal["mute", "unmute", "speak"]
+    what: Literal["mute", "unmute", "speak", "present"]
+    """`present`: to show their screen."""
+    at_ms: Instant
+
+
+Ending = Literal["bounds", "room", "over"]
+"""Why the sharing of a sensor was ended for somebody: its bounds were moved too often, the room
+is another place, or the meeting is not before them any more, or not yet."""
+
+
+class Ended(Value):
+    """The sharing of a sensor was ended for somebody, who has not noted it so far."""
+
+    sensor: Sensor
+    because: Ending
     at_ms: Instant
 
 
@@ -289,7 +339,13 @@ class Person(Value):
     """The account, of who is logged in."""
     formerly: tuple[PersonId, ...] = Field(default=(), strict=False)
     """As whom the same browser took part before: what is withdrawn goes of these, too."""
+    device: int = Field(default=1, ge=1)
+    """Which it is of those with which the same one of the invited was there as they joined."""
     sharing: tuple[Sensor, ...] = Field(default=(), strict=False)
+    shared_ms: dict[Sensor, Instant] = Field(default_factory=dict)
+    """Since when they share what they share."""
+    ended: tuple[Ended, ...] = Field(default=(), strict=False)
+    """What they shared and would be asked anew for."""
     says_surroundings: Surroundings = "unknown"
     """What the person says of where they are; it outranks what sensors suggest."""
     overrides: dict[Capability, Literal["on", "off"]] = Field(default_factory=dict)
@@ -297,6 +353,8 @@ class Person(Value):
     hand: bool = False
     """Whether they ask to speak."""
     muted: bool = False
+    presents: bool = False
+    """Whether they show their screen, as they or their video room say."""
     asked: Asked | None = None
     joined_ms: Instant
     left_ms: Instant | None = None
@@ -322,11 +380,19 @@ class Proposed(Value):
     put_off: tuple[ItemId, ...] = Field(default=(), strict=False)
     moved: tuple[ItemId, ...] = Field(default=(), strict=False)
     shortened: tuple[ItemId, ...] = Field(default=(), strict=False)
+    taken_up: tuple[ItemId, ...] = Field(default=(), strict=False)
+    """Items that had been put off, and take place again."""
     starts_ms: Instant | None = None
     """Of the whole meeting, where it is proposed to be at another time."""
+    ends_ms: Instant | None = None
+    """Of the whole meeting, where it is proposed to go on past its end."""
     cost: tuple[int, ...] = Field(strict=False)
     is_best: bool = True
     """Whether it is proved that there is none better."""
+
+
+Because = Reason | Literal["away", "busy", "late", "again"]
+"""`late`: too late, somebody or an item; `again`: an item can take place again."""
 
 
 class Cause(Value):
@@ -335,19 +401,20 @@ class Cause(Value):
     item: ItemId | None
     person: AttendeeId | None
     lacks: tuple[Capability, ...] = Field(default=(), strict=False)
-    because: tuple[Reason | Literal["away", "busy", "late"], ...] = Field(default=(), strict=False)
+    because: tuple[Because, ...] = Field(default=(), strict=False)
 
 
 class Proposal(Value):
     """What the meeting reasoner proposes to the host."""
 
-    number: int
+    number: int = 0
+    """Which of the meeting's proposals it is; 0 until it is put to the host."""
     at_ms: Instant
-    kind: Literal["reorder", "shorten", "put_off", "reschedule"]
+    kind: Kind
     causes: tuple[Cause, ...] = Field(strict=False)
     options: tuple[Proposed, ...] = Field(min_length=1, strict=False)
     """The best first, then alternatives."""
-    answer: Literal["open", "accepted", "declined", "undone", "outdated"] = "open"
+    answer: Answer = "open"
     chosen: int | None = None
     automatic: bool = False
     before: tuple[Item, ...] | None = Field(default=None, strict=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from apps.meeting_mgr.model import Item, Meeting, MeetingState
@@ -35,6 +36,17 @@ def planned(meeting: Meeting, state: MeetingState, now_ms: int) -> dict[str, Spa
             case "put_off":
                 continue
         spans[item.id] = span
+    return spans
+
+
+def meant(agenda: Iterable[Item], starts_ms: int) -> dict[str, Span]:
+    """When each item is meant to be, by its id: one after the other, whatever has happened, but
+    for what is put off."""
+    spans = {}
+    for item in agenda:
+        if item.state != "put_off":
+            spans[item.id] = Span(starts_ms, starts_ms + item.minutes * MINUTE_MS)
+            starts_ms = spans[item.id].ends_ms
     return spans
 
 

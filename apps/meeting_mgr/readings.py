@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import asin, cos, radians, sin, sqrt
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from apps.meeting_mgr.model import Room, Sensor, Value
 from backend.errors import CitywiseError
-from backend.times import iso, parse_ms
+from backend.instants import Instant
 
 MAX_BYTES = 2_000
 """A reading with all there is takes some 300."""
@@ -20,21 +20,6 @@ VAGUE_M = 100
 
 class BadReadingError(CitywiseError):
     """What was sent is no reading."""
-
-
-def _instant(told: object) -> int:
-    if not isinstance(told, str):
-        raise ValueError(f"found {told!r:.40}, expected a time in ISO 8601 with a zone")
-    try:
-        ms = parse_ms(told)
-        iso(ms)
-    except (ValueError, OverflowError, OSError):
-        message = f"found {told[:40]!r}, expected a time in ISO 8601 with a zone"
-        raise ValueError(message) from None
-    return ms
-
-
-Instant = Annotated[int, BeforeValidator(_instant)]
 
 
 class RoomValues(Value):
@@ -64,12 +49,6 @@ class Values(RoomValues):
         return self
 
 
-class OccupiedRoomValues(RoomValues):
-    """What sensors of a room measure, and whether somebody is in it."""
-
-    occupied: bool | None = None
-
-
 class Reading(Value):
     """What a device tells of itself at a time (ISO 8601 with a zone, by the device's clock:
     it orders readings and is believed in nothing else)."""
@@ -82,7 +61,7 @@ class RoomReading(Value):
     """What a room's sensors tell."""
 
     at: Instant
-    values: OccupiedRoomValues
+    values: RoomValues
 
 
 def reading(payload: bytes) -> Reading:

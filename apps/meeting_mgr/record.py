@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, NamedTuple
 
 from apps.meeting_mgr.entries import Entry
@@ -9,6 +10,7 @@ from apps.meeting_mgr.model import Meeting, MeetingState, Person, Proposal, Sens
 from backend.errors import CitywiseError
 from backend.people.ids import random_text
 
+_PERSON_ID = re.compile(r"p-[a-z2-7]{20}")
 Change = Literal[
     "created",
     "edited",
@@ -29,6 +31,7 @@ Change = Literal[
     "says",
     "hand",
     "muted",
+    "presenting",
     "asked",
     "handed_over",
     "overridden",
@@ -123,3 +126,8 @@ def new_meeting_id() -> str:
 def new_person_id() -> str:
     """An id for who joins, known to nobody outside the meeting."""
     return f"p-{random_text()}"
+
+
+def is_person_id(text: str) -> bool:
+    """Whether an id may be one of who joined."""
+    return _PERSON_ID.fullmatch(text) is not None

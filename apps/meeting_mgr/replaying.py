@@ -1,8 +1,7 @@
 """Recorded offices as rooms: the readings of UCI's two data sets, sent as a room's sensors would.
 
-*Occupancy Detection* has light (lux) and whether somebody is there, once a minute; *Room
-Occupancy Estimation* has four sensors of light and sound and how many people are there, about
-twice a minute. Their times have no zone and are taken to be UTC.
+*Occupancy Detection* has light (lux), once a minute; *Room Occupancy Estimation* four sensors of
+light and sound, about twice a minute. Their times have no zone and are taken to be UTC.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from apps.meeting_mgr.readings import OccupiedRoomValues
+from apps.meeting_mgr.readings import RoomValues
 from backend.errors import CitywiseError
 from backend.times import to_ms
 
@@ -39,7 +38,7 @@ class Row(NamedTuple):
     """What a room's sensors measured at a time."""
 
     at_ms: int
-    values: OccupiedRoomValues
+    values: RoomValues
 
 
 def decibels(volts: float) -> float:
@@ -97,8 +96,8 @@ def _row(cells: Cells, where: str) -> Row:
         return read(cells)
     except KeyError as error:
         raise BadRecordingError(
-            f"{where}: there is no column {error}: expected `date`, `Light` and `Occupancy`, or "
-            "`Date`, `Time`, `S1_Light` … `S4_Sound` and `Room_Occupancy_Count`"
+            f"{where}: there is no column {error}: expected `date` and `Light`, or `Date`, "
+            "`Time` and `S1_Light` … `S4_Sound`"
         ) from error
     except ValidationError as error:
         fault = error.errors()[0]
@@ -108,17 +107,15 @@ def _row(cells: Cells, where: str) -> Row:
 
 
 def _office(cells: Cells) -> Row:
-    values = OccupiedRoomValues(light_lux=float(cells["Light"]), occupied=cells["Occupancy"] != "0")
-    return Row(_ms(cells["date"]), values)
+    return Row(_ms(cells["date"]), RoomValues(light_lux=float(cells["Light"])))
 
 
 def _estimated(cells: Cells) -> Row:
     """Light is the mean of the places that measured, sound the loudest."""
     light, sound = _measured(cells, "Light"), _measured(cells, "Sound")
-    values = OccupiedRoomValues(
+    values = RoomValues(
         light_lux=fmean(light) if light else None,
         noise_db=decibels(max(sound)) if sound else None,
-        occupied=cells["Room_Occupancy_Count"] != "0",
     )
     return Row(_ms(f"{cells['Date']} {cells['Time']}"), values)
 

@@ -446,7 +446,6 @@ class MeetingPersonRow(Base):
     """Another secret, the password at the broker, as mosquitto's password file has it."""
     box: Mapped[str] = mapped_column(Text)
     """The person, sealed with the host's key."""
-    updated_ms: Mapped[int] = mapped_column(BigInteger)
 
 
 class MeetingEntryRow(Base):
@@ -459,9 +458,6 @@ class MeetingEntryRow(Base):
     user: Mapped[str | None] = mapped_column(UserId, index=True)
     """The person's account."""
     at_ms: Mapped[int] = mapped_column(BigInteger)
-    kind: Mapped[str] = mapped_column(String(16))
-    """`joined`, `left`, `abilities`, `presence`, `item`, `proposal`, `decision`, `action` or
-    `state`."""
     box: Mapped[str] = mapped_column(Text)
     """What exactly, sealed with the host's key."""
     __table_args__ = ({"sqlite_autoincrement": True},)

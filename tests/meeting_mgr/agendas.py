@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from random import Random
+
+import numpy as np
+import numpy.typing as npt
 
 from apps.meeting_mgr.model import (
     CAPABILITIES,
@@ -18,6 +20,7 @@ from apps.meeting_mgr.model import (
     Meeting,
     Person,
     PersonState,
+    Placed,
     Proposed,
     Room,
     Rules,
@@ -26,7 +29,8 @@ from apps.meeting_mgr.model import (
 MINUTE = 60_000
 STARTS = 1_783_756_800_000
 """Saturday 2026-07-11, 10:00 in Copenhagen."""
-Cost = tuple[int, int, int, int, int]
+Cost = tuple[int, int, int, int, int, int]
+Counts = npt.NDArray[np.int64]
 
 
 def person_id(number: int) -> str:
@@ -95,8 +99,8 @@ def _begun(random: Random, agenda: Sequence[Item], now_ms: int) -> Iterator[Item
         elif so_far == "running" and place == 0:
             began_ms = STARTS + random.randrange(now_ms - STARTS)
             yield item.model_copy(update={"state": "current", "began_ms": began_ms})
-        elif random.random() < 0.05:
-            yield item.model_copy(update={"state": "put_off"})
+        elif random.random() < 0.1:
+            yield item.model_copy(update={"state": "put_off", "returns": random.random() < 0.7})
         else:
             yield item
 
@@ -131,21 +135,18 @@ def _joined(random: Random, number: int) -> Iterator[Person]:
 # --- What a way to go on costs, said once more ---------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Asked:
-    """A meeting that is to go on."""
+    """A meeting that is to go on: what any way costs, all beginnings of an item at once."""
 
-    meeting: Meeting
-    people: Sequence[Person]
-    now_ms: int
+    def __init__(self, meeting: Meeting, people: Sequence[Person], now_ms: int) -> None:
+        self.meeting, self.people, self.now_ms = meeting, people, now_ms
+        self.items = [i for i in meeting.agenda if i.state == "open" or _returns(i)]
+        self.first_ms = self._first_ms()
+        self.soon_ms = now_ms + meeting.rules.absence_minutes * MINUTE
+        self.minutes = max(0, (meeting.ends_ms - self.first_ms) // MINUTE)
+        self.begins = self.first_ms + MINUTE * np.arange(self.minutes + 1)
 
-    @property
-    def open(self) -> list[Item]:
-        """The items that are left."""
-        return [item for item in self.meeting.agenda if item.state == "open"]
-
-    @property
-    def first_ms(self) -> int:
+    def _first_ms(self) -> int:
         """When the next item can begin."""
         states = {item.state: item for item in self.meeting.agenda}
         if (item := states.get("current")) and item.began_ms is not None:
@@ -160,52 +161,89 @@ class Asked:
         begun = [i.began_ms for i in self.meeting.agenda if i.began_ms is not None]
         return max([self.meeting.starts_ms, *begun[:1]]) + 3 * MINUTE
 
-    def could_attend(self, who: Attendee, item: Item, from_ms: int, until_ms: int) -> bool:
-        """Whether somebody can take part in an item at a time."""
-        if item.type == "break":
-            return True
+    def is_hindered(self, who: Attendee, item: Item) -> bool:
+        """Whether somebody could not take part in an item that took place now."""
         here = [p for p in self.people if p.attendee == who.id and p.left_ms is None]
-        soon_ms = self.now_ms + self.meeting.rules.absence_minutes * MINUTE
-        if from_ms < soon_ms:
-            if not here and self.now_ms >= self.awaited_ms(who):
-                return False
-            asked = item.needs if item.speaker == who.id else item.listeners
-            if here and not all(any(can(p, c, item) for p in here) for c in asked):
-                return False
-        return all(b.until_ms <= from_ms or b.from_ms >= until_ms for b in who.busy
-                   if b.from_ms < b.until_ms)  # fmt: skip
+        if item.type == "break" or not here:
+            return item.type != "break" and self.now_ms >= self.awaited_ms(who)
+        asked = item.needs if item.speaker == who.id else item.listeners
+        return not all(any(can(p, c, item) for p in here) for c in asked)
 
-    def cost(self, item: Item, from_ms: int, minutes: int) -> tuple[int, int, int] | None:
-        """Required and other people who miss an item at a time, and minutes cut; None: its
-        speaker misses it, or it ends too late."""
-        until_ms = from_ms + minutes * MINUTE
-        missing = [
-            who
-            for who in self.meeting.attendees
-            if not self.could_attend(who, item, from_ms, until_ms)
-        ]
-        if until_ms > self.meeting.ends_ms or item.speaker in {who.id for who in missing}:
-            return None
-        required = sum(who.required for who in missing)
-        return required, len(missing) - required, item.minutes - minutes
+    def misses(self, who: Attendee, item: Item, begins: Counts, minutes: int) -> Counts:
+        """1 for each beginning of an item with which somebody cannot take part in it."""
+        missed = (begins < self.soon_ms) & self.is_hindered(who, item)
+        for busy in who.busy if item.type != "break" else ():
+            ends = begins + minutes * MINUTE
+            overlaps = (busy.from_ms < ends) & (begins < busy.until_ms)
+            missed |= overlaps & (busy.from_ms < busy.until_ms)
+        return missed.astype(np.int64)
+
+    def cost(self, item: Item, begins: Counts, minutes: int) -> tuple[Counts, Counts, Counts]:
+        """Required and other people who miss an item for each of its beginnings, and whether it
+        cannot be then: its speaker misses it, or it ends too late."""
+        required, others = np.zeros_like(begins), np.zeros_like(begins)
+        impossible = (begins + minutes * MINUTE > self.meeting.ends_ms).astype(np.int64)
+        for who in self.meeting.attendees:
+            missed = self.misses(who, item, begins, minutes)
+            required += who.required * missed
+            others += (not who.required) * missed
+            impossible |= missed if who.id == item.speaker else 0
+        return required, others, impossible
+
+    def is_free_again(self, item: Item) -> bool:
+        """Whether the speaker of something that was put off could take part in it now."""
+        speaker = self.meeting.attendee(item.speaker)
+        return speaker is None or not self.is_hindered(speaker, item)
+
+    def until(self, option: Proposed) -> Asked:
+        """The same with the end that an option has: of what was put off nothing comes then."""
+        if option.ends_ms is None:
+            return self
+        stays = [item.model_copy(update={"returns": False}) for item in self.meeting.agenda]
+        longer = {"ends_ms": option.ends_ms, "agenda": tuple(stays)}
+        return Asked(self.meeting.model_copy(update=longer), self.people, self.now_ms)
 
     def of(self, option: Proposed) -> Cost | None:
         """What an option costs as it is written down; None if it is not allowed."""
-        items = {item.id: item for item in self.open}
+        items = {item.id: item for item in self.items}
         placed = [each for each in option.agenda if each.item in items]
-        if sorted([*(each.item for each in placed), *option.put_off]) != sorted(items):
+        stay_off = [i for i in items if _returns(items[i]) and i not in option.taken_up]
+        named = [*(each.item for each in placed), *option.put_off, *stay_off]
+        is_full = not option.shortened and not option.put_off
+        if sorted(named) != sorted(items) or not (is_full or not option.taken_up):
             return None
-        required = others = cut = 0
+        if not all(self.is_free_again(items[name]) for name in option.taken_up):
+            return None
+        spent = [self._of(items, each) for each in placed]
         happened = {item.id for item in self.meeting.agenda if item.state in ("done", "current")}
         for each in placed:
-            found = self.cost(items[each.item], each.starts_ms, each.minutes)
-            if found is None or not happened.issuperset(items[each.item].after):
+            if not happened.issuperset(items[each.item].after):
                 return None
             happened.add(each.item)
-            required, others, cut = required + found[0], others + found[1], cut + found[2]
         order = [list(items).index(each.item) for each in placed]
         swapped = sum(a > b for a, b in combinations(order, 2))
-        return sum(items[i].minutes for i in option.put_off), required, cut, others, swapped
+        if any(one is None for one in spent):
+            return None
+        required, shortened, cut, others = (sum(one[n] for one in spent if one) for n in range(4))
+        off = sum(items[i].minutes for i in (*option.put_off, *stay_off))
+        return off, required, shortened, cut, others, swapped
+
+    def _of(self, items: dict[str, Item], each: Placed) -> tuple[int, int, int, int] | None:
+        item, begins = items[each.item], np.array([each.starts_ms])
+        required, others, impossible = self.cost(item, begins, each.minutes)
+        if impossible[0] or not least(item) <= each.minutes <= item.minutes:
+            return None
+        cut = item.minutes - each.minutes
+        return int(required[0]), int(cut > 0), cut, int(others[0])
+
+
+def _returns(item: Item) -> bool:
+    return item.state == "put_off" and item.returns
+
+
+def least(item: Item) -> int:
+    """Minutes that an item takes at least."""
+    return min(item.minutes, item.least_minutes or item.minutes)
 
 
 def can(person: Person, capability: Capability, item: Item) -> bool:
@@ -218,21 +256,27 @@ def can(person: Person, capability: Capability, item: Item) -> bool:
     return not is_hushed or capability in person.overrides
 
 
+# --- The least of all, by trying -----------------------------------------------------------------
+
+_WIDTHS = (10, 6, 12, 10, 8)
+"""Bits of required people who miss something, items shortened, minutes cut, others, and swaps:
+as one number each such cost is added and compared like all five."""
+_NEVER = np.int64(1) << 60
+
+
 def least_cost(asked: Asked) -> Cost:
-    """The least cost over all orders, shortenings and items put off.
+    """The least cost over all orders, all minutes of each item and all items put off.
 
     All are tried, but that of two beginnings with the same items in the same time only the
     cheaper is gone on with: what comes costs the same after either.
     """
-    items = asked.open
-    ids = [item.id for item in items]
-    happens = {item.id: item.state for item in asked.meeting.agenda}
     best: Cost | None = None
-    for put_off in _subsets(items):
-        minutes = sum(items[i].minutes for i in put_off)
+    prices = _Prices(asked)
+    for put_off in _subsets(asked.items):
+        minutes = sum(asked.items[i].minutes for i in put_off)
         if best is not None and minutes > best[0]:
             break
-        rest = _least(asked, items, ids, happens, frozenset(range(len(items))) - put_off)
+        rest = _least(asked, prices, frozenset(range(len(asked.items))) - put_off)
         if rest is not None and (best is None or (minutes, *rest) < best):
             best = (minutes, *rest)
     assert best is not None  # everything can be put off
@@ -248,36 +292,71 @@ def _subsets(items: Sequence[Item]) -> list[frozenset[int]]:
     return sorted(every, key=lambda chosen: sum(items[i].minutes for i in chosen))
 
 
-def _least(
-    asked: Asked,
-    items: Sequence[Item],
-    ids: Sequence[str],
-    happens: Mapping[str, str],
-    chosen: frozenset[int],
-) -> tuple[int, int, int, int] | None:
-    """The least cost with which these items take place, in any order; None: it is impossible."""
+class _Prices:
+    """What each item costs for each minute in which it may begin, by how long it takes."""
 
-    def is_ready(i: int, placed: frozenset[int]) -> bool:
-        done = {ids[j] for j in placed}
-        return all(a in done or happens[a] in ("done", "current") for a in items[i].after)
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._known: dict[tuple[int, int], Counts] = {}
+
+    def of(self, i: int, minutes: int) -> Counts:
+        """The costs of an item, `_NEVER` where it cannot begin."""
+        if (i, minutes) not in self._known:
+            item, begins = self._asked.items[i], self._asked.begins
+            required, others, impossible = self._asked.cost(item, begins, minutes)
+            cut = item.minutes - minutes
+            price = _one_number(required, int(cut > 0), cut, others, 0)
+            self._known[i, minutes] = np.where(impossible, _NEVER, price)
+        return self._known[i, minutes]
+
+
+def _one_number(*costs: Counts | int) -> Counts:
+    total: Counts = np.zeros(1, np.int64)
+    for cost, width in zip(costs, _WIDTHS, strict=True):
+        total = (total << width) + cost
+    return total
+
+
+def _five_numbers(total: int) -> tuple[int, int, int, int, int]:
+    found = []
+    for width in reversed(_WIDTHS):
+        found.append(total & ((1 << width) - 1))
+        total >>= width
+    swapped, others, cut, shortened, required = found
+    return required, shortened, cut, others, swapped
+
+
+def _least(
+    asked: Asked, prices: _Prices, chosen: frozenset[int]
+) -> tuple[int, int, int, int, int] | None:
+    """The least cost with which these items take place, in any order; None: it is impossible."""
+    items = asked.items
+    again = [items[i] for i in chosen if _returns(items[i])]
+    open_items = {i for i, item in enumerate(items) if not _returns(item)}
+    if again and not (open_items <= chosen and all(map(asked.is_free_again, again))):
+        return None
+    happens = {item.id for item in asked.meeting.agenda if item.state in ("done", "current")}
+    ids = {items[i].id: i for i in chosen}
+    if any(name not in happens and name not in ids for i in chosen for name in items[i].after):
+        return None
+    first = {i: {ids[a] for a in items[i].after if a not in happens} for i in chosen}
+    shortest = {i: items[i].minutes if again else least(items[i]) for i in chosen}
 
     @cache
-    def rest(placed: frozenset[int], minutes: int) -> tuple[int, int, int, int] | None:
-        if placed == chosen:
-            return 0, 0, 0, 0
-        found = []
+    def rest(placed: frozenset[int]) -> Counts:
+        """The least cost of what is not placed yet, for each minute in which it may begin."""
+        best: Counts = np.full(asked.minutes + 1, 0 if placed == chosen else _NEVER)
         for i in chosen - placed:
-            if not is_ready(i, placed):
+            if not first[i] <= placed:
                 continue
-            swapped = sum(j > i for j in placed)
-            for takes in {items[i].minutes, min(items[i].minutes, items[i].least_minutes or 480)}:
-                cost = asked.cost(items[i], asked.first_ms + minutes * MINUTE, takes)
-                after = None if cost is None else rest(placed | {i}, minutes + takes)
-                if cost is not None and after is not None:
-                    required, others, cut = cost
-                    found.append((
-                        required + after[0], cut + after[1], others + after[2], swapped + after[3]
-                    ))  # fmt: skip
-        return min(found, default=None)
+            after, swapped = rest(placed | {i}), sum(j > i for j in placed)
+            for minutes in range(shortest[i], min(items[i].minutes, asked.minutes) + 1):
+                end = len(best) - minutes
+                cost = prices.of(i, minutes)[:end] + after[minutes:] + swapped
+                np.minimum(best[:end], cost, out=best[:end])
+        return best.clip(max=_NEVER)
 
-    return rest(frozenset(), 0)
+    if sum(shortest.values()) > asked.minutes:
+        return None
+    least_of_all = int(rest(frozenset())[0])
+    return None if least_of_all >= _NEVER else _five_numbers(least_of_all)

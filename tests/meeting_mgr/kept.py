@@ -13,9 +13,10 @@ from apps.meeting_mgr import store
 from apps.meeting_mgr.model import AbilityState, Capability, Person, Room, Rules, Sensor
 from apps.meeting_mgr.process.inbox import Heard
 from apps.meeting_mgr.record import MeetingRecord, Step
-from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps import consent, running, taking_part
 from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
 from apps.meeting_mgr.steps.editing import create
+from apps.meeting_mgr.telling import person_channel
 from apps.meeting_mgr.topics import Source
 from backend.settings import Settings
 from backend.store.models import OutboxRow
@@ -61,7 +62,8 @@ class Kept:
     ) -> str:
         """Somebody joins and shares; returns their id."""
         record = self.record(meeting)
-        step = taking_part.join(record, name, attendee, None, now_ms)
+        there = self.people(meeting)
+        step = taking_part.join(record, name, attendee, None, now_ms, there=there)
         with self.engine.begin() as connection:
             begin(connection)
             store.join(connection, self._boxes, step)
@@ -70,7 +72,7 @@ class Kept:
 
     def share(self, meeting: str, person: str, *sharing: Sensor, now_ms: int = NOW_MS) -> None:
         self.change_person(
-            meeting, person, lambda record, one: taking_part.share(record, one, sharing, now_ms)
+            meeting, person, lambda record, one: consent.share(record, one, sharing, now_ms)
         )
 
     def leave(self, meeting: str, person: str, now_ms: int = NOW_MS) -> None:
@@ -112,6 +114,10 @@ class Kept:
         with self.engine.connect() as connection:
             found = store.entries_of(connection, self._boxes, meeting, person)
         return [one.body.model_dump() for one in found]
+
+    def told_to(self, person: str) -> list[str]:
+        """The changes that somebody was told of, oldest first."""
+        return self.told(person_channel(person))
 
     def told(self, channel: str) -> list[str]:
         """The changes that a channel was told of, oldest first."""

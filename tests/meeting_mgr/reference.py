@@ -44,8 +44,6 @@ class Word(NamedTuple):
 
 def conclude(now_ms: int, situation: Situation) -> PersonState:
     """The whole state, from the state before and all that is known at `now_ms`."""
-    if situation.has_left:
-        return _left(now_ms, situation)
     before = situation.state
     sensors = {sensor: _sensor(now_ms, situation, sensor) for sensor in SENSORS}
     due = list(_silences(situation, sensors))
@@ -86,20 +84,6 @@ def conclude(now_ms: int, situation: Situation) -> PersonState:
         surroundings=surroundings,
         changed_ms=changed,
         due_ms=min(due, default=None),
-    )
-
-
-def _left(now_ms: int, situation: Situation) -> PersonState:
-    before = situation.state
-    is_known = before.presence == "unknown" and before.presence_since_ms
-    return PersonState(
-        abilities={
-            capability: _ability(
-                now_ms, before.abilities.get(capability), Word("unknown", ("left",))
-            )
-            for capability in CAPABILITIES
-        },
-        presence_since_ms=before.presence_since_ms if is_known else now_ms,
     )
 
 

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Engine, func, select
 from apps.meeting_mgr import store
 from apps.meeting_mgr.model import Hook, Person
 from apps.meeting_mgr.record import MeetingRecord, Step
-from apps.meeting_mgr.steps import taking_part
+from apps.meeting_mgr.steps import consent, taking_part
+from apps.meeting_mgr.telling import host_channel
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import Base, OutboxRow
@@ -19,7 +20,7 @@ from backend.store.outbox import begin
 from tests.meeting_mgr.made import MEETING_ID, NOISY, NOW_MS, record, state
 
 LATER_MS = NOW_MS + 60_000
-HOST = f"mh-{MEETING_ID}"
+HOST = host_channel(MEETING_ID)
 HOOK = Hook(url="https://example.org/hook", secret="verysecretverysecret")
 
 
@@ -71,7 +72,7 @@ def shared_noise(stored: Stored, user: str | None = None) -> Person:
     """Bob, who shares the noise around him and where he is, and was where it was loud."""
     found = stored.made()
     bob, _ = stored.joined(found, user=user)
-    stored.write(taking_part.share(found, bob, ("noise", "distance"), NOW_MS))
+    stored.write(consent.share(found, bob, ("noise", "distance"), NOW_MS))
     for told in (
         state({"noise": "in", "distance": "in"}, presence="room"),
         state({"noise": "out", "distance": "in"}, NOISY, presence="room"),

@@ -238,15 +238,6 @@ def test_presence_is_the_distance_to_the_room_and_stays_for_the_dwell_time() -> 
     assert person.at(12, sharing=frozenset({"noise"})).state.presence == "unknown"
 
 
-def test_of_those_who_have_left_nothing_is_kept_and_nothing_known() -> None:
-    person = Somebody().at(0, fine()).at(1, {"noise": 85}).at(2, has_left=True)
-    assert {person.why(capability) for capability in CAPABILITIES} == {("unknown", "left")}
-    assert person.state.presence == "unknown"
-    assert [person.state.sensors, person.state.sensed, person.state.changed_ms] == [{}, {}, {}]
-    assert person.due() is None
-    assert person.at(3, fine(), has_left=False).can() == ALL
-
-
 def test_states_begin_when_they_change_and_stay_when_only_reasons_do() -> None:
     person = Somebody().at(0, fine()).at(3, {"noise": 85}).at(5, {"network": 0})
     assert person.why("speak") == ("off", "noise", "network")

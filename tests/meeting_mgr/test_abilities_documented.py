@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from apps.meeting_mgr.model import SENSORS, USUAL_THRESHOLDS, Reason, Threshold
-from apps.meeting_mgr.readings import OccupiedRoomValues, Values
+from apps.meeting_mgr.readings import RoomValues, Values
 from backend.settings import REPOSITORY
 from tests.meeting_mgr.reference import REASONS, SENSORS_OF
 
@@ -48,5 +48,5 @@ def test_what_a_sensor_takes_and_what_that_is_called_is_there() -> None:
 
 
 def test_every_reason_and_what_rooms_tell_is_named() -> None:
-    for name in (*get_args(Reason), *OccupiedRoomValues.model_fields):
+    for name in (*get_args(Reason), *RoomValues.model_fields):
         assert f"`{name}`" in PAGE, name

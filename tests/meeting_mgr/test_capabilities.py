@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from apps.meeting_mgr import RULES
 from apps.meeting_mgr.capabilities import Capabilities, Situation
-from apps.meeting_mgr.capabilities.evaluating import RULES, reasoners
+from apps.meeting_mgr.capabilities.evaluating import reasoners
 from apps.meeting_mgr.capabilities.facts import Facts
 from apps.meeting_mgr.capabilities.scales import Scale
 from apps.meeting_mgr.model import Rules, Sensor

@@ -12,6 +12,7 @@ from apps.meeting_mgr.conferences import conference
 from apps.meeting_mgr.conferences.conference import Jitsi, Webhook
 from apps.meeting_mgr.model import (
     AbilityState,
+    Asked,
     Hook,
     Meeting,
     Person,
@@ -102,6 +103,11 @@ def test_a_meeting_may_use_both_systems() -> None:
 def test_another_system_is_told_of_what_it_can_act_on_only() -> None:
     webhook = Webhook()
     assert webhook.told(record(), "muted", person(muted=True), 0) is not None
+    asked = Asked(what="present", at_ms=0)
+    found = person().model_copy(update={"asked": asked})
+    told = webhook.told(record(), "asked", found, 0)
+    assert told is not None
+    assert told["person"]["asked"] == "present"
     for change in ("proposed", "declined", "link", "sharing", "decided", "gone"):
         assert webhook.told(record(), change, None, 0) is None
 
@@ -110,7 +116,8 @@ def test_another_system_hears_of_states_and_of_no_sensor() -> None:
     told = Webhook().told(record(), "abilities", person(speak=off("noise")), 0)
     assert told is not None
     assert set(told["person"]) == {
-        *("id", "name", "here", "presence", "hand", "abilities", "wanted")
+        *("id", "name", "here", "presence", "hand", "muted", "presents", "asked"),
+        *("abilities", "wanted"),
     }
     assert "sensors" not in str(told)
 

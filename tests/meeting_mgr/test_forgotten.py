@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import Engine, select
 
 from apps.meeting_mgr import exported, store
-from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps import consent, running, taking_part
+from apps.meeting_mgr.telling import person_channel
+from backend.ingest.keyring import Keyring
 from backend.people import accounts
 from backend.privacy import consenting, forgetting
 from backend.settings import Settings
@@ -27,11 +29,11 @@ KEPT_MS = store.KEPT_DAYS * 86_400_000
 def test_what_rests_on_a_sensor_goes_when_it_is_shared_no_longer(stored: Stored) -> None:
     bob = shared_noise(stored)
     assert stored.count(MeetingEntryRow) == 1 + 5 + 1 + 3 + 3
-    stored.write(taking_part.share(stored.found(), bob, ("distance",), LATER_MS))
+    stored.write(consent.share(stored.found(), bob, ("distance",), LATER_MS))
     entries = store.entries_of(stored.connection, stored.boxes, MEETING_ID, bob.id)
     assert [entry.body.kind for entry in entries] == ["joined", *["abilities"] * 5, "presence"]
     assert "noise" not in str(entries)
-    stored.write(taking_part.share(stored.found(), stored.people()[0], (), LATER_MS))
+    stored.write(consent.share(stored.found(), stored.people()[0], (), LATER_MS))
     entries = store.entries_of(stored.connection, stored.boxes, MEETING_ID, bob.id)
     assert "presence" not in [entry.body.kind for entry in entries]
 
@@ -89,7 +91,7 @@ def test_removing_a_meeting_removes_everything_of_it(stored: Stored) -> None:
     stored.write(running.start(found, NOW_MS))
     store.delete(stored.connection, MEETING_ID)
     assert [stored.count(row) for row in (MeetingRow, MeetingPersonRow, MeetingEntryRow)] == [0] * 3
-    assert stored.told() == [(HOST, "gone", None), (bob.id, "gone", None)]
+    assert stored.told() == [(HOST, "gone", None), (person_channel(bob.id), "gone", None)]
 
 
 def test_meetings_that_have_long_been_over_are_removed(stored: Stored) -> None:
@@ -106,6 +108,17 @@ def test_a_meeting_that_is_still_to_come_is_kept_and_one_that_never_was_is_not(
     stored.made(ends_ms=end_ms)
     assert store.trim(stored.connection, stored.boxes, end_ms + KEPT_MS) == 0
     assert store.trim(stored.connection, stored.boxes, end_ms + KEPT_MS + 1) == 1
+
+
+def test_what_nobody_can_open_any_more_does_not_stay_for_ever(
+    stored: Stored, settings: Settings
+) -> None:
+    stored.made()
+    Keyring(settings.keys_dir).forget("u-host")
+    assert store.find(stored.connection, stored.boxes, MEETING_ID) is None
+    assert store.trim(stored.connection, stored.boxes, NOW_MS + KEPT_MS) == 0
+    assert store.trim(stored.connection, stored.boxes, NOW_MS + KEPT_MS + 1) == 1
+    assert stored.count(MeetingRow) == 0
 
 
 @pytest.fixture
@@ -152,12 +165,12 @@ def test_when_somebody_is_forgotten_no_row_mentions_them(
     with engine.begin() as connection:
         stored = Stored(connection, store.boxes_of(settings))
         assert stored.people() == [alice]
-        told = [one for one in stored.told() if one[0] != bob.id]
+        told = [one for one in stored.told() if one[0] != person_channel(bob.id)]
         assert (HOST, "left", None) in told
         assert not any(bob.id in str(one) for one in told)
         assert stored.count(MeetingEntryRow) == 1
         last = stored.told()[-1]
-        assert last == (bob.id, "left", None)
+        assert last == (person_channel(bob.id), "left", None)
     assert dump(engine).count(bob.id) == 1
 
 
@@ -171,7 +184,9 @@ def test_people_take_along_what_they_host_and_where_they_were(stored: Stored) ->
     assert (hosted["role"], hosted["title"], others) == ("host", "Business meeting", [])
     assert hosted["starts"] == "2026-05-04T09:00:00Z"
     assert hosted["attendees"][1]["busy"][0]["from"] == "2026-05-04T09:50:00Z"
-    assert hosted["decisions"] == [{"at": "2026-05-04T09:01:00Z", "item": None, "text": "Buy it."}]
+    assert hosted["decisions"] == [
+        {"at": "2026-05-04T09:01:00Z", "item": None, "title": None, "text": "Buy it."}
+    ]
     assert hosted["people"] == [
         {"name": "Bob", "attendee": "a2", "joined": "2026-05-04T09:00:00Z", "left": None}
     ]

@@ -57,6 +57,33 @@ def test_where_nobody_has_an_address_nobody_is_asked_to_come() -> None:
     assert (calendar["METHOD"], "ATTENDEE" in event) == ("PUBLISH", False)
 
 
+def listed(found: MeetingRecord, now_ms: int = STARTS) -> list[str]:
+    """The agenda in an invitation."""
+    return invitations.described(invited(found), now_ms, translator("en")).split("\n")[3:]
+
+
+def test_what_is_put_off_is_not_listed_and_makes_nothing_later() -> None:
+    first, second = MEETING.agenda
+    off = first.model_copy(update={"state": "put_off"})
+    assert listed(record(agenda=(off, second))) == ["19:42 Break (5 min)"]
+
+
+def test_while_a_meeting_runs_its_items_are_listed_as_they_come() -> None:
+    first, second = MEETING.agenda
+    begun = first.model_copy(update={"state": "current", "began_ms": STARTS + 60_000})
+    assert listed(record("running", agenda=(second, begun))) == [
+        '19:43 Semantic Web (Alice "Maud" Mary, 30 min)',
+        "20:13 Break (5 min)",
+    ]
+
+
+def test_of_a_meeting_that_is_planned_anew_what_was_done_is_not_listed() -> None:
+    first, second = MEETING.agenda
+    times = {"state": "done", "began_ms": STARTS - 90_000, "ended_ms": STARTS - 60_000}
+    again = record(agenda=(first.model_copy(update=times), second))
+    assert listed(again) == ["19:42 Break (5 min)"]
+
+
 def test_an_invitation_holds_what_a_calendar_needs() -> None:
     calendar, event = entry(invited(record()))
     assert (calendar["METHOD"], event["STATUS"]) == ("REQUEST", "CONFIRMED")

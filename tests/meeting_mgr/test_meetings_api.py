@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,28 +22,11 @@ from tests.meeting_mgr.hosted import (
     conclude,
     host,
     join,
-    make,
     me,
     of,
     people,
     show,
 )
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
-
-
-@pytest.fixture
-def alice(app: Flask) -> Browser:
-    return host(app)
-
-
-@pytest.fixture
-def meeting(alice: Browser) -> Json:
-    return make(alice)
 
 
 def act(browser: Browser, meeting: Json, do: str, **more: Any) -> TestResponse:
@@ -191,6 +173,22 @@ def test_a_meeting_that_runs_is_not_removed(alice: Browser, meeting: Json) -> No
     assert alice.get("/meetings").json["meetings"] == []
 
 
+def test_the_meetings_that_an_account_is_in_are_listed_until_it_leaves(
+    app: Flask, alice: Browser, meeting: Json
+) -> None:
+    carol = host(app, "Carol")
+    told = {"key": meeting["join"]["key"], "name": "Carol"}
+    assert carol.post(people(meeting), told).status_code == 201
+    answer = carol.get("/meetings")
+    assert_described(document_of(app), "/api/v1/meetings", "get", answer)
+    assert answer.json["meetings"] == []
+    (joined,) = answer.json["joined"]
+    assert (joined["id"], joined["title"]) == (meeting["id"], "Business Meeting")
+    assert alice.get("/meetings").json["joined"] == []
+    carol.delete(me(meeting))
+    assert carol.get("/meetings").json["joined"] == []
+
+
 def test_a_host_asks_and_says_what_somebody_can_do(
     app: Flask, alice: Browser, meeting: Json
 ) -> None:
@@ -200,6 +198,10 @@ def test_a_host_asks_and_says_what_somebody_can_do(
     said = alice.put(f"{people(meeting)}/{bob.user}/overrides", {"speak": "off"}).json
     assert said["people"][0]["overrides"] == {"speak": "off"}
     assert bob.get(me(meeting)).json["me"]["asked"]["what"] == "speak"
+    act(alice, meeting, "ask_to_present", person=bob.user)
+    assert bob.get(me(meeting)).json["me"]["asked"]["what"] == "present"
+    assert bob.put(me(meeting), {"presents": True}).json["me"]["asked"] is None
+    assert show(alice, meeting)["people"][0]["presents"] is True
     taken = alice.put(f"{people(meeting)}/{bob.user}/overrides", {"speak": None}).json
     assert taken["people"][0]["overrides"] == {}
 
@@ -321,6 +323,18 @@ def test_a_room_that_moves_is_told_no_longer_how_far_away_people_are(
     assert shared(bob, meeting) == ["noise", "distance"]
     assert alice.patch(of(meeting), {"version": moved["version"], "room": far}).status_code == 200
     assert shared(bob, meeting) == ["noise"]
+
+
+@pytest.mark.parametrize(
+    "threshold", [{"upper": 1e308}, {"lower": -1e308}, {"upper": 80, "hysteresis": 1e308}]
+)
+def test_a_bound_that_nothing_can_be_compared_with_is_refused(
+    alice: Browser, meeting: Json, threshold: Json
+) -> None:
+    rules = {"thresholds": {"noise": threshold}}
+    answer = alice.patch(of(meeting), {"version": meeting["version"], "rules": rules})
+    assert answer.status_code == 422
+    assert "1000000000" in answer.json["detail"]
 
 
 def test_bounds_are_not_moved_again_and_again_while_people_are_there(

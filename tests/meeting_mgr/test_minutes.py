@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from flask import Flask
@@ -10,6 +10,8 @@ from icalendar import Calendar
 
 from apps.meeting_mgr.entries import (
     AbilityChanged,
+    Acted,
+    Body,
     Entry,
     PresenceChanged,
     ProposalChanged,
@@ -27,13 +29,14 @@ from apps.meeting_mgr.model import (
     Proposal,
     Proposed,
     Room,
+    Rules,
 )
 from apps.meeting_mgr.papers import minutes, minutes_files, minutes_page
 from apps.meeting_mgr.papers.minutes import Ableness, Minutes, Span
 from apps.meeting_mgr.papers.minutes_files import escaped
 from apps.meeting_mgr.papers.minutes_words import Words
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import sharing
+from apps.meeting_mgr.steps import running, sharing
 from backend.api.pages import translator
 from backend.settings import REPOSITORY
 from backend.times import parse_ms
@@ -202,6 +205,31 @@ def test_the_agenda_is_told_as_it_happened_beside_how_it_was_planned(made: Minut
     ]
 
 
+def told(agenda: tuple[Item, ...], *bodies: Body) -> Sequence[str]:
+    """The lines of an agenda of which nothing was proposed."""
+    about = MEETING.model_copy(update={"agenda": agenda})
+    found = record(meeting=about)._replace(proposals=())
+    entries = [Entry(at("10:10"), body, ALICE, n) for n, body in enumerate(bodies, 20)]
+    return words(minutes.made(found, PEOPLE, (*ENTRIES, *entries), at("12:00"))).sections()[2].lines
+
+
+def test_what_had_been_put_off_does_not_make_the_rest_come_later() -> None:
+    off = BEFORE[0].model_copy(update={"state": "put_off"})
+    assert told((off, BEFORE[1], BEFORE[2])) == [
+        "Semantic Web (Alice): put off",
+        "Prices (Bob): not dealt with; planned 10:00, 20 min",
+        "Plans: not dealt with; planned 10:20, 20 min",
+    ]
+
+
+def test_after_a_hand_over_it_is_told_who_was_to_speak() -> None:
+    handed = happened(0, "10:05", "10:25").model_copy(update={"speaker": "a2"})
+    twice = [Acted(do="hand_over", item="i1", former=name) for name in ("a1", "a3", "a1", "a2")]
+    assert told((handed, BEFORE[1]), *twice)[0] == (
+        "Semantic Web (Bob, handed over by Alice, Charlie): 10:05–10:25; planned 10:00, 20 min"
+    )
+
+
 def test_proposals_are_told_with_reason_and_answer(made: Minutes) -> None:
     (said,) = (words(made).proposal(one) for one in made.proposals)
     assert said == (
@@ -214,6 +242,61 @@ def test_decisions_are_told_with_their_item(made: Minutes) -> None:
     assert [words(made).decision(one) for one in made.decisions] == [
         "Go on <b>as planned</b> (Plans, 10:30)"
     ]
+
+
+def test_a_decision_keeps_the_title_of_an_item_that_is_removed() -> None:
+    decided = running.decide(record("running"), "Yes.", "i1", at("10:20")).record.meeting
+    renamed = decided.agenda[0].model_copy(update={"title": "Web"})
+    for agenda, title in ((decided.agenda[1:], "Semantic Web"), ((renamed,), "Web")):
+        found = record(meeting=decided.model_copy(update={"agenda": agenda}))
+        assert minutes.made(found, (), ENTRIES, at("12:00")).decisions[1].item == title
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "dwell_s", "expected"),
+    [
+        (9_000, 10, ["off"]),
+        (10_000, 10, ["unknown", "off"]),
+        (10_000, 20, ["off"]),
+        (0, 0, ["off"]),
+    ],
+)
+def test_what_is_unknown_for_a_moment_when_somebody_comes_is_not_told(
+    later_ms: int, dwell_s: int, expected: list[str]
+) -> None:
+    about = MEETING.model_copy(update={"rules": Rules(dwell_s=dwell_s)})
+    silent = AbilityChanged(capability="speak", state="unknown", because=("silent",))
+    noisy = AbilityChanged(capability="speak", state="off", because=("noise",))
+    entries = (
+        Entry(at("10:05"), StateChanged(state="running"), None, 1),
+        Entry(at("10:10") + 500, silent, BOB, 2),
+        Entry(at("10:10") + 500 + later_ms, noisy, BOB, 3),
+        Entry(at("10:50"), StateChanged(state="ended"), None, 4),
+    )
+    made = minutes.made(record(meeting=about), PEOPLE[1:], entries, at("12:00"))
+    assert [span.told.state for span in made.parts[0].abilities["speak"]] == expected
+
+
+def test_of_whom_nothing_is_ever_known_that_is_told() -> None:
+    made = minutes.made(record(), PEOPLE[1:], ENTRIES[2:3], at("10:10") + 3_000)
+    assert [span.told.state for span in made.parts[0].abilities["speak"]] == ["unknown"]
+
+
+def test_taking_up_again_and_going_on_past_the_end_are_told_in_words() -> None:
+    option = Proposed(
+        agenda=(Placed(item="i2", starts_ms=at("10:50"), minutes=20),),
+        taken_up=("i2",),
+        ends_ms=at("11:10"),
+        cost=(),
+    )
+    cause = Cause(item="i2", person=None, because=("again",))
+    again = PROPOSAL.model_copy(
+        update={"kind": "take_up", "options": (option,), "causes": (cause,)}
+    )
+    found = record()._replace(proposals=(again,))
+    (line,) = words(minutes.made(found, (), (), at("12:00"))).sections()[-1].lines
+    assert "Go on until 11:10 and take “Prices” up again at 10:50" in line
+    assert "Why: “Prices” was put off, and can take place again." in line
 
 
 def test_while_a_meeting_runs_they_go_as_far_as_now() -> None:

@@ -24,22 +24,6 @@ from tests.ports import nobody_at
 PAPERS = ("invitation.ics", "join.svg", "minutes.html", "minutes.md", "minutes.ics")
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
-
-
-@pytest.fixture
-def alice(app: Flask) -> Browser:
-    return host(app)
-
-
-@pytest.fixture
-def meeting(alice: Browser) -> Json:
-    return make(alice)
-
-
 def paper(browser: Browser, meeting: Json, name: str) -> TestResponse:
     return browser.get(f"{of(meeting)}/{name}")
 

@@ -4,7 +4,6 @@ nothing else; what they tell is seen by nobody."""
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +13,7 @@ from flask import Flask
 from limits import RateLimitItemPerMinute
 from limits.storage import memory
 from sqlalchemy import Engine, select
+from sqlalchemy.exc import OperationalError
 
 from apps.meeting_mgr import store
 from apps.meeting_mgr.api import forwarding
@@ -36,27 +36,6 @@ KEYS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/mqtt", {}),
     ("GET", "/events", None),
 )
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
-
-
-@pytest.fixture
-def alice(app: Flask) -> Browser:
-    return host(app)
-
-
-@pytest.fixture
-def meeting(alice: Browser) -> Json:
-    return make(alice)
-
-
-@pytest.fixture
-def bob(app: Flask, meeting: Json) -> Browser:
-    return join(app, meeting, attendee="a2")
 
 
 @pytest.fixture
@@ -361,3 +340,15 @@ def test_many_at_one_address_take_part(
             assert browser.delete(f"{me(meeting)}/none").status_code != 429
     for browser in browsers:
         assert browser.put(me(meeting), {"hand": True}).status_code == 200
+
+
+def test_where_the_database_does_not_answer_one_hears_that_and_no_more(
+    bob: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_: object) -> None:
+        raise OperationalError("UPDATE", {"box": "said in private"}, Exception("is locked"))
+
+    monkeypatch.setattr(store, "write", locked)
+    answer = bob.put(me(meeting), {"hand": True})
+    assert (answer.status_code, "later" in answer.json["detail"]) == (503, True)
+    assert "private" not in answer.text

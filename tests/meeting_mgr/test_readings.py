@@ -100,8 +100,8 @@ def test_what_is_no_reading_is_refused_with_what_is_wrong(payload: bytes, compla
 
 
 def test_a_rooms_sensors_tell_noise_and_light() -> None:
-    heard = room_reading(told(noise_db=40, light_lux=300, occupied=True))
+    heard = room_reading(told(noise_db=40, light_lux=300))
     assert observed_in_room(heard) == {"noise": 40, "light": 300}
-    assert observed_in_room(room_reading(told(occupied=False))) == {}
+    assert observed_in_room(room_reading(told())) == {}
     with pytest.raises(BadReadingError, match=r"values.battery_pct: Extra inputs"):
         room_reading(told(battery_pct=5))

@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr import agenda
+from apps.meeting_mgr import agenda, readings, store
 from apps.meeting_mgr.capabilities import Capabilities
 from apps.meeting_mgr.model import Cause, Placed, Proposal, Proposed, Room, Rules
-from apps.meeting_mgr.process import suggesting
+from apps.meeting_mgr.process import aside, suggesting
 from apps.meeting_mgr.process.reasoner import Reasoner
 from apps.meeting_mgr.steps import answering, running, taking_part
 from apps.meeting_mgr.steps.drafts import Changes
 from apps.meeting_mgr.steps.editing import edit
+from apps.meeting_mgr.telling import host_channel
 from backend.settings import Settings
-from tests.meeting_mgr.kept import NOW_MS, Kept, heard
+from tests.api.town import soon
+from tests.meeting_mgr.kept import NOW_MS, QUICK, Kept, heard
 
 LOUD, QUIET = 92.0, 50.0
 
@@ -92,11 +95,11 @@ def test_host_and_person_are_told_and_nobody_else(kept: Kept, reasoner: Reasoner
     meeting = kept.make()
     bob, charlie = kept.join(meeting, "noise"), kept.join(meeting, name="Charlie")
     reasoner.step([heard(meeting, bob, noise_db=QUIET)], NOW_MS)
-    before = kept.told(charlie)
+    before = kept.told_to(charlie)
     reasoner.step([heard(meeting, bob, NOW_MS + 1, noise_db=LOUD)], NOW_MS + 1)
-    assert kept.told(f"mh-{meeting}")[-1] == "abilities"
-    assert kept.told(bob)[-1] == "abilities"
-    assert kept.told(charlie) == before
+    assert kept.told(host_channel(meeting))[-1] == "abilities"
+    assert kept.told_to(bob)[-1] == "abilities"
+    assert kept.told_to(charlie) == before
 
 
 def test_a_reading_that_changes_nothing_writes_nothing(
@@ -293,12 +296,12 @@ def test_a_process_that_is_started_again_goes_on_from_what_was_concluded(
     meeting = kept.make()
     bob = kept.join(meeting, "noise")
     reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)
-    before, told = kept.person(meeting, bob), kept.told(bob)
+    before, told = kept.person(meeting, bob), kept.told_to(bob)
     again = Reasoner(kept.settings, engine)
     again.step([], NOW_MS + 60_050)
     again.step([heard(meeting, bob, NOW_MS + 61_000, noise_db=LOUD)], NOW_MS + 61_000)
     again.close()
-    assert (kept.person(meeting, bob), kept.told(bob)) == (before, told)
+    assert (kept.person(meeting, bob), kept.told_to(bob)) == (before, told)
 
 
 def test_one_bad_meeting_stops_no_other(
@@ -321,6 +324,170 @@ def test_one_bad_meeting_stops_no_other(
     assert bad in caplog.text
     assert "RuntimeError" in caplog.text
     assert eve not in caplog.text
+
+
+# --- What fails ----------------------------------------------------------------------------------
+
+
+def locked(*_given: object, **_more: object) -> Any:
+    raise OperationalError("SELECT", {}, Exception("database is locked"))
+
+
+@pytest.mark.parametrize("where", ["find", "people_of", "write_all"])
+def test_while_the_database_is_locked_nothing_is_lost(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Neither a meeting, nor a change of it, nor what was heard meanwhile."""
+    meeting = kept.make()
+    bob = kept.join(meeting, "noise")
+    with monkeypatch.context() as patch:
+        patch.setattr(store, where, locked)
+        for _ in range(2):
+            with pytest.raises(OperationalError):
+                reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)
+    assert kept.able(meeting, bob) is None
+    reasoner.step([], NOW_MS)
+    assert kept.able(meeting, bob) == "off"
+
+
+def test_a_locked_database_is_waited_for_once_and_not_for_each_meeting(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+
+    def wait(*_given: object) -> None:
+        waited.append(1)
+        locked()
+
+    said = [
+        heard(one, kept.join(one, "noise"), noise_db=LOUD) for one in (kept.make(), kept.make())
+    ]
+    monkeypatch.setattr(store, "write_all", wait)
+    with pytest.raises(OperationalError):
+        reasoner.step(said, NOW_MS)
+    assert len(waited) == 1
+
+
+def test_a_proposal_that_could_not_be_written_is_thought_of_again(
+    kept: Kept,
+    reasoner: Reasoner,
+    thinking: Callable[[Proposal | None], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    meeting = kept.make()
+    thinking(_swap(kept, meeting))
+    failed: list[bool] = []
+
+    def step() -> bool:
+        try:
+            reasoner.step([], NOW_MS + 10)
+        except OperationalError:
+            failed.append(True)
+        return bool(failed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "write", locked)
+        soon(step)
+    _until(reasoner, lambda: bool(kept.record(meeting).proposals))
+
+
+def test_a_meeting_with_which_something_failed_is_looked_at_again_by_itself(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside, "FIRST_S", 0.0)
+    meeting = kept.make()
+    bob = kept.join(meeting, "noise")
+
+    def fail(*_given: object) -> Any:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Capabilities, "evaluate", fail)
+        reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)
+    assert reasoner.meetings == 0
+    reasoner.step([heard(meeting, bob, NOW_MS + 1, noise_db=LOUD)], NOW_MS + 1)
+    assert kept.able(meeting, bob) == "off"
+
+
+def test_a_message_that_breaks_our_check_holds_up_no_other(
+    kept: Kept,
+    reasoner: Reasoner,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    meeting = kept.make()
+    bob, eve = kept.join(meeting, "noise"), kept.join(meeting, "noise", name="Eve")
+    check = readings.reading
+
+    def breaks(payload: bytes) -> Any:
+        if b"88" in payload:
+            raise RuntimeError(payload)
+        return check(payload)
+
+    monkeypatch.setattr(readings, "reading", breaks)
+    evil = [heard(meeting, eve, noise_db=88.0)] * 3
+    with caplog.at_level(logging.ERROR):
+        reasoner.step([*evil, heard(meeting, bob, noise_db=LOUD)], NOW_MS)
+    assert kept.able(meeting, bob) == "off"
+    assert reasoner.counts == {"failed": 3, "heard": 1}
+    assert len(caplog.records) == 1
+    assert "88" not in caplog.text
+
+
+# --- A clock that is set back --------------------------------------------------------------------
+
+HOUR_MS = 3_600_000
+STEADY = Rules(dwell_s=10)
+
+
+def test_when_the_clock_is_set_back_no_icon_stands_still_until_it_is_that_late_again(
+    kept: Kept, reasoner: Reasoner
+) -> None:
+    meeting = kept.make(STEADY)
+    bob = kept.join(meeting, "noise")
+    reasoner.step([heard(meeting, bob, noise_db=QUIET)], NOW_MS)
+    loud_ms = NOW_MS + 20_000
+    reasoner.step([heard(meeting, bob, loud_ms, noise_db=LOUD)], loud_ms)
+    assert kept.able(meeting, bob) == "off"
+    back_ms = loud_ms - HOUR_MS
+    reasoner.step([heard(meeting, bob, back_ms, noise_db=QUIET)], back_ms)
+    kept.change_person(
+        meeting, bob, lambda record, one: taking_part.say(record, one, back_ms, hand=True)
+    )
+    for late_s in range(1, 11):
+        at_ms = back_ms + late_s * 1000
+        reasoner.step([heard(meeting, bob, at_ms, noise_db=QUIET)], at_ms)
+    assert kept.able(meeting, bob) == "on"
+
+
+def test_when_the_clock_is_set_back_silence_still_falls(kept: Kept, reasoner: Reasoner) -> None:
+    meeting = kept.make()
+    bob, charlie = kept.join(meeting, "noise"), kept.join(meeting, "noise", name="Charlie")
+    reasoner.step([heard(meeting, bob, noise_db=QUIET)], NOW_MS)
+    back_ms = NOW_MS - HOUR_MS
+    reasoner.step([], back_ms)
+    assert kept.able(meeting, bob) == "on"
+    late_ms = back_ms + round(QUICK.silent_s * 1000)
+    reasoner.step([], late_ms)
+    stands = [kept.person(meeting, one).state.sensors["noise"].state for one in (bob, charlie)]
+    assert stands == ["silent", "silent"]
+
+
+def test_a_process_that_begins_after_the_clock_was_set_back_does_not_wait_either(
+    kept: Kept, reasoner: Reasoner, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting = kept.make(STEADY)
+    bob = kept.join(meeting, "noise")
+    reasoner.step([heard(meeting, bob, noise_db=QUIET)], NOW_MS)
+    reasoner.step([heard(meeting, bob, NOW_MS + 20_000, noise_db=LOUD)], NOW_MS + 20_000)
+    back_ms = NOW_MS - HOUR_MS
+    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.wall_ms", lambda: back_ms)
+    again = Reasoner(kept.settings, engine)
+    for late_s in range(11):
+        at_ms = back_ms + late_s * 1000
+        again.step([heard(meeting, bob, at_ms, noise_db=QUIET)], at_ms)
+    again.close()
+    assert kept.able(meeting, bob) == "on"
 
 
 # --- Proposals -----------------------------------------------------------------------------------
@@ -353,7 +520,7 @@ def _swap(kept: Kept, meeting: str) -> Proposal:
 def _until(reasoner: Reasoner, holds: Callable[[], bool]) -> None:
     """Step until something holds; another thread thinks."""
     pause = threading.Event()
-    for _ in range(400):
+    for _ in range(12_000):
         reasoner.step([], NOW_MS + 10)
         if holds():
             return
@@ -372,7 +539,7 @@ def test_another_agenda_is_put_to_the_host_once(
     _until(reasoner, lambda: reasoner._suggester._thinking is None)
     [proposal] = kept.record(meeting).proposals
     assert (proposal.number, proposal.answer) == (1, "open")
-    assert kept.told(f"mh-{meeting}").count("proposed") == 1
+    assert kept.told(host_channel(meeting)).count("proposed") == 1
 
 
 def test_a_proposal_that_no_longer_holds_is_taken_back(

@@ -26,13 +26,13 @@ ROOM = (
 
 
 @pytest.mark.parametrize("name", ["office.csv", "office.csv.gz"])
-def test_an_office_has_light_and_whether_somebody_is_there(tmp_path: Path, name: str) -> None:
+def test_an_office_has_light(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_bytes(gzip.compress(OFFICE.encode()) if name.endswith("gz") else OFFICE.encode())
     first, second = replaying.rows(file)
     assert second.at_ms - first.at_ms == 59_000
-    assert (first.values.light_lux, first.values.occupied) == (426, True)
-    assert (second.values.light_lux, second.values.occupied) == (429.5, False)
+    assert first.values.light_lux == 426
+    assert second.values.light_lux == 429.5
     assert first.values.noise_db is None
 
 
@@ -66,7 +66,7 @@ def test_volts_become_a_level(volts: float, level: float) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("date,Light\n2015-02-04 17:51:00,4\n", "line 2: there is no column 'Occupancy'"),
+        ("date,Noise\n2015-02-04 17:51:00,4\n", "line 2: there is no column 'Light'"),
         (OFFICE.replace("429.5", "bright"), "line 3: could not convert string to float: 'bright'"),
         (OFFICE.replace("429.5", "-4"), "line 3: .*light_lux"),
         (OFFICE.replace("17:51:59", "noon"), "line 3: .*noon"),
@@ -111,11 +111,11 @@ def test_rows_go_out_as_fast_as_they_were_recorded_and_say_to_be_of_the_present(
     told = [readings.room_reading(payload) for payload in sent]
     assert readings.observed_in_room(told[0]) == {"light": 426}
     assert told[0].at > 1_700_000_000_000
-    assert set(orjson.loads(sent[0])["values"]) == {"light_lux", "occupied"}
+    assert set(orjson.loads(sent[0])["values"]) == {"light_lux"}
 
 
 def test_it_ends_when_it_is_told_to() -> None:
-    rows = [Row(at, readings.OccupiedRoomValues(light_lux=1)) for at in (0, 1000, 2000)]
+    rows = [Row(at, readings.RoomValues(light_lux=1)) for at in (0, 1000, 2000)]
     sent: list[bytes] = []
     assert replaying.send(rows, 1, sent.append, Pace(1)) == 1
 

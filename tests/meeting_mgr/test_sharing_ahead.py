@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +9,10 @@ from flask import Flask
 from sqlalchemy import Engine
 
 from apps.meeting_mgr import store
-from apps.meeting_mgr.model import SENSORS, Placed, Proposal, Proposed
+from apps.meeting_mgr.model import Placed, Proposal, Proposed
 from apps.meeting_mgr.process.live import Live
 from apps.meeting_mgr.record import MeetingError
-from apps.meeting_mgr.steps import answering, taking_part
+from apps.meeting_mgr.steps import answering, consent
 from apps.meeting_mgr.steps.sharing import EARLIEST_MS, unasked
 from backend.settings import Settings
 from backend.store.outbox import begin
@@ -27,27 +26,21 @@ NOISE = {"sensors": ["noise"]}
 DAY_MS = 86_400_000
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
-
-
 def test_sharing_begins_half_an_hour_before_the_planned_start() -> None:
     with pytest.raises(MeetingError, match=r"from 2026-05-04T08:30:00Z on") as error:
-        taking_part.share(record(), person(), ("noise",), EARLY_MS - 1)
+        consent.share(record(), person(), ("noise",), EARLY_MS - 1)
     assert error.value.code == "too-early"
     for state, now_ms in (("planned", EARLY_MS), ("running", EARLY_MS - 1)):
         found = record(state)  # type: ignore[arg-type]
-        assert taking_part.share(found, person(), ("noise",), now_ms).people[0].sharing
-    assert not taking_part.share(record(), person(), (), EARLY_MS - 1).people[0].sharing
+        assert consent.share(found, person(), ("noise",), now_ms).people[0].sharing
+    assert not consent.share(record(), person(), (), EARLY_MS - 1).people[0].sharing
 
 
 def test_people_are_asked_anew_where_the_meeting_is_put_far_ahead() -> None:
     later = record(starts_ms=NOW_MS + EARLIEST_MS + 1, ends_ms=NOW_MS + DAY_MS)
-    assert unasked(record(), later) == frozenset(SENSORS)
+    assert unasked(record(), later, person(sharing=("noise",))) == {"noise": "over"}
     soon = record(starts_ms=NOW_MS + EARLIEST_MS, ends_ms=NOW_MS + DAY_MS)
-    assert unasked(record(), soon) == frozenset()
+    assert not unasked(record(), soon, person(sharing=("noise",)))
 
 
 def test_readings_long_before_a_meeting_are_not_listened_to() -> None:

@@ -11,8 +11,9 @@ from apps.meeting_mgr import store, telling
 from apps.meeting_mgr.entries import Joined
 from apps.meeting_mgr.model import Person, Rules
 from apps.meeting_mgr.record import Change, MeetingError, MeetingRecord
-from apps.meeting_mgr.steps import answering, editing, running, taking_part
+from apps.meeting_mgr.steps import answering, consent, editing, running, taking_part
 from apps.meeting_mgr.steps.drafts import Changes
+from apps.meeting_mgr.telling import person_channel
 from backend.ingest.keyring import Keyring
 from backend.machine import REPOSITORY
 from backend.people.tokens import broker_hash
@@ -97,7 +98,7 @@ def test_the_secret_at_the_broker_can_be_given_anew_and_ends_with_leaving(stored
 def test_states_are_written_in_one_go(stored: Stored) -> None:
     found = stored.made()
     people = [stored.joined(found, name)[0] for name in ("a1", "a2")]
-    sharing = [taking_part.share(found, one, ("noise",), NOW_MS) for one in people]
+    sharing = [consent.share(found, one, ("noise",), NOW_MS) for one in people]
     store.write_all(stored.connection, stored.boxes, sharing)
     noisy = state({"noise": "out"}, NOISY, due_ms=LATER_MS)
     steps = [taking_part.concluded(found, one, noisy, LATER_MS) for one in stored.people()]
@@ -126,15 +127,17 @@ def test_changes_of_the_meeting_are_told_to_all_who_are_there(stored: Stored) ->
     before = len(stored.told())
     stored.write(running.start(found, LATER_MS))
     assert sorted(stored.told()[before:]) == sorted(
-        (channel, "started", None) for channel in (HOST, alice.id, bob.id)
+        (channel, "started", None)
+        for channel in (HOST, person_channel(alice.id), person_channel(bob.id))
     )
 
 
 def test_who_leaves_hears_of_it_too(stored: Stored) -> None:
     found = stored.made()
     bob, _ = stored.joined(found)
-    stored.write(taking_part.leave(found, bob, LATER_MS, removed=True))
-    assert stored.told()[-2:] == [(HOST, "removed", bob.id), (bob.id, "removed", bob.id)]
+    stored.write(taking_part.remove(found, bob, LATER_MS))
+    his = person_channel(bob.id)
+    assert stored.told()[-2:] == [(HOST, "removed", bob.id), (his, "removed", bob.id)]
 
 
 @pytest.mark.parametrize("shows", [False, True])
@@ -148,7 +151,8 @@ def test_what_somebody_can_do_is_told_to_the_others_only_where_the_host_says_so(
     stored.write(taking_part.concluded(found, bob, state(), LATER_MS))
     told = stored.told()[before:]
     assert {change for _, change, _ in told} == {"abilities"}
-    assert {user for user, _, _ in told} == {HOST, bob.id, *([alice.id] if shows else [])}
+    hears = [bob.id, *([alice.id] if shows else [])]
+    assert {user for user, _, _ in told} == {HOST, *map(person_channel, hears)}
 
 
 def test_everybody_is_told_when_abilities_are_shown_to_all_from_now_on(stored: Stored) -> None:
@@ -156,7 +160,7 @@ def test_everybody_is_told_when_abilities_are_shown_to_all_from_now_on(stored: S
     bob, _ = stored.joined(found)
     changes = Changes(rules=Rules(show_abilities_to_all=True))
     stored.write(editing.edit(found, changes, LATER_MS))
-    assert stored.told()[-2:] == [(HOST, "shown", None), (bob.id, "shown", None)]
+    assert stored.told()[-2:] == [(HOST, "shown", None), (person_channel(bob.id), "shown", None)]
 
 
 def test_proposals_are_told_to_the_host_alone_until_they_are_accepted(stored: Stored) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from urllib.parse import quote
 
 import orjson
 import pytest
@@ -14,37 +14,19 @@ from sqlalchemy import Connection, Engine, select
 
 from apps.meeting_mgr import store
 from apps.meeting_mgr.api.snapshots import Snapshots
+from apps.meeting_mgr.model import APP
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.telling import AUDIENCES
+from apps.meeting_mgr.telling import AUDIENCES, host_channel, open_to, person_channel
 from backend.api.entitled import Reader, unentitled
-from backend.people import ids
+from backend.people.principal import Principal
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import OutboxRow
 from backend.store.outbox import begin
 from tests.api.browsers import Browser
-from tests.meeting_mgr.hosted import Json, conclude, host, join, make, me, of
+from tests.meeting_mgr.hosted import Json, conclude, join, me, of
 
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
-
-
-@pytest.fixture
-def alice(app: Flask) -> Browser:
-    return host(app)
-
-
-@pytest.fixture
-def meeting(alice: Browser) -> Json:
-    return make(alice)
-
-
-@pytest.fixture
-def bob(app: Flask, meeting: Json) -> Browser:
-    return join(app, meeting, attendee="a2")
+CHANNELS = {APP: open_to}
 
 
 @contextmanager
@@ -135,22 +117,22 @@ def test_a_hosts_stream_says_that_a_meeting_is_gone_and_ends(alice: Browser, mee
 def test_nobody_hears_of_a_seat_that_is_void_though_another_process_took_it(
     bob: Browser, alice: Browser, meeting: Json, engine: Engine
 ) -> None:
-    hers = Reader(f"mh-{meeting['id']}", alice.user)
-    his = Reader(bob.user, address="10.0.0.1")
+    hers = Reader(host_channel(meeting["id"]), alice.user)
+    his = Reader(person_channel(bob.user), address="10.0.0.1")
     with engine.begin() as connection:
-        assert unentitled(connection, {his, hers}) == set()
+        assert unentitled(connection, {his, hers}, CHANNELS) == set()
         begin(connection)
         store.delete(connection, meeting["id"])
-        assert unentitled(connection, {his, hers}) == {his}
+        assert unentitled(connection, {his, hers}, CHANNELS) == {his}
 
 
 def test_channels_are_nobodys_to_ask_for(app: Flask, bob: Browser, meeting: Json) -> None:
-    assert ids.is_channel(bob.user)
-    assert not ids.is_test_person(bob.user)
-    for channel in (bob.user, f"mh-{meeting['id']}"):
+    developer = Principal("u-dora", roles=frozenset({"developer"}))
+    for channel in (person_channel(bob.user), host_channel(meeting["id"])):
+        asked = f"/events/stream?user={quote(channel, safe='')}"
         for browser in (bob, Browser.of(app)):
-            answer = browser.get(f"/events/stream?user={channel}")
-            assert answer.status_code == 401, channel
+            assert browser.get(asked).status_code == 401, channel
+        assert not developer.may_act_for(channel)
 
 
 def test_the_outbox_holds_no_word_of_what_people_do(
@@ -165,7 +147,7 @@ def test_the_outbox_holds_no_word_of_what_people_do(
     assert {row.body["change"] for row in rows} <= AUDIENCES.keys()
     assert {row.body["meeting"] for row in rows} == {meeting["id"]}
     assert {row.body["person"] for row in rows} == {None, bob.user}
-    assert {row.user for row in rows} == {f"mh-{meeting['id']}", bob.user}
+    assert {row.user for row in rows} == {host_channel(meeting["id"]), person_channel(bob.user)}
 
 
 def test_a_meeting_is_read_once_for_all_who_follow_it(

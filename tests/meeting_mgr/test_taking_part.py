@@ -14,13 +14,14 @@ from apps.meeting_mgr.entries import (
     Acted,
     Body,
     Entry,
+    HandRaised,
     Joined,
     Left,
     PresenceChanged,
 )
 from apps.meeting_mgr.model import SENSORS, AbilityState, Asked, Person, Room
 from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import running, taking_part
+from apps.meeting_mgr.steps import consent, running, taking_part
 from apps.meeting_mgr.steps.sharing import SENSORS_OF, remaining, unasked
 from tests.meeting_mgr.made import NOISY, NOW_MS, noisy, person, record, state
 
@@ -76,16 +77,14 @@ def test_who_leaves_shares_nothing_and_nothing_is_known_of_them() -> None:
     unknown = AbilityState(state="unknown", since_ms=LATER_MS, because=("left",))
     assert set(found.state.abilities.values()) == {unknown}
     assert bodies(step) == [Left()]
-    assert bodies(taking_part.leave(record(), noisy(), LATER_MS, removed=True)) == [
-        Left(removed=True)
-    ]
+    assert bodies(taking_part.remove(record(), noisy(), LATER_MS)) == [Left(removed=True)]
 
 
 def test_who_has_left_does_nothing_any_more() -> None:
     gone = one(taking_part.leave(record(), noisy(), LATER_MS))
     steps: tuple[Callable[[], Step], ...] = (
         lambda: taking_part.leave(record(), gone, LATER_MS),
-        lambda: taking_part.share(record(), gone, ("noise",), LATER_MS),
+        lambda: consent.share(record(), gone, ("noise",), LATER_MS),
         lambda: taking_part.say(record(), gone, LATER_MS, hand=True),
         lambda: taking_part.ask(record(), gone, "mute", LATER_MS),
         lambda: taking_part.override(record(), gone, {"speak": "on"}, LATER_MS),
@@ -100,7 +99,7 @@ def test_who_has_left_does_nothing_any_more() -> None:
 
 
 def test_sharing_more_keeps_what_is_known() -> None:
-    step = taking_part.share(record(), noisy(), ("noise", "distance", "light"), LATER_MS)
+    step = consent.share(record(), noisy(), ("noise", "distance", "light"), LATER_MS)
     assert one(step).sharing == ("noise", "distance", "light")
     assert one(step).state == noisy().state.model_copy(update={"due_ms": LATER_MS})
     assert not step.forgets
@@ -110,7 +109,7 @@ def test_sharing_less_removes_what_was_kept_of_the_rest() -> None:
     both = noisy().model_copy(
         update={"state": state({"noise": "out", "distance": "in"}, NOISY, presence="room")}
     )
-    step = taking_part.share(record(), both, ("distance",), LATER_MS)
+    step = consent.share(record(), both, ("distance",), LATER_MS)
     found = one(step).state
     assert step.forgets
     assert found.sensors.keys() == {"distance"}
@@ -119,7 +118,7 @@ def test_sharing_less_removes_what_was_kept_of_the_rest() -> None:
     assert found.abilities["read"] == both.state.abilities["read"]
     assert found.presence == "room"
     assert "noise" not in found.model_dump_json()
-    nowhere = one(taking_part.share(record(), both, (), LATER_MS)).state
+    nowhere = one(consent.share(record(), both, (), LATER_MS)).state
     assert (nowhere.presence, nowhere.presence_since_ms) == ("unknown", LATER_MS)
 
 
@@ -154,7 +153,7 @@ def test_what_decides_an_ability_is_what_the_rules_say() -> None:
 def test_what_was_concluded_with_others_stays_when_one_of_them_goes() -> None:
     both = {**NOISY, "listen": ("noise", "network")}
     found = person(sharing=("noise", "network"), state=state({"noise": "out"}, both))
-    step = taking_part.share(record(), found, ("network",), LATER_MS)
+    step = consent.share(record(), found, ("network",), LATER_MS)
     abilities = one(step).state.abilities
     assert (abilities["listen"].state, abilities["listen"].because) == ("off", ("network",))
     assert abilities["speak"].state == "unknown"
@@ -162,7 +161,7 @@ def test_what_was_concluded_with_others_stays_when_one_of_them_goes() -> None:
 
 def test_who_shares_nothing_withdraws_all_that_was_concluded() -> None:
     idle = person(sharing=())
-    assert taking_part.share(record("ended"), idle, (), LATER_MS).forgets == set(SENSORS)
+    assert consent.share(record("ended"), idle, (), LATER_MS).forgets == set(SENSORS)
     assert taking_part.leave(record(), noisy(), LATER_MS, forget=True).forgets == set(SENSORS)
     assert not taking_part.leave(record(), noisy(), LATER_MS).forgets
 
@@ -170,38 +169,42 @@ def test_who_shares_nothing_withdraws_all_that_was_concluded() -> None:
 @pytest.mark.parametrize("how", ["ended", "cancelled"])
 def test_nothing_is_shared_in_a_meeting_that_is_over(how: Any) -> None:
     with pytest.raises(MeetingError) as error:
-        taking_part.share(record(how), person(), ("noise",), LATER_MS)
+        consent.share(record(how), person(), ("noise",), LATER_MS)
     assert error.value.code == "over"
 
 
 def test_what_ends_by_itself_is_unknown_from_then_on_and_stays_in_the_minutes() -> None:
     there = noisy().state.model_copy(update={"presence": "room"})
     found = noisy().model_copy(update={"state": there})
-    step = taking_part.cease(record(), found, frozenset({"distance"}), LATER_MS)
+    step = consent.cease(record(), found, {"distance": "room"}, LATER_MS)
     assert (one(step).sharing, one(step).state.abilities) == (("noise",), there.abilities)
     assert (bodies(step), step.forgets) == ([PresenceChanged(presence="unknown")], frozenset())
-    step = taking_part.cease(record("ended"), found, SENSORS, LATER_MS)
+    (told,) = one(step).ended
+    assert (told.sensor, told.because, told.at_ms) == ("distance", "room", LATER_MS)
+    step = consent.cease(record("ended"), found, dict.fromkeys(SENSORS, "over"), LATER_MS)
+    assert not one(step).ended
     assert (one(step).sharing, one(step).state.sensors) == ((), {})
     assert {ability.state for ability in one(step).state.abilities.values()} == {"unknown"}
     assert len(bodies(step)) == 6
 
 
 def test_people_are_asked_anew_where_the_meeting_is_another() -> None:
-    runs, everything = record("running"), frozenset(SENSORS)
+    runs, everything = record("running"), {"noise": "over", "distance": "over"}
     for after in (record("ended"), record("cancelled"), record("planned")):
-        assert unasked(runs, after) == everything
-    assert unasked(record("planned"), runs) == frozenset()
+        assert unasked(runs, after, noisy()) == everything
+    assert not unasked(record("planned"), runs, noisy())
 
 
 def test_where_people_are_is_asked_anew_when_the_room_is_another_place() -> None:
     def at(**place: Any) -> MeetingRecord:
         return record(room=Room(name="B", **place))
 
-    here, distance = at(lat=56.15, lon=10.2), frozenset({"distance"})
-    assert unasked(here, at(lat=56.1508, lon=10.2)) == frozenset()
-    assert unasked(here, at(lat=56.151, lon=10.2)) == distance
-    assert unasked(at(), here) == distance
-    assert unasked(here, at()) == unasked(here, here) == frozenset()
+    here, distance = at(lat=56.15, lon=10.2), {"distance": "room"}
+    assert not unasked(here, at(lat=56.1508, lon=10.2), noisy())
+    assert unasked(here, at(lat=56.151, lon=10.2), noisy()) == distance
+    assert unasked(at(), here, noisy()) == distance
+    assert not unasked(here, at(lat=56.151, lon=10.2), person(sharing=("noise",)))
+    assert not [there for there in (at(), here) if unasked(here, there, noisy())]
 
 
 # --- Words ---------------------------------------------------------------------------------------
@@ -209,7 +212,8 @@ def test_where_people_are_is_asked_anew_when_the_room_is_another_place() -> None
 
 def test_people_raise_their_hand_and_say_where_they_are() -> None:
     step = taking_part.say(record(), person(), LATER_MS, hand=True)
-    assert (one(step).hand, step.change) == (True, "hand")
+    assert (one(step).hand, step.change, bodies(step)) == (True, "hand", [HandRaised()])
+    assert bodies(taking_part.say(record(), one(step), LATER_MS, hand=True)) == []
     step = taking_part.say(record(), person(), LATER_MS, surroundings="public")
     assert (one(step).says_surroundings, step.change) == ("public", "says")
     assert one(step).state.due_ms == LATER_MS
@@ -222,6 +226,8 @@ def test_people_raise_their_hand_and_say_where_they_are() -> None:
         ("unmute", {"muted": False}),
         ("ask_to_speak", {"hand": False}),
         ("ask_to_speak", {"muted": False}),
+        ("ask_to_present", {"presents": True}),
+        ("ask_to_present", {"presents": False}),
     ],
 )
 def test_what_the_host_asks_stands_until_it_is_done(what: str, answer: Any) -> None:
@@ -232,6 +238,14 @@ def test_what_the_host_asks_stands_until_it_is_done(what: str, answer: Any) -> N
     assert one(taking_part.say(record(), raised, LATER_MS, **answer)).asked is None
 
 
+def test_who_shows_their_screen_does_so_until_they_say_otherwise_or_leave() -> None:
+    step = taking_part.say(record(), person(), LATER_MS, presents=True)
+    assert (one(step).presents, step.change) == (True, "presenting")
+    assert one(taking_part.say(record(), one(step), LATER_MS, hand=True)).presents
+    assert not one(taking_part.say(record(), one(step), LATER_MS, presents=False)).presents
+    assert not one(taking_part.leave(record(), one(step), LATER_MS)).presents
+
+
 def test_handing_over_makes_somebody_the_speaker() -> None:
     found = running.start(record(), NOW_MS).record
     step = taking_part.hand_over(found, person(hand=True), LATER_MS)
@@ -240,7 +254,7 @@ def test_handing_over_makes_somebody_the_speaker() -> None:
         False,
         Asked(what="speak", at_ms=LATER_MS),
     )
-    assert bodies(step) == [Acted(do="hand_over", item="i1")]
+    assert bodies(step) == [Acted(do="hand_over", item="i1", former="a1")]
     with pytest.raises(MeetingError, match="not invited"):
         taking_part.hand_over(found, person(attendee=None), LATER_MS)
     with pytest.raises(MeetingError, match="no current item"):
@@ -263,7 +277,7 @@ def test_in_a_meeting_that_is_over_the_host_does_nothing_about_people(how: Any) 
         lambda: taking_part.ask(found, person(), "mute", LATER_MS),
         lambda: taking_part.hand_over(found, person(), LATER_MS),
         lambda: taking_part.override(found, person(), {"speak": "off"}, LATER_MS),
-        lambda: taking_part.leave(found, person(), LATER_MS, removed=True),
+        lambda: taking_part.remove(found, person(), LATER_MS),
     )
     for step in steps:
         with pytest.raises(MeetingError) as error:

@@ -76,7 +76,7 @@ def walked(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def test_the_host_sees_who_can_do_what_since_when_and_why() -> None:
     view = seen_by_host(running_meeting(), people())
     assert (view["host"], view["state"], view["version"]) == (True, "running", 2)
-    assert view["join"] == {"url": LINK, "key": "key"}
+    assert view["join"] == {"url": LINK, "key": "key", "renewed": None}
     bob = view["people"][1]
     assert list(bob["abilities"]) == list(CAPABILITIES)
     assert bob["abilities"]["speak"] == {
@@ -155,7 +155,7 @@ def test_what_the_host_writes_comes_back_as_it_was_written() -> None:
     assert view["hook"] == {"url": HOOK.url}
     decided = running.decide(running_meeting(), "Yes.", "i1", NOW_MS).record
     assert seen_by_host(decided, ())["decisions"] == [
-        {"at": "2026-05-04T09:00:00Z", "item": "i1", "text": "Yes."}
+        {"at": "2026-05-04T09:00:00Z", "item": "i1", "title": "Item 1", "text": "Yes."}
     ]
 
 
@@ -277,7 +277,7 @@ def test_why_somebody_cannot_do_something_is_for_them_and_the_host_alone() -> No
 
 
 def test_no_view_holds_a_number_that_could_be_a_sensors_value() -> None:
-    allowed = {".current.left_s", ".agenda[].minutes"}
+    allowed = {".current.left_s", ".agenda[].minutes", ".me.devices"}
     for me in people()[:3]:
         view = seen_by(me, running_meeting(), people())
         told = walked({name: value for name, value in view.items() if name != "rules"})

@@ -20,11 +20,14 @@ ITEMS = ("i1", "i2", "i3", "i4")
 Move = Callable[[MeetingRecord, int], Step]
 
 
-def proposing(order: list[str], off: int, short: bool, moves: bool) -> Move:
-    """Propose what is to come in an order, the last so many put off."""
+def proposing(order: list[str], off: int, short: bool, moves: bool, longer: bool) -> Move:
+    """Propose what is to come in an order, the last so many put off; perhaps at another time, or
+    past the end with what had been put off."""
 
     def propose(found: MeetingRecord, now_ms: int) -> Step:
+        again = [i.id for i in found.meeting.agenda if i.returns and longer]
         ahead = [i.id for i in found.meeting.agenda if i.state in ("open", "current")]
+        ahead += [name for name in again if name not in ahead]
         named = sorted(ahead, key=order.index)
         kept = named[: len(named) - off]
         placed = tuple(Placed(item=one, starts_ms=now_ms, minutes=7) for one in kept)
@@ -32,7 +35,9 @@ def proposing(order: list[str], off: int, short: bool, moves: bool) -> Move:
             agenda=placed,
             put_off=tuple(named[len(kept) :]),
             shortened=tuple(kept[:1]) if short else (),
+            taken_up=tuple(name for name in again if name in kept),
             starts_ms=NOW_MS + 86_400_000 if moves else None,
+            ends_ms=found.meeting.ends_ms + 60_000 if longer else None,
             cost=(0,),
         )
         proposal = Proposal.model_validate(dict(swapped()) | {"options": (option,)})
@@ -56,7 +61,14 @@ MOVES: st.SearchStrategy[Move] = st.one_of(
     st.sampled_from([running.start, running.next_item, running.end]),
     st.sampled_from([running.cancel, running.restore]),
     st.sampled_from(ITEMS).map(lambda name: lambda r, now_ms: running.go_to(r, name, now_ms)),
-    st.builds(proposing, st.permutations(ITEMS), st.integers(0, 2), st.booleans(), st.booleans()),
+    st.builds(
+        proposing,
+        st.permutations(ITEMS),
+        st.integers(0, 2),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+    ),
     st.sampled_from([accepted, accepted, answering.undo, answering.decline]).map(answered),
 )
 
@@ -64,6 +76,7 @@ MOVES: st.SearchStrategy[Move] = st.one_of(
 def check(found: MeetingRecord, now_ms: int) -> None:
     agenda = found.meeting.agenda
     assert sorted(one.id for one in agenda) == list(ITEMS)
+    assert all(one.state == "put_off" for one in agenda if one.returns)
     current = [one for one in agenda if one.state == "current"]
     assert len(current) <= (found.state == "running")
     assert all((one.began_ms is not None) == (one.state in ("current", "done")) for one in agenda)

@@ -52,7 +52,6 @@ _changes = st.fixed_dictionaries(
         ),
         "says": st.sampled_from(("unknown", "public", "private")),
         "item_is_sensitive": st.booleans(),
-        "has_left": st.sampled_from((False, False, True)),
     },
 )
 steps = st.builds(
@@ -78,5 +77,4 @@ def after(now_ms: int, before: Situation, step: Step) -> Situation:
     kept = {} if step.forgets else dict(before.observed)
     told = {sensor: (value, now_ms) for sensor, value in step.told.items()}
     listening_ms = now_ms if step.forgets else before.listening_ms
-    found = replace(before, observed={**kept, **told}, listening_ms=listening_ms, **step.changes)
-    return replace(found, joined_ms=now_ms) if before.has_left and not found.has_left else found
+    return replace(before, observed={**kept, **told}, listening_ms=listening_ms, **step.changes)

@@ -8,8 +8,8 @@ import pytest
 
 from backend.api.app import create_app
 from backend.settings import Settings
-from backend.store.database import create_engine_for, migrate
 from tests.api.browsers import quick_passwords
+from tests.databases import begun
 from tests.security.cast import Cast, play
 
 
@@ -27,8 +27,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def cast(quick: None, settings: Settings) -> Iterator[Cast]:
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     app = create_app(settings, engine)
     yield play(app, settings, engine)
     app.extensions["citywise"].hub.close()

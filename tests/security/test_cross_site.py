@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from backend.api import access
 from backend.api.app import create_app
 from backend.settings import People, Settings, Web
-from backend.store.database import create_engine_for, migrate
 from tests.api.browsers import API, PASSWORD, Browser
+from tests.databases import begun
 from tests.security.cast import Cast
 
 EVIL = "https://evil.example"
@@ -106,8 +106,7 @@ def test_reading_changes_nothing(cast: Cast) -> None:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     """A system at home, where whoever is there may do everything."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("home"), people=People(demo_user=True))
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     app = create_app(settings, engine)
     yield app.test_client()
     app.extensions["citywise"].hub.close()

@@ -90,7 +90,7 @@ def test_a_text_is_told_back_as_it_was_written_and_nothing_else_follows(text: st
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_whatever_is_written_is_one_term(text: str) -> None:
     try:
         values = ECHO.bind({"note": text})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from apps.meeting_mgr.agenda.members import Member, members
+from apps.meeting_mgr.busy import is_busy
 from apps.meeting_mgr.model import Attendee, Capability, Item, Meeting, Person, Reason
 from apps.meeting_mgr.planned import MINUTE_MS, Span
 
@@ -54,8 +55,8 @@ def attending(
     found = []
     for member in members(meeting, people, now_ms):
         lack = _lack(item, member) if is_soon else Lack()
-        is_busy = item.type != "break" and _is_busy(member.attendee, span)
-        because = (*lack.because, *(("busy",) if is_busy else ()))
+        has_no_time = item.type != "break" and is_busy(member.attendee, *span)
+        because = (*lack.because, *(("busy",) if has_no_time else ()))
         found.append(Attendance(member.attendee, not because, lack.lacks, because))
     return found
 
@@ -69,7 +70,3 @@ def _lack(item: Item, member: Member) -> Lack:
     lacks = tuple(name for name in needed(item, member.attendee.id) if name in missing)
     because = (reason for name in lacks for reason in member.because(name))
     return Lack(lacks, tuple(dict.fromkeys(because)))
-
-
-def _is_busy(attendee: Attendee, span: Span) -> bool:
-    return any(b.from_ms < span.ends_ms and span.starts_ms < b.until_ms for b in attendee.busy)

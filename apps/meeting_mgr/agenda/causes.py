@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
 from apps.meeting_mgr.agenda.planning import Plan, Standing
 from apps.meeting_mgr.agenda.problem import Problem
-from apps.meeting_mgr.model import CAPABILITIES, Capability, Cause, Item, Reason
-
-Because = Reason | Literal["away", "busy", "late"]
+from apps.meeting_mgr.model import CAPABILITIES, Because, Capability, Cause, Item
 
 
 def causes(rest: Problem, stands: Standing, best: Plan) -> tuple[Cause, ...]:
     """What the best plan is better in: whoever cannot attend with it either is no cause of it.
 
-    An item without a person is `late` where it would end after the meeting, and has no reason
-    where it comes before what it depends on. In the order of the agenda.
+    An item without a person is `late` where it would end after the meeting, can take place
+    `again` where it had been put off, and has no reason where it comes before what it depends
+    on. In the order of the agenda.
     """
     solved: dict[tuple[int, int], list[str]] = {}
     for u, i, why in stands.misses:
@@ -25,6 +23,7 @@ def causes(rest: Problem, stands: Standing, best: Plan) -> tuple[Cause, ...]:
     found = [(i, _cause(rest, u, i, whys)) for (i, u), whys in solved.items()]
     found += [(i, _of_item(rest.items[i])) for i in stands.too_early]
     found += [(i, _of_item(rest.items[i], "late")) for i in stands.too_late]
+    found += [(i, _of_item(rest.items[i], "again")) for i in rest.returning & {*best.order}]
     return tuple(cause for _i, cause in sorted(found, key=lambda pair: pair[0]))
 
 

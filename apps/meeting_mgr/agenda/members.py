@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apps.meeting_mgr.model import (
     CAPABILITIES,
     Attendee,
-    Busy,
     Capability,
     Meeting,
     Person,
@@ -59,23 +58,6 @@ def members(meeting: Meeting, people: Sequence[Person], now_ms: int) -> tuple[Me
     for person in people:
         joined.setdefault(person.attendee or "", []).append(person)
     return tuple(_member(meeting, a, joined.get(a.id, ()), now_ms) for a in meeting.attendees)
-
-
-def merged(busy: Iterable[Busy]) -> Iterator[Busy]:
-    """Times without time, in order; those that overlap or touch are one."""
-    last: Busy | None = None
-    for each in sorted(busy, key=lambda busy: busy.from_ms):
-        if each.until_ms <= each.from_ms:
-            continue
-        if last is not None and each.from_ms <= last.until_ms:
-            until_ms = max(last.until_ms, each.until_ms)
-            last = Busy(from_ms=last.from_ms, until_ms=until_ms)
-            continue
-        if last is not None:
-            yield last
-        last = each
-    if last is not None:
-        yield last
 
 
 def _member(meeting: Meeting, attendee: Attendee, joined: Sequence[Person], now_ms: int) -> Member:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
-from apps.meeting_mgr.agenda.problem import Problem, least_minutes
+from apps.meeting_mgr import RULES
+from apps.meeting_mgr.agenda.problem import Problem
 from reasoning.engines.anytime import AnytimeEngine, Found
 from reasoning.engines.program import WindowFacts
 from reasoning.engines.solver import SolverEngine
 from reasoning.languages.casp import parse_file
 from reasoning.program import Request
 
-RULES = Path(__file__).parents[1] / "rules"
+MOST_EXACT = 10
+"""Of so many items it is decided by how much each is shortened; of more, which are."""
 Wish = Literal["unmoved", "unshortened", "all_placed"]
 """What a plan may be asked to do without."""
 
@@ -28,6 +29,8 @@ class Plan:
 
     order: tuple[int, ...]
     """Items that take place."""
+    minutes: tuple[int, ...]
+    """How long each of them takes."""
     put_off: frozenset[int]
     shortened: frozenset[int]
     cost: tuple[int, ...]
@@ -38,7 +41,7 @@ class Plan:
     @property
     def way(self) -> tuple[object, ...]:
         """What it does, whatever it costs."""
-        return self.order, self.put_off, self.shortened
+        return self.order, self.minutes, self.put_off
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Standing:
     """Items whose speaker cannot attend."""
     cannot_come: tuple[tuple[int, str], ...]
     """Required members without whom there is to be no meeting, and why."""
+    absent: tuple[tuple[int, int, int, int], ...]
+    """Who could not attend what from which minute until which."""
 
     @property
     def is_possible(self) -> bool:
@@ -75,26 +80,32 @@ def standing(problem: Problem) -> Standing:
         too_late=_items(read["too_late"]),
         speechless=_items(read["speechless"]),
         cannot_come=tuple(sorted((int(u), why) for u, why in read["cannot_come"])),
+        absent=tuple((int(u), int(i), int(f), int(t)) for u, i, f, t in read["hindered"]),
     )
 
 
 def plan(problem: Problem, until_s: float, *wishes: Wish, patience_s: float = 0) -> Plan | None:
     """The best plan that is found until a time of `time.monotonic()`; None: there is none.
 
-    Raises `LimitError` if none was found by then, and `patience_s` later.
+    With many items those that are shortened lose all they can do without (`giving_back`): there
+    may be better ways then, unless nothing is lost at all. Raises `LimitError` if none was found
+    by then, and `patience_s` later.
     """
+    is_rough = len(problem.items) > MOST_EXACT and any(problem.parts)
     engine = AnytimeEngine(meeting_reasoner())
     left_s = max(0.0, until_s - time.monotonic())
-    found = engine.best(WindowFacts(problem.facts(*wishes)), left_s, patience_s)
-    return None if found is None else _plan(problem, found)
+    asked = replace(problem, is_rough=is_rough)
+    found = engine.best(WindowFacts(asked.facts(*wishes)), left_s, patience_s)
+    if found is None:
+        return None
+    best = _plan(asked, found)
+    return replace(best, is_best=False) if is_rough and any(best.cost[:4]) else best
 
 
-def places(problem: Problem, plan: Plan) -> list[tuple[int, int, int]]:
+def places(plan: Plan) -> list[tuple[int, int, int]]:
     """The items of a plan, from which minute on, and for how many."""
     found, begins = [], 0
-    for i in plan.order:
-        item = problem.items[i]
-        minutes = least_minutes(item) if i in plan.shortened else item.minutes
+    for i, minutes in zip(plan.order, plan.minutes, strict=True):
         found.append((i, begins, minutes))
         begins += minutes
     return found
@@ -110,10 +121,15 @@ def _plan(problem: Problem, found: Found) -> Plan:
     read = told(found.answer.atoms)
     put_off = frozenset(_items(read["put_off"]))
     behind = [int(later) for _sooner, later in read["comes_before"]]
+    order = sorted(set(range(len(problem.items))) - put_off, key=behind.count)
+    minutes = [item.minutes for item in problem.items]
+    for item, part in read["cut"]:
+        minutes[int(item)] -= problem.parts[int(item)][int(part)]
     return Plan(
-        order=tuple(sorted(set(range(len(problem.items))) - put_off, key=behind.count)),
+        order=tuple(order),
+        minutes=tuple(minutes[i] for i in order),
         put_off=put_off,
-        shortened=frozenset(_items(read["shortened"])),
+        shortened=frozenset(_items(read["cut"])),
         cost=found.answer.cost,
         is_best=found.is_best,
         misses=frozenset((int(u), int(i)) for u, i, _why in read["misses"]),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from apps.meeting_mgr.agenda.members import Member, members, merged
+from apps.meeting_mgr.agenda.members import Member, members
+from apps.meeting_mgr.busy import merged
 from apps.meeting_mgr.model import Item, ItemId, Meeting, Person
 from apps.meeting_mgr.planned import MINUTE_MS
 
@@ -21,7 +22,7 @@ class Problem:
     and times as whole minutes from `first_ms`: clingo keeps every term that it ever saw."""
 
     items: tuple[Item, ...]
-    """Open, in the order of the agenda."""
+    """Open, or to be taken up again, in the order of the agenda."""
     members: tuple[Member, ...]
     current: Item | None
     first_ms: int
@@ -30,7 +31,19 @@ class Problem:
     lasts_ms: int
     """Until when what is so now is taken to be so."""
     never: frozenset[ItemId]
-    """Items that have been put off."""
+    """Items that the host has put off."""
+    is_rough: bool = False
+    """Whether items are shortened as much as they can be, or not at all."""
+
+    @cached_property
+    def open_items(self) -> tuple[Item, ...]:
+        """The items that are to take place as things stand."""
+        return tuple(item for item in self.items if item.state == "open")
+
+    @cached_property
+    def returning(self) -> frozenset[int]:
+        """The other items: a proposal has put them off."""
+        return frozenset(i for i, item in enumerate(self.items) if item.state == "put_off")
 
     @cached_property
     def minutes(self) -> int:
@@ -38,13 +51,24 @@ class Problem:
         return sum(item.minutes for item in self.items)
 
     @cached_property
-    def available(self) -> int:
-        """Minutes until the meeting's end; no more than the items take."""
-        return max(0, min(self.minutes, (self.ends_ms - self.first_ms) // MINUTE_MS))
+    def until_end(self) -> int:
+        """Minutes until the meeting's end."""
+        return max(0, (self.ends_ms - self.first_ms) // MINUTE_MS)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """By which minutes each item can be shortened: sums of some of these are possible."""
+        exact = [tuple(parts(item)) for item in self.items]
+        return tuple((sum(each),) if each and self.is_rough else each for each in exact)
 
     def facts(self, *wishes: str) -> str:
         """Everything the rules need, one `atom.` a line; `wishes` are `kept` and the like."""
-        every = [*wishes, f"available({self.available})", *self._agenda(), *self._people()]
+        ahead = sum(item.minutes for item in self.open_items)
+        times = (
+            f"available({min(self.minutes, self.until_end)})",
+            f"ahead({min(ahead, self.until_end)})",
+        )
+        every = [*wishes, *times, *self._agenda(), *self._people()]
         return "".join(f"{fact}.\n" for fact in every)
 
     def _agenda(self) -> Iterator[str]:
@@ -54,6 +78,7 @@ class Problem:
             yield f"agenda_order({i},{i})"
             yield f"takes({i},{item.minutes})"
             yield f"at_least({i},{least_minutes(item)})"
+            yield from (f"part({i},{k},{part})" for k, part in enumerate(self.parts[i]))
             if item.speaker in speakers:
                 yield f"agenda_speaker({i},{speakers[item.speaker]})"
             yield from (f"needs({i},{capability})" for capability in item.needs)
@@ -66,6 +91,8 @@ class Problem:
             yield "sensitive"
         if item.type == "break":
             yield "recess"
+        if item.state == "put_off":
+            yield "return"
         if self.never.intersection(item.after):
             yield "after_nothing"
 
@@ -110,15 +137,19 @@ class Problem:
 
 def problem(meeting: Meeting, people: Sequence[Person], now_ms: int) -> Problem:
     """What is to be planned at `now_ms`: the current item stays first with what is left of it."""
-    current = next((item for item in meeting.agenda if item.state == "current"), None)
+    current = meeting.current()
+    items = tuple(item for item in meeting.agenda if item.state == "open" or _returns(item))
+    ids = {item.id for item in items}
     return Problem(
-        items=tuple(item for item in meeting.agenda if item.state == "open"),
+        items=items,
         members=members(meeting, people, now_ms),
         current=current,
         first_ms=_first_ms(meeting, current, now_ms),
         ends_ms=meeting.ends_ms,
         lasts_ms=now_ms + meeting.rules.absence_minutes * MINUTE_MS,
-        never=frozenset(item.id for item in meeting.agenda if item.state == "put_off"),
+        never=frozenset(
+            item.id for item in meeting.agenda if item.state == "put_off" and item.id not in ids
+        ),
     )
 
 
@@ -130,6 +161,20 @@ def has_begun(meeting: Meeting) -> bool:
 def least_minutes(item: Item) -> int:
     """What an item takes at least."""
     return min(item.minutes, item.least_minutes or item.minutes)
+
+
+def parts(item: Item) -> list[int]:
+    """Minutes by which an item can be shortened: sums of some of these are all that is possible,
+    from one minute to as many as it can do without."""
+    spare, found = item.minutes - least_minutes(item), []
+    while spare:
+        found.append((spare + 1) // 2)
+        spare //= 2
+    return found
+
+
+def _returns(item: Item) -> bool:
+    return item.state == "put_off" and item.returns
 
 
 def _rounded(span: tuple[int, int], step: int, most: int) -> tuple[int, int]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Literal
 
 from apps.meeting_mgr.agenda.causes import absences, causes
+from apps.meeting_mgr.agenda.giving_back import given_back
 from apps.meeting_mgr.agenda.moves import moved
+from apps.meeting_mgr.agenda.overrunning import overrun
 from apps.meeting_mgr.agenda.planning import Plan, Standing, Wish, places, plan, standing
 from apps.meeting_mgr.agenda.problem import Problem, has_begun, problem
 from apps.meeting_mgr.agenda.rescheduling import Slot, slots
-from apps.meeting_mgr.model import Cause, ItemId, Meeting, Person, Placed, Proposal, Proposed
+from apps.meeting_mgr.model import (
+    Cause,
+    Item,
+    ItemId,
+    Kind,
+    Meeting,
+    Person,
+    Placed,
+    Proposal,
+    Proposed,
+)
 from apps.meeting_mgr.planned import MINUTE_MS
 from reasoning.engines.limits import LimitError
 
@@ -25,18 +36,18 @@ def proposed(
     meeting: Meeting,
     people: Sequence[Person],
     now_ms: int,
-    number: int,
     limits_s: float = 1.5,
     refused: Sequence[Proposal] = (),
     patience_s: float | None = None,
+    room_until_ms: int | None = None,
 ) -> Proposal | None:
     """The best way to go on, and alternatives; None where the agenda as it stands is as good
     as any.
 
-    `people` are all who have joined, also those who have left. `number` is the proposal's, and
-    `limits_s` seconds are what all its options together may take: with few items each is
-    proved to be the best, else `is_best` says which is. A new time for the meeting is not
-    proposed where that was `refused`, but what can be done at this one, if anything can. Raises
+    `people` are all who have joined, also those who have left. `limits_s` seconds are what all
+    options together may take: with few items each is proved to be the best, else `is_best` says
+    which is. A new time for the meeting is not proposed where that was `refused`, but what can be
+    done at this one, if anything can. From `room_until_ms` on nobody can go on in the room. Raises
     `LimitError` if no option at all was found in time, nor in `patience_s` (else `limits_s`)
     seconds more.
     """
@@ -46,24 +57,28 @@ def proposed(
         return None
     stands = standing(rest)
     if missing := stands.cannot_come or _all_away(rest, stands):
-        elsewhen = _rescheduled(meeting, rest, absences(rest, missing), now_ms, number)
+        elsewhen = _rescheduled(meeting, rest, absences(rest, missing), now_ms)
         if elsewhen is not None and not _is_refused(elsewhen, refused):
             return elsewhen
     if stands.is_possible and not any(stands.cost):
         return None
     patience_s = limits_s if patience_s is None else patience_s
-    best = plan(rest, started_s + _SHARE * limits_s, patience_s=patience_s)
+    found = plan(rest, started_s + _SHARE * limits_s, patience_s=patience_s)
+    best = None if found is None else given_back(rest, stands, found)
     if best is None or not _is_better(best, stands):
         return None
     why = causes(rest, stands, best)
+    until_s = started_s + limits_s
+    drops = best.shortened or best.put_off - rest.returning
+    longer = overrun(meeting, rest, now_ms, room_until_ms) if drops else None
+    past_end = () if longer is None else tuple(_past_end(longer, why, until_s))
     if not best.order and not stands.too_early:  # Another time is better than none at all.
-        elsewhen = _rescheduled(meeting, rest, why, now_ms, number)
+        elsewhen = _rescheduled(meeting, rest, why, now_ms, past_end)
         if elsewhen is not None:
             return elsewhen
-    others = _alternatives(rest, stands, best, started_s + limits_s)
-    options = tuple(_option(rest, each, why) for each in (best, *others))
-    kind = _kind(options[0])
-    return Proposal(number=number, at_ms=now_ms, kind=kind, causes=why, options=options)
+    others = _alternatives(rest, stands, best, until_s)
+    options = (*(_option(rest, each, why) for each in (best, *others)), *past_end)
+    return Proposal(at_ms=now_ms, kind=_kind(options[0]), causes=why, options=options)
 
 
 def same_as(one: Proposal, other: Proposal) -> bool:
@@ -90,16 +105,18 @@ def _is_better(plan: Plan, stands: Standing) -> bool:
     return not stands.is_possible or plan.cost < stands.cost
 
 
-def _kind(best: Proposed) -> Literal["reorder", "shorten", "put_off"]:
+def _kind(best: Proposed) -> Kind:
     if best.put_off:
         return "put_off"
-    return "shorten" if best.shortened else "reorder"
+    if best.shortened:
+        return "shorten"
+    return "take_up" if best.taken_up else "reorder"
 
 
 def _alternatives(rest: Problem, stands: Standing, best: Plan, until_s: float) -> Iterator[Plan]:
     """The best ways that do without something that the best way of all does."""
     uses: dict[Wish, bool] = {
-        "all_placed": bool(best.put_off),
+        "all_placed": bool(best.put_off - rest.returning),
         "unmoved": best.order != tuple(sorted(best.order)),
         "unshortened": bool(best.shortened),
     }
@@ -111,6 +128,7 @@ def _alternatives(rest: Problem, stands: Standing, best: Plan, until_s: float) -
         found = None
         with suppress(LimitError):
             found = plan(rest, now_s + share_s, wish)
+        found = None if found is None else given_back(rest, stands, found)
         if found is None or found.way in ways or not _is_better(found, stands):
             continue
         ways.add(found.way)
@@ -119,15 +137,27 @@ def _alternatives(rest: Problem, stands: Standing, best: Plan, until_s: float) -
             return
 
 
+def _past_end(longer: Problem, why: Sequence[Cause], until_s: float) -> Iterator[Proposed]:
+    """Going on past the meeting's end instead of dropping something."""
+    now_s = time.monotonic()
+    with suppress(LimitError):
+        share_s = (until_s - now_s) / 3
+        found = plan(longer, now_s + share_s, "all_placed", "unshortened")
+        if found is not None:
+            yield _option(longer, found, why).model_copy(update={"ends_ms": longer.ends_ms})
+
+
 def _option(rest: Problem, plan: Plan, why: Sequence[Cause]) -> Proposed:
     items = rest.items
     failing = {cause.item for cause in why}
     weak = frozenset(i for i in plan.order if items[i].id in failing)
+    order = [i for i in plan.order if i not in rest.returning]
     return Proposed(
         agenda=(*_current(rest), *_placed(rest, plan)),
-        put_off=_ids(rest, plan.put_off),
-        moved=_ids(rest, moved(plan.order, weak)),
+        put_off=_ids(rest, plan.put_off - rest.returning),
+        moved=_ids(rest, moved(order, weak)),
         shortened=_ids(rest, plan.shortened),
+        taken_up=_ids(rest, rest.returning - plan.put_off),
         cost=plan.cost,
         is_best=plan.is_best,
     )
@@ -140,7 +170,7 @@ def _current(rest: Problem) -> Iterator[Placed]:
 
 
 def _placed(rest: Problem, plan: Plan) -> Iterator[Placed]:
-    for i, begins, minutes in places(rest, plan):
+    for i, begins, minutes in places(plan):
         starts_ms = rest.first_ms + begins * MINUTE_MS
         yield Placed(item=rest.items[i].id, starts_ms=starts_ms, minutes=minutes)
 
@@ -162,18 +192,23 @@ def _all_away(rest: Problem, stands: Standing) -> tuple[tuple[int, str], ...]:
 
 
 def _rescheduled(
-    meeting: Meeting, rest: Problem, why: tuple[Cause, ...], now_ms: int, number: int
+    meeting: Meeting,
+    rest: Problem,
+    why: tuple[Cause, ...],
+    now_ms: int,
+    others: Iterable[Proposed] = (),
 ) -> Proposal | None:
     options = tuple(_elsewhen(rest, slot) for slot in slots(meeting, now_ms))
     if not options:
         return None
-    return Proposal(number=number, at_ms=now_ms, kind="reschedule", causes=why, options=options)
+    return Proposal(at_ms=now_ms, kind="reschedule", causes=why, options=(*options, *others))
 
 
 def _elsewhen(rest: Problem, slot: Slot) -> Proposed:
     """All that is not done, from a slot's beginning on."""
     agenda, begins_ms = [], slot.starts_ms
-    for item in (*([rest.current] if rest.current else []), *rest.items):
+    ahead: tuple[Item | None, ...] = (rest.current, *rest.open_items)
+    for item in (item for item in ahead if item is not None):
         agenda.append(Placed(item=item.id, starts_ms=begins_ms, minutes=item.minutes))
         begins_ms += item.minutes * MINUTE_MS
     return Proposed(agenda=tuple(agenda), starts_ms=slot.starts_ms, cost=(slot.missing,))

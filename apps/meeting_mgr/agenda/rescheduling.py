@@ -8,8 +8,9 @@ from datetime import UTC, datetime, time, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from apps.meeting_mgr.agenda.members import merged
-from apps.meeting_mgr.agenda.planning import RULES, told
+from apps.meeting_mgr import RULES
+from apps.meeting_mgr.agenda.planning import told
+from apps.meeting_mgr.busy import merged
 from apps.meeting_mgr.model import Attendee, Meeting
 from apps.meeting_mgr.planned import MINUTE_MS
 from backend.times import ZONE, from_ms, to_ms

@@ -26,7 +26,7 @@ from backend.instants import Instant
 Key = Annotated[str, Field(min_length=1, max_length=64)]
 Word = Literal["on", "off"]
 _NEEDS = {"go_to": "item", "extend": "minutes"} | dict.fromkeys(
-    ("mute", "unmute", "ask_to_speak", "hand_over", "remove"), "person"
+    ("mute", "unmute", "ask_to_speak", "ask_to_present", "hand_over", "remove"), "person"
 )
 
 
@@ -86,6 +86,7 @@ class Action(Value):
         "mute",
         "unmute",
         "ask_to_speak",
+        "ask_to_present",
         "hand_over",
         "new_link",
         "remove",
@@ -93,6 +94,8 @@ class Action(Value):
     item: ItemId | None = None
     person: PersonId | None = None
     minutes: int | None = Field(default=None, ge=1, le=480)
+    keep_link: bool = False
+    """Whether who is removed could come back with the link, which else leads nowhere."""
 
     @model_validator(mode="after")
     def _says_all(self) -> Action:
@@ -143,6 +146,8 @@ class Sharing(Value):
     """Which sensors somebody's device may tell of from now on."""
 
     sensors: Annotated[tuple[Sensor, ...], Field(max_length=20, strict=False)]
+    noted: Annotated[tuple[Sensor, ...], Field(max_length=20, strict=False)] = ()
+    """Whose ending they have seen: what of these is in `sensors` is shared again."""
 
 
 class OwnWord(Value):
@@ -151,3 +156,5 @@ class OwnWord(Value):
     surroundings: Surroundings | None = None
     hand: bool | None = None
     muted: bool | None = None
+    presents: bool | None = None
+    """Whether one shows one's screen."""

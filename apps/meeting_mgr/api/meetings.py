@@ -20,7 +20,15 @@ from apps.meeting_mgr.api.rights import Work, reading, working
 from apps.meeting_mgr.api.showing import Showing
 from apps.meeting_mgr.conferences import hooks
 from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import answering, editing, running, sharing, taking_part
+from apps.meeting_mgr.steps import (
+    answering,
+    bounds,
+    consent,
+    editing,
+    running,
+    sharing,
+    taking_part,
+)
 from backend.api import access, identity, instance_bodies, limits, parameters, presence
 from backend.api.answers import as_json
 from backend.api.problems import fault, invalid
@@ -33,11 +41,19 @@ MOST_MEETINGS = 500
 @blueprint.get("/meetings")
 @access.person()
 def list_meetings() -> Response:
-    """The meetings that the asker hosts, the latest to start first."""
+    """The meetings that the asker hosts, and those of others that they are in; the latest to start
+    first."""
     parameters.only()
+    asker = identity.own_id()
     with reading() as work:
-        found = store.of_host(work.connection, work.boxes, identity.own_id())
-    return as_json({"meetings": [views.brief(record) for record in found]})
+        hosted = store.of_host(work.connection, work.boxes, asker)
+        joined = store.joined_by(work.connection, work.boxes, asker)
+    return as_json(
+        {
+            "meetings": [views.brief(record) for record in hosted],
+            "joined": [views.brief(record) for record in joined],
+        }
+    )
 
 
 @blueprint.post("/meetings")
@@ -173,16 +189,15 @@ def _changed(meeting_id: str, step: Callable[[Work, MeetingRecord], Step]) -> Re
 def _write(work: Work, record: MeetingRecord, step: Step) -> None:
     """Write a step of a meeting; what people did not share it for, they are asked for anew."""
     work.write(step)
-    ceased = sharing.unasked(record, step.record)
-    for person in store.people_of(work.connection, work.boxes, record) if ceased else ():
-        if ceased & set(person.sharing):
-            work.write(taking_part.cease(step.record, person, ceased, work.now_ms))
+    for person in store.people_of(work.connection, work.boxes, record):
+        if because := sharing.unasked(record, step.record, person):
+            work.write(consent.cease(step.record, person, because, work.now_ms))
 
 
 def _refuse_probing(work: Work, before: MeetingRecord, after: MeetingRecord) -> None:
     """Raise a 429 where bounds, or the room, are moved again and again while people are there:
     what changes with each move would tell what their sensors measure."""
-    if sharing.bounds(before) == sharing.bounds(after):
+    if bounds.bounds(before.meeting) == bounds.bounds(after.meeting):
         return
     people = store.people_of(work.connection, work.boxes, before)
     if any(person.left_ms is None for person in people):
@@ -210,7 +225,7 @@ def _step(work: Work, record: MeetingRecord, body: Action) -> Step:
         case "hand_over":
             return taking_part.hand_over(record, person, now_ms)
         case "remove":
-            return taking_part.leave(record, person, now_ms, removed=True)
+            return taking_part.remove(record, person, now_ms, keep_link=body.keep_link)
         case asked:
             return taking_part.ask(record, person, asked, now_ms)
 

@@ -9,7 +9,7 @@ from flask import Blueprint, Flask, Response, request
 from flask.blueprints import BlueprintSetupState
 
 from apps.meeting_mgr.conferences import framing
-from backend.api import access, pages, security
+from backend.api import access, languages, pages, security
 from backend.api.state import state
 from backend.network import websocket
 
@@ -28,6 +28,15 @@ def _shortcuts(setup: BlueprintSetupState) -> None:
 def show_meetings() -> Response:
     """The meetings somebody hosts, and a form for the next."""
     return pages.page("meetings")
+
+
+@blueprint.get("/meetings.webmanifest")
+@access.city
+def manifest() -> Response:
+    """The manifest of the meetings alone: installed from one of their pages, they open with the
+    list of them."""
+    t = pages.translator(languages.chosen(request))
+    return pages.web_manifest(t("meetings.shortcut"), "/meetings")
 
 
 @blueprint.get("/meetings/<meeting_id>")

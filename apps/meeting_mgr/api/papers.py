@@ -117,7 +117,7 @@ def read_calendar(meeting_id: str, attendee_id: str) -> Response:
     busy = _busy(max(0, since_ms), meeting.ends_ms + calendars.AFTER_MS)
     with working() as work:
         record = work.hosted(meeting_id)
-        if attendee_id not in {one.id for one in record.meeting.attendees}:
+        if record.meeting.attendee(attendee_id) is None:
             raise not_found(f"attendee {attendee_id!r} of this meeting")
         drafts = [
             _draft(one, busy if one.id == attendee_id else None) for one in record.meeting.attendees

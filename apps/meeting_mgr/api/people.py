@@ -5,7 +5,7 @@ None of these addresses needs an account; who has one is known by it as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flask import Blueprint, Response, request
 
@@ -14,8 +14,10 @@ from apps.meeting_mgr.api import forwarding, rights
 from apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
 from apps.meeting_mgr.api.rights import Seat, Work, reading, working
 from apps.meeting_mgr.api.showing import Showing
-from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import taking_part
+from apps.meeting_mgr.model import Person
+from apps.meeting_mgr.record import MeetingError, Step
+from apps.meeting_mgr.steps import consent, taking_part
+from apps.meeting_mgr.telling import person_channel
 from backend.api import access, forgery, identity, instance_bodies, limits, parameters, presence
 from backend.api.answers import as_json
 from backend.api.problems import ProblemError
@@ -46,12 +48,13 @@ def join(meeting_id: str) -> Response:
     body = instance_bodies.read(Joining)
     with working() as work:
         record = work.linked(meeting_id, body.key)
-        _refuse_crowd(work, record)
+        there = store.people_of(work.connection, work.boxes, record)
+        _refuse_crowd(there)
         former = work.known(record)
         if former is not None:  # Its seat would stay, and be nobody's.
             work.write(taking_part.leave(record, former, work.now_ms))
         step = taking_part.join(
-            record, body.name or "", body.attendee, _account(), work.now_ms, former
+            record, body.name or "", body.attendee, _account(), work.now_ms, former, there
         )
         secret = store.join(work.connection, work.boxes, step)
         (person,) = step.people
@@ -97,7 +100,7 @@ def leave(meeting_id: str) -> Response:
         seat = work.seat(meeting_id)
         rights.spend(seat)
         work.write(taking_part.leave(*seat, work.now_ms, forget=is_forgotten))
-    presence.end_streams(user=seat.person.id)
+    presence.end_streams(user=person_channel(seat.person.id))
     presence.tell_broker()
     answer = Response(status=204)
     rights.forget(answer, meeting_id)
@@ -108,12 +111,15 @@ def leave(meeting_id: str) -> Response:
 @access.key_holder
 @limits.counted_itself
 def share(meeting_id: str) -> Response:
-    """Say which sensors may be told of; what was concluded of others goes."""
+    """Say which sensors may be told of; what was concluded of others goes.
+
+    What was ended meanwhile stays so unless that is `noted`.
+    """
     parameters.only()
     body = instance_bodies.read(Sharing)
     return _changed(
         meeting_id,
-        lambda work, seat: taking_part.share(*seat, body.sensors, work.now_ms),
+        lambda work, seat: consent.share(*seat, body.sensors, work.now_ms, body.noted),
     )
 
 
@@ -126,7 +132,7 @@ def tell(meeting_id: str) -> Response:
     told = _told()
     with reading() as work:
         seat = work.seat(meeting_id)
-        taking_part.require_open(seat.record)
+        consent.require_open(seat.record)
     rights.spend(seat, "readings")
     try:
         forwarding.send(state().settings, meeting_id, seat.person.id, told)
@@ -146,7 +152,7 @@ def open_mqtt(meeting_id: str) -> Response:
     with working() as work:
         seat = work.seat(meeting_id)
         rights.spend(seat)
-        taking_part.require_open(seat.record)
+        consent.require_open(seat.record)
         if url is None:
             return as_json({"mqtt": None})
         person = seat.person.id
@@ -171,9 +177,9 @@ def _shown(work: Work, seat: Seat, status: int = 200) -> Response:
     return as_json(view, status)
 
 
-def _refuse_crowd(work: Work, record: MeetingRecord) -> None:
+def _refuse_crowd(there: Sequence[Person]) -> None:
     """Raise a 409 where all too many have joined, who may be one with the link."""
-    if len(store.people_of(work.connection, work.boxes, record)) >= MOST_PEOPLE:
+    if len(there) >= MOST_PEOPLE:
         detail = f"{MOST_PEOPLE} have joined this meeting; ask its host for a new one"
         raise MeetingError("full", detail)
 

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from flask import Response, request
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from apps.meeting_mgr import store
 from apps.meeting_mgr.model import Person
-from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
+from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step, is_person_id
 from backend.api import identity, limits
 from backend.api.problems import ProblemError, fault, invalid, not_found
 from backend.api.state import state
-from backend.people.ids import is_channel
 from backend.privacy.boxes import BoxError, Boxes
 from backend.store.outbox import begin
 from backend.times import wall_ms
@@ -67,7 +67,7 @@ class Work(NamedTuple):
     def known(self, record: MeetingRecord) -> Person | None:
         """As whom the browser that asks takes part in a meeting, if it does."""
         person, _, secret = request.cookies.get(COOKIE, "").partition(".")
-        if not is_channel(person):
+        if not is_person_id(person):
             return None
         return store.person_by_secret(self.connection, self.boxes, record, person, secret)
 
@@ -114,9 +114,15 @@ def _answered() -> Iterator[None]:
         raise invalid([fault(error.field, message, error.code)]) from None
     except MeetingError as error:
         raise ProblemError(409, error.code, "Not possible now", error.detail) from None
+    except OperationalError:  # What it says holds what was to be written.
+        raise _unavailable("the database does not answer") from None
     except (BoxError, OSError, sqlite3.Error) as error:
-        detail = f"meetings cannot be kept now: {error}; try again later"
-        raise ProblemError(503, "meetings-unavailable", "Meetings unavailable", detail) from None
+        raise _unavailable(str(error)) from None
+
+
+def _unavailable(why: str) -> ProblemError:
+    detail = f"meetings cannot be kept now: {why}; try again later"
+    return ProblemError(503, "meetings-unavailable", "Meetings unavailable", detail)
 
 
 def spend(seat: Seat, kind: limits.Kind = "writes") -> None:

@@ -80,8 +80,8 @@ class Snapshots:
     def _read(self, meeting_id: str) -> Snapshot:
         boxes = store.boxes_of(self.web.settings)
         with self.web.engine.connect() as connection:
-            # The position first: what is announced meanwhile is at most read too early.
-            position = outbox.newest(connection)
+            # Time and position first: what is announced meanwhile is at most read too early.
+            at_ms, position = wall_ms(), outbox.newest(connection)
             record = store.find(connection, boxes, meeting_id)
             people = () if record is None else store.people_of(connection, boxes, record)
-        return Snapshot(position, wall_ms(), record, tuple(people))
+        return Snapshot(position, at_ms, record, tuple(people))

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, current_app
 from apps.meeting_mgr.api.rights import reading
 from apps.meeting_mgr.api.showing import Showing
 from apps.meeting_mgr.api.snapshots import Snapshots
-from apps.meeting_mgr.telling import MEETING, host_channel
+from apps.meeting_mgr.telling import MEETING, host_channel, person_channel
 from backend.api import access, event_stream, identity, limits, parameters
 from backend.api.entitled import Reader
 from backend.api.hub import Message
@@ -37,7 +37,8 @@ def stream_own_events(meeting_id: str) -> Response:
     parameters.only("last_event_id")
     with reading() as work:
         person = work.seat(meeting_id).person.id
-    return _served(Reader(person, address=limits.address()), meeting_id, person)
+    reader = Reader(person_channel(person), address=limits.address())
+    return _served(reader, meeting_id, person)
 
 
 def _served(reader: Reader, meeting_id: str, viewer: str = "") -> Response:

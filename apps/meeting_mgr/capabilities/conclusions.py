@@ -78,17 +78,16 @@ def _sets(told: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
 
 def _after(now_ms: int, situation: Situation, found: Conclusions) -> PersonState:
     """The new state but for when to look again."""
-    before, has_left = situation.state, situation.has_left
+    before = situation.state
     presence = found.event("sensed_event", "presence")
-    sensed = _abilities(now_ms, before.sensed, found, "sensed_event", "sensed_because")
     told = {
-        "sensors": {} if has_left else _sensors(now_ms, situation, found.of("event")),
-        "sensed": {} if has_left else sensed,
+        "sensors": _sensors(now_ms, situation, found.of("event")),
+        "sensed": _abilities(now_ms, before.sensed, found, "sensed_event", "sensed_because"),
         "abilities": _abilities(now_ms, before.abilities, found, "able_event", "because"),
         "presence": presence or before.presence,
         "presence_since_ms": now_ms if presence else before.presence_since_ms,
         "surroundings": next(iter(found.of("moves")), before.surroundings),
-        "changed_ms": {} if has_left else _changed(now_ms, before, found),
+        "changed_ms": _changed(now_ms, before, found),
     }
     return PersonState.model_validate(told)
 

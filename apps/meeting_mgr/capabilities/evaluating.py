@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
+from apps.meeting_mgr import RULES
 from apps.meeting_mgr.capabilities.conclusions import Conclusions, concluded
 from apps.meeting_mgr.capabilities.facts import Facts, Told
 from apps.meeting_mgr.capabilities.situation import Concluded, Situation
@@ -19,7 +19,6 @@ from reasoning.program import Request
 
 MOST_KNOWN = 10_000
 """So many different facts about somebody are remembered with what was concluded of them."""
-RULES = Path(__file__).parents[1] / "rules"
 
 
 @cache

@@ -18,8 +18,7 @@ class Told(NamedTuple):
     it is. `@` stands for the number of the rules, and of the person in `own`."""
 
     rules: str
-    sharing: frozenset[Sensor] | None
-    """None: they have left."""
+    sharing: frozenset[Sensor]
     own: str
 
 
@@ -36,8 +35,7 @@ class Facts:
     def told(self, now_ms: int, situation: Situation) -> Told:
         """What the rules get to know of a situation."""
         scales = self._scales(situation.rules)
-        sharing = None if situation.has_left else situation.sharing
-        return Told(scales.text, sharing, "".join(_person(now_ms, situation, scales)))
+        return Told(scales.text, situation.sharing, "".join(_person(now_ms, situation, scales)))
 
     @staticmethod
     def text(told: Iterable[Told]) -> str:
@@ -48,9 +46,8 @@ class Facts:
         for person, one in enumerate(told):
             number = rules.setdefault(one.rules, len(rules))
             parts.append(f"follows({person},{number}).\n")
-            if one.sharing is not None:
-                kit = kits.setdefault(one.sharing, len(kits))
-                parts.append(f"tells({person},{kit}).\n")
+            kit = kits.setdefault(one.sharing, len(kits))
+            parts.append(f"tells({person},{kit}).\n")
             parts.append(one.own.replace("@", str(person)))
         parts.extend(text.replace("@", str(number)) for text, number in rules.items())
         parts.extend(f"kit({kit},{sensor}).\n" for told, kit in kits.items() for sensor in told)
@@ -72,9 +69,6 @@ def begun_ms(situation: Situation) -> int:
 
 def _person(now_ms: int, situation: Situation, scales: Scales) -> Iterator[str]:
     yield from _counted(situation.state)
-    if situation.has_left:
-        yield "left(@).\n"
-        return
     yield from _heard(now_ms, situation, scales)
     yield from _sensed(now_ms, situation.state, scales)
     if situation.says != "unknown":

@@ -36,7 +36,6 @@ class Situation:
     says: Surroundings = "unknown"
     item_is_sensitive: bool = False
     """Whether the current item of the agenda is."""
-    has_left: bool = False
     listening_ms: int | None = None
     """Since when readings are heard, where that is later than `joined_ms`: a service that has
     just begun knows no values, which is not yet silence."""

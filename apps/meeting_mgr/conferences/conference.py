@@ -19,7 +19,7 @@ from backend.times import iso
 Body = dict[str, Any]
 TOLD: tuple[Change, ...] = (
     *("started", "item", "extended", "ended", "cancelled", "restored"),
-    *("joined", "left", "removed", "muted", "asked", "handed_over", "overridden"),
+    *("joined", "left", "removed", "muted", "presenting", "asked", "handed_over", "overridden"),
     *("abilities", "presence", "accepted", "undone"),
 )
 """The changes that another conference system can act on."""
@@ -85,7 +85,7 @@ class Webhook:
         """A change with the meeting's state and the person's abilities as they are now."""
         if change not in TOLD:
             return None
-        current = next((one for one in record.meeting.agenda if one.state == "current"), None)
+        current = record.meeting.current()
         return {
             "event": change,
             "at": iso(at_ms),
@@ -141,6 +141,9 @@ def _told_of(person: Person) -> Body:
         "here": person.left_ms is None,
         "presence": state.presence,
         "hand": person.hand,
+        "muted": person.muted,
+        "presents": person.presents,
+        "asked": None if person.asked is None else person.asked.what,
         "abilities": {
             name: {"state": one.state, "since": iso(one.since_ms), "because": list(one.because)}
             for name, one in state.abilities.items()

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from icalendar import Calendar, Component, Event
 
+from apps.meeting_mgr.busy import merged
 from apps.meeting_mgr.model import Attendee, Busy
 from apps.meeting_mgr.papers.recurring import naive, occurrences, zone_of
 from backend.errors import CitywiseError
@@ -131,16 +132,5 @@ def _told(free_busy: Component) -> Iterator[Span]:
 
 def _merged(spans: Iterable[Span], since_ms: int, until_ms: int) -> Iterator[Busy]:
     """Spans that touch as one, cut to what is asked about."""
-    begin = end = None
-    for first, last in sorted((to_ms(one), to_ms(other)) for one, other in spans):
-        first, last = max(first, since_ms), min(last, until_ms)
-        if first >= last:
-            continue
-        if begin is None or end is None or first > end:
-            if begin is not None and end is not None:
-                yield Busy(from_ms=begin, until_ms=end)
-            begin, end = first, last
-        else:
-            end = max(end, last)
-    if begin is not None and end is not None:
-        yield Busy(from_ms=begin, until_ms=end)
+    clipped = ((max(to_ms(one), since_ms), min(to_ms(other), until_ms)) for one, other in spans)
+    return merged(Busy(from_ms=one, until_ms=other) for one, other in clipped if one < other)

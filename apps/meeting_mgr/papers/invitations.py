@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from icalendar import Alarm, Calendar, Event, vCalAddress, vText
 
 from apps.meeting_mgr.model import Attendee, Item, Meeting
+from apps.meeting_mgr.planned import Span, planned
 from apps.meeting_mgr.record import MeetingRecord
 from backend.times import ZONE, from_ms
 
@@ -70,22 +71,27 @@ def uid(record: MeetingRecord) -> str:
     return f"{record.id}@citywise"
 
 
-def described(meeting: Meeting, link: str | None, t: Translate) -> str:
-    """Agenda and link as lines of text."""
-    planned = zip(meeting.agenda, starts(meeting.agenda, meeting.starts_ms), strict=True)
-    lines = [f"{clock(at)} {_titled(meeting, item, t)}" for item, at in planned]
+def described(invited: Invited, now_ms: int, t: Translate) -> str:
+    """Agenda and link as lines of text: what takes place at the meeting, and when."""
+    record, link = invited.record, invited.link
+    lines = [
+        f"{clock(span.starts_ms)} {_titled(record.meeting, item, t)}"
+        for item, span in _takes_place(record, now_ms)
+    ]
     agenda = [t("papers.agenda"), *lines] if lines else []
-    join = [] if link is None else [t("papers.join", link=link)]
-    return "\n".join([*join, *([""] if join and agenda else []), *agenda])
+    return "\n".join([t("papers.join", link=link), *([""] if agenda else []), *agenda])
 
 
-def starts(agenda: Sequence[Item], starts_ms: int) -> list[int]:
-    """When each item is meant to begin, one after the other."""
-    times, at_ms = [], starts_ms
-    for item in agenda:
-        times.append(at_ms)
-        at_ms += item.minutes * 60_000
-    return times
+def _takes_place(record: MeetingRecord, now_ms: int) -> list[tuple[Item, Span]]:
+    """Neither what is put off nor what was done before the meeting was planned anew."""
+    meeting = record.meeting
+    spans = planned(meeting, record.state, now_ms)
+    listed = [(item, spans[item.id]) for item in meeting.in_order() if item.id in spans]
+    return [
+        (item, span)
+        for item, span in listed
+        if item.state != "done" or span.ends_ms > meeting.starts_ms
+    ]
 
 
 def clock(ms: int) -> str:
@@ -99,7 +105,7 @@ def local(ms: int) -> datetime:
 
 
 def _titled(meeting: Meeting, item: Item, t: Translate) -> str:
-    speaker = next((one.name for one in meeting.attendees if one.id == item.speaker), None)
+    speaker = meeting.named(item.speaker)
     about = t("papers.minutes", n=item.minutes)
     return f"{item.title} ({about if speaker is None else f'{speaker}, {about}'})"
 
@@ -119,7 +125,7 @@ def _event(invited: Invited, now_ms: int, t: Translate) -> Event:
     if meeting.room.lat is not None and meeting.room.lon is not None:
         event.add("geo", (meeting.room.lat, meeting.room.lon))
     event.add("url", invited.link)
-    event.add("description", described(meeting, invited.link, t))
+    event.add("description", described(invited, now_ms, t))
     is_off = method(record) == "CANCEL"
     event.add("status", "CANCELLED" if is_off else "CONFIRMED")
     event["organizer"] = _address(*invited.organizer)

@@ -13,10 +13,15 @@ from apps.meeting_mgr.papers.mailing import Letter
 def written(invited: Invited, to: Sequence[Attendee], now_ms: int, t: Translate) -> list[Letter]:
     """A letter for each of those who have an address: an invitation or a cancellation."""
     entry = invitations.calendar(invited, now_ms, t)
-    return [_letter(invited, one, one.email, entry, t) for one in to if one.email is not None]
+    about = invitations.described(invited, now_ms, t)
+    return [
+        _letter(invited, one, one.email, entry, about, t) for one in to if one.email is not None
+    ]
 
 
-def _letter(invited: Invited, one: Attendee, email: str, entry: bytes, t: Translate) -> Letter:
+def _letter(
+    invited: Invited, one: Attendee, email: str, entry: bytes, about: str, t: Translate
+) -> Letter:
     meeting, kind = invited.record.meeting, invitations.method(invited.record)
     text = t(
         f"papers.mail.{kind}",
@@ -26,7 +31,7 @@ def _letter(invited: Invited, one: Attendee, email: str, entry: bytes, t: Transl
         day=local(meeting.starts_ms).strftime("%d.%m.%Y"),
         span=f"{clock(meeting.starts_ms)}–{clock(meeting.ends_ms)}",
         room=meeting.room.name,
-        described=invitations.described(meeting, invited.link, t),
+        described=about,
     )
     subject = t(f"papers.subject.{kind}", title=meeting.title)
     return Letter(email, one.name, subject, text, entry, kind)

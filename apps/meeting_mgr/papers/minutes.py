@@ -1,7 +1,7 @@
 """What happened in a meeting: who could do what when, the agenda, what was decided.
 
-Made from the entries that were written as it happened; `minutes_page`, `minutes_text` and
-`minutes_calendar` write it down.
+Made from the entries that were written as it happened; `minutes_page` and
+`minutes_files` write it down.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from apps.meeting_mgr.entries import (
     AbilityChanged,
+    Acted,
     Entry,
     PresenceChanged,
     ProposalChanged,
@@ -22,6 +23,7 @@ from apps.meeting_mgr.model import (
     Attendee,
     Capability,
     Cause,
+    Decision,
     Item,
     ItemState,
     Meeting,
@@ -30,8 +32,11 @@ from apps.meeting_mgr.model import (
     Proposal,
     Reason,
 )
-from apps.meeting_mgr.papers.invitations import starts
+from apps.meeting_mgr.planned import meant
 from apps.meeting_mgr.record import MeetingRecord
+
+SHORTEST_MS = 10_000
+"""What is unknown for less than that, or the dwell time, when somebody comes is not told."""
 
 
 class Ableness(NamedTuple):
@@ -69,9 +74,11 @@ class Happened(NamedTuple):
 
     title: str
     speaker: str | None
+    formerly: Sequence[str]
+    """Who was to speak before it was handed over."""
     state: ItemState
     planned_ms: int | None
-    """None: it came up during the meeting."""
+    """None: it came up during the meeting, or had been put off before."""
     planned_minutes: int | None
     began_ms: int | None
     ended_ms: int | None
@@ -111,7 +118,7 @@ class Minutes(NamedTuple):
 
     def named(self, cause: Cause) -> str | None:
         """Who a cause of a proposal is about."""
-        return _name(self.meeting, cause.person)
+        return self.meeting.named(cause.person)
 
 
 def made(
@@ -130,11 +137,9 @@ def made(
         is_over=record.state == "ended",
         parts=list(_parts(record, there, happened, began_ms, ended_ms)),
         absent=[one for one in meeting.attendees if one.id not in came],
-        agenda=_agenda(record),
+        agenda=_agenda(record, happened),
         proposals=_proposals(record, happened),
-        decisions=[
-            Decided(one.at_ms, one.text, _title(meeting, one.item)) for one in meeting.decisions
-        ],
+        decisions=[Decided(one.at_ms, one.text, _title(meeting, one)) for one in meeting.decisions],
     )
 
 
@@ -174,14 +179,23 @@ def _was_there(person: Person, began_ms: int, ended_ms: int) -> bool:
 def _part(
     meeting: Meeting, person: Person, mine: Sequence[Entry], from_ms: int, until_ms: int
 ) -> Part:
-    attendee = next((one for one in meeting.attendees if one.id == person.attendee), None)
+    attendee, unknown = meeting.attendee(person.attendee), Ableness("unknown")
+    shortest_ms = max(meeting.rules.dwell_s * 1000, SHORTEST_MS)
     abilities = {
-        name: _spans(_abilities(mine, name), Ableness("unknown"), from_ms, until_ms)
+        name: _known(_spans(_abilities(mine, name), unknown, from_ms, until_ms), shortest_ms)
         for name in CAPABILITIES
     }
     places = _spans(_places(mine), "unknown", from_ms, until_ms)
     required = None if attendee is None else attendee.required
     return Part(person.name, required, from_ms, until_ms, abilities, places)
+
+
+def _known(spans: Sequence[Span[Ableness]], shortest_ms: int) -> Sequence[Span[Ableness]]:
+    """Spans without the moments at the beginning in which nothing was known yet."""
+    for n, span in enumerate(spans):
+        if span.told.state != "unknown" or span.until_ms - span.from_ms >= shortest_ms:
+            return spans[n:]
+    return spans
 
 
 def _abilities(mine: Iterable[Entry], name: Capability) -> list[tuple[int, Ableness]]:
@@ -216,18 +230,32 @@ def _spans(
 # --- The agenda ----------------------------------------------------------------------------------
 
 
-def _agenda(record: MeetingRecord) -> list[Happened]:
+def _agenda(record: MeetingRecord, entries: Sequence[Entry]) -> list[Happened]:
     """In the order in which it happened; what did not come last."""
     planned = _planned(record)
     items = sorted(record.meeting.agenda, key=lambda one: (one.began_ms is None, one.began_ms or 0))
-    return [_happened(record.meeting, one, planned.get(one.id)) for one in items]
+    return [
+        _happened(record.meeting, one, planned.get(one.id), _formerly(record.meeting, one, entries))
+        for one in items
+    ]
 
 
-def _happened(meeting: Meeting, item: Item, planned: tuple[int, int] | None) -> Happened:
+def _formerly(meeting: Meeting, item: Item, entries: Sequence[Entry]) -> list[str]:
+    """Who was to speak on an item before, if they are still invited; each once."""
+    handed = [one.body for one in entries if isinstance(one.body, Acted)]
+    former = [one.former for one in handed if one.item == item.id and one.former != item.speaker]
+    names = (meeting.named(one) for one in former)
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _happened(
+    meeting: Meeting, item: Item, planned: tuple[int, int] | None, formerly: Sequence[str]
+) -> Happened:
     at_ms, minutes = planned or (None, None)
     return Happened(
         title=item.title,
-        speaker=_name(meeting, item.speaker),
+        speaker=meeting.named(item.speaker),
+        formerly=formerly,
         state=item.state,
         planned_ms=at_ms,
         planned_minutes=minutes,
@@ -243,8 +271,8 @@ def _planned(record: MeetingRecord) -> dict[str, tuple[int, int]]:
     first = next((one for one in accepted if one.before is not None), None)
     agenda = record.meeting.agenda if first is None else first.before or ()
     times = None if first is None else first.before_times
-    begins = starts(agenda, times[0] if times else record.meeting.starts_ms)
-    return {one.id: (at, one.minutes) for one, at in zip(agenda, begins, strict=True)}
+    spans = meant(agenda, times[0] if times else record.meeting.starts_ms)
+    return {one.id: (spans[one.id].starts_ms, one.minutes) for one in agenda if one.id in spans}
 
 
 def _proposals(record: MeetingRecord, entries: Iterable[Entry]) -> list[Proposed]:
@@ -255,9 +283,7 @@ def _proposals(record: MeetingRecord, entries: Iterable[Entry]) -> list[Proposed
     return [Proposed(one.at_ms, one, answered.get(one.number)) for one in record.proposals]
 
 
-def _title(meeting: Meeting, item: str | None) -> str | None:
-    return next((one.title for one in meeting.agenda if one.id == item), None)
-
-
-def _name(meeting: Meeting, attendee: str | None) -> str | None:
-    return next((one.name for one in meeting.attendees if one.id == attendee), None)
+def _title(meeting: Meeting, decided: Decision) -> str | None:
+    """What the item is called now; of one that is removed, what it was called then."""
+    titles = (one.title for one in meeting.agenda if one.id == decided.item)
+    return next(titles, decided.title)

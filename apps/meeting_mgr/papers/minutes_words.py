@@ -75,13 +75,14 @@ class Words:
     def item(self, one: Happened) -> str:
         """When an item was, beside when it was meant to be."""
         t = self._t
-        title = one.title if one.speaker is None else f"{one.title} ({one.speaker})"
+        title = self.titled(one)
         if one.began_ms is None:
             happened = t("papers.item.put_off" if one.state == "put_off" else "papers.item.open")
         else:
             happened = self.span(one.began_ms, one.ended_ms or self._minutes.ended_ms)
         if one.planned_ms is None or one.planned_minutes is None:
-            return t("papers.item.new", title=title, happened=happened)
+            key = "unplanned" if one.state == "put_off" else "new"
+            return t(f"papers.item.{key}", title=title, happened=happened)
         return t(
             "papers.item.planned",
             title=title,
@@ -89,6 +90,15 @@ class Words:
             at=clock(one.planned_ms),
             n=one.planned_minutes,
         )
+
+    def titled(self, one: Happened) -> str:
+        """An item with who spoke on it, and who was to."""
+        if one.speaker is None:
+            return one.title
+        if not one.formerly:
+            return f"{one.title} ({one.speaker})"
+        former = ", ".join(one.formerly)
+        return self._t("papers.item.handed", title=one.title, name=one.speaker, former=former)
 
     # --- People -------------------------------------------------------------------------------
 
@@ -162,7 +172,7 @@ class Words:
         item = "" if cause.item is None else self._quoted(cause.item)
         where = ".item" if item else ""
         if name is None:
-            key = "late" if "late" in cause.because else "order"
+            key = next((one for one in ("late", "again") if one in cause.because), "order")
             return t(f"meetings.cause.{key}{where}", title=item)
         cannot = self._row([t(f"meetings.can.{one}") for one in cause.lacks], "or")
         key = "lacks" if cannot else "attend"
@@ -178,6 +188,11 @@ class Words:
         if option.starts_ms is not None:
             day, time = local(option.starts_ms).strftime("%d.%m.%Y %H:%M").split()
             parts.append(t("meetings.change.starts", day=day, time=time))
+        if option.ends_ms is not None:
+            parts.append(t("meetings.change.ends", time=clock(option.ends_ms)))
+        for item in (one for one in option.taken_up if one in at):
+            again = {"title": self._quoted(item), "time": clock(at[item].starts_ms)}
+            parts.append(t("meetings.change.taken_up", **again))
         for item in (one for one in option.moved if one in at):
             moved = {"title": self._quoted(item), "time": clock(at[item].starts_ms)}
             parts.append(t("meetings.change.moved", **moved))

@@ -33,7 +33,7 @@ def accept(
     """The agenda, or the times, as an option of an open proposal has them (`accepted`).
 
     Raises `MeetingError`: `unknown-proposal`, `answered`, `unknown-option`, or `outdated` where
-    the agenda has other items than the proposal is about.
+    the agenda has other items than the proposal is about, or the time it names has passed.
     """
     proposal = _found(record, number, "open")
     if not 0 <= option < len(proposal.options):
@@ -44,6 +44,8 @@ def accept(
     if record.state not in OPEN:
         raise MeetingError("wrong-state", f"The agenda of a meeting that is {record.state} stays.")
     chosen = proposal.options[option]
+    if any(at is not None and at <= now_ms for at in (chosen.starts_ms, chosen.ends_ms)):
+        raise MeetingError("outdated", "What was proposed is past by now; another comes soon.")
     answered = {
         "answer": "accepted",
         "chosen": option,
@@ -147,10 +149,9 @@ def _before(meeting: Meeting, proposal: Proposal) -> tuple[Meeting, MeetingState
 def _applied(
     meeting: Meeting, state: MeetingState, option: Proposed
 ) -> tuple[Meeting, MeetingState]:
-    """A meeting as an option has it: order, lengths of what is shortened, what is put off.
-
-    With another time it is planned anew, and nothing of it goes on. Raises `MeetingError`
-    `outdated` where an item would be lost or come twice.
+    """A meeting as an option has it: order, lengths of what is shortened, what is put off, and
+    when it ends. With another time it is planned anew, and nothing of it goes on. Raises
+    `MeetingError` `outdated` where an item would be lost or come twice.
     """
     minutes = {placed.item: placed.minutes for placed in option.agenda}
     named = [*(placed.item for placed in option.agenda), *option.put_off]
@@ -166,6 +167,7 @@ def _applied(
     still_off = [i for i in meeting.agenda if i.state == "put_off" and i.id not in named]
     changes: dict[str, Any] = {"agenda": (*done, *placed, *put_off, *still_off)}
     if option.starts_ms is None:
+        changes["ends_ms"] = option.ends_ms or meeting.ends_ms
         return meeting.model_copy(update=changes), state
     length = meeting.ends_ms - meeting.starts_ms
     changes |= {"starts_ms": option.starts_ms, "ends_ms": option.starts_ms + length}
@@ -173,13 +175,12 @@ def _applied(
     return meeting.model_copy(update=changes), "planned"
 
 
-_PUT_OFF = {"state": "put_off", "began_ms": None, "ended_ms": None}
+_PUT_OFF = {"state": "put_off", "returns": True, "began_ms": None, "ended_ms": None}
 
 
 def _placed(item: Item, minutes: int | None) -> Item:
     """An item in its new place; the current one goes on as long as it was to."""
     if item.state == "current":
         return item
-    return item.model_copy(
-        update={"state": "open"} if minutes is None else {"state": "open", "minutes": minutes}
-    )
+    lasts = {} if minutes is None else {"minutes": minutes}
+    return item.model_copy(update={"state": "open", "returns": False, **lasts})

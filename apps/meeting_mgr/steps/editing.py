@@ -8,9 +8,11 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from apps.meeting_mgr.model import (
+    LONGEST_MS,
     Attendee,
     Busy,
     Item,
+    ItemState,
     Meeting,
     PlannedItem,
     Room,
@@ -23,12 +25,12 @@ from apps.meeting_mgr.record import (
     Step,
     new_meeting_id,
 )
+from apps.meeting_mgr.steps.bounds import moves
 from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
 from backend.people.ids import random_text
 
 HIGHEST_NUMBER = 9_999
 """Of an item or an attendee (`model.ItemId`)."""
-LONGEST_MS = 24 * 3_600_000
 _AFTERWARDS = {"title", "hook"}
 """What of a meeting that is over can still be changed."""
 _Draft = TypeVar("_Draft", AttendeeDraft, ItemDraft)
@@ -59,6 +61,8 @@ def edit(record: MeetingRecord, changes: Changes, now_ms: int) -> Step:
         detail = "The meeting is over; only its title and webhook can be changed."
         raise MeetingError("wrong-state", detail)
     changed = record.with_meeting(now_ms, **given)
+    moved = moves(record.meeting, changed.meeting, now_ms)
+    changed = changed._replace(meeting=changed.meeting.model_copy(update={"moves": moved}))
     _checked(changed.meeting)
     _refuse_rewriting(record.meeting, changed.meeting)
     return Step(changed, "shown" if _are_shown(record.meeting, changed.meeting) else "edited")
@@ -111,7 +115,10 @@ def _item(known: Item | None, name: str, draft: ItemDraft) -> Item:
     item = Item(id=name, **plan) if known is None else known.model_copy(update=plan)
     if draft.put_off is None or item.state not in ("open", "put_off"):
         return item
-    return item.model_copy(update={"state": "put_off" if draft.put_off else "open"})
+    state: ItemState = "put_off" if draft.put_off else "open"
+    if state == item.state:
+        return item
+    return item.model_copy(update={"state": state, "returns": False})
 
 
 def _rules(rules: Rules, given: Rules) -> Rules:

@@ -28,7 +28,7 @@ def next_item(record: MeetingRecord, now_ms: int, seen: str | None = None) -> St
     """End the current item and begin the next, if there is one (`item`). Raises `MeetingError`
     `stale` where the current one is not that which was `seen`: somebody has gone on already."""
     require(record, "go on", "running")
-    now, following = current(record), _first_open(record)
+    now, following = record.meeting.current(), _first_open(record)
     if seen is not None and (now is None or now.id != seen):
         at = "no item" if now is None else now.id
         raise MeetingError("stale", f"item: found {seen!r}, but the meeting is at {at} by now.")
@@ -46,7 +46,7 @@ def go_to(record: MeetingRecord, item: str, now_ms: int) -> Step:
     otherwise the current item is done.
     """
     require(record, "go on", "running")
-    wanted, now = find_item(record, item), current(record)
+    wanted, now = find_item(record, item), record.meeting.current()
     if now is not None and now.id == wanted.id:
         raise MeetingError("current-item", f"The meeting is at {wanted.title!r} already.")
     is_back = wanted.state == "done"
@@ -59,7 +59,7 @@ def go_to(record: MeetingRecord, item: str, now_ms: int) -> Step:
 def extend(record: MeetingRecord, minutes: int, now_ms: int) -> Step:
     """Give the current item so many minutes more (`extended`)."""
     require(record, "be extended", "running")
-    now = current(record)
+    now = record.meeting.current()
     if now is None:
         raise MeetingError("no-item", "There is no current item to extend.")
     longer = now.minutes + minutes
@@ -73,7 +73,7 @@ def extend(record: MeetingRecord, minutes: int, now_ms: int) -> Step:
 def end(record: MeetingRecord, now_ms: int) -> Step:
     """End the meeting (`ended`); `start` goes on with it."""
     require(record, "be ended", "running")
-    now = current(record)
+    now = record.meeting.current()
     agenda = record.meeting.agenda
     if now is not None:
         agenda = _with(agenda, _done(now, now_ms))
@@ -95,27 +95,22 @@ def restore(record: MeetingRecord, now_ms: int) -> Step:
 def decide(record: MeetingRecord, text: str, item: str | None, now_ms: int) -> Step:
     """Note a decision (`decided`), of an item or in general."""
     require(record, "decide anything", "planned", "running", "ended")
-    if item is not None:
-        find_item(record, item)
+    title = None if item is None else find_item(record, item).title
     decisions = record.meeting.decisions
     if len(decisions) >= MOST_DECISIONS:
         raise MeetingError("too-many", f"{MOST_DECISIONS} decisions are kept of a meeting.")
-    noted = Decision(at_ms=now_ms, item=item, text=text)
+    noted = Decision(at_ms=now_ms, item=item, title=title, text=text)
     changed = record.with_meeting(now_ms, decisions=(*decisions, noted))
     return Step(changed, "decided", entries=(Entry(now_ms, Decided(index=len(decisions))),))
 
 
 def new_link(record: MeetingRecord, now_ms: int) -> Step:
     """A new key to join with; the old link leads nowhere (`link`)."""
-    return Step(record.with_meeting(now_ms)._replace(join_key=random_text()), "link")
+    renewed = record.with_meeting(now_ms, renewed_ms=now_ms)
+    return Step(renewed._replace(join_key=random_text()), "link")
 
 
 # --- Items ---------------------------------------------------------------------------------------
-
-
-def current(record: MeetingRecord) -> Item | None:
-    """The item that the meeting is at."""
-    return next((item for item in record.meeting.agenda if item.state == "current"), None)
 
 
 def find_item(record: MeetingRecord, item: str) -> Item:
@@ -157,7 +152,8 @@ def _resumed(record: MeetingRecord) -> Item | None:
 
 def _current(item: Item, now_ms: int) -> Item:
     began = item.began_ms if item.state == "done" and item.began_ms is not None else now_ms
-    return item.model_copy(update={"state": "current", "began_ms": began, "ended_ms": None})
+    now = {"state": "current", "returns": False, "began_ms": began, "ended_ms": None}
+    return item.model_copy(update=now)
 
 
 def _done(item: Item, now_ms: int) -> Item:

@@ -11,6 +11,7 @@ from apps.meeting_mgr.model import (
     Ability,
     AbilityState,
     Capability,
+    Ending,
     Person,
     PersonState,
     Reason,
@@ -19,6 +20,7 @@ from apps.meeting_mgr.model import (
 )
 from apps.meeting_mgr.readings import apart_m
 from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.steps.bounds import is_worn
 
 SENSOR_OF: Mapping[Reason, Sensor] = {
     "noise": "noise",
@@ -67,29 +69,32 @@ def told_with(
     return frozenset(sensors)
 
 
-def bounds(record: MeetingRecord) -> tuple[object, ...]:
-    """By what a meeting judges what people share; where its room is, that is, too."""
-    meeting = record.meeting
-    return meeting.rules.thresholds, meeting.room.lat, meeting.room.lon
-
-
 def is_too_early(record: MeetingRecord, now_ms: int) -> bool:
     """Whether a meeting is so far ahead that nothing is shared in it yet."""
     return record.state == "planned" and now_ms < record.meeting.starts_ms - EARLIEST_MS
 
 
-def unasked(before: MeetingRecord, after: MeetingRecord) -> frozenset[Sensor]:
-    """What people shared with a meeting and not with what has been made of it: all, where it no
-    longer is before them, or not yet; where they are, where its room is now another place."""
+def unasked(before: MeetingRecord, after: MeetingRecord, person: Person) -> Mapping[Sensor, Ending]:
+    """What somebody shared with a meeting and not with what has been made of it, and why: all,
+    where it no longer is before them, or not yet; where they are, where its room is now another
+    place; and what is judged by bounds that have been moved too often."""
+    now_ms = after.updated_ms
     is_stopped = after.state not in OPEN or (before.state, after.state) == ("running", "planned")
-    if is_stopped or is_too_early(after, after.updated_ms):
-        return frozenset(SENSORS)
-    here, there = before.meeting.room, after.meeting.room
+    if is_stopped or is_too_early(after, now_ms):
+        return dict.fromkeys(person.sharing, "over")
+    found: dict[Sensor, Ending] = {
+        name: "bounds" for name in person.sharing if is_worn(after.meeting, person, name, now_ms)
+    }
+    if "distance" in person.sharing and _is_elsewhere(before.meeting.room, after.meeting.room):
+        found["distance"] = "room"
+    return found
+
+
+def _is_elsewhere(here: Room, there: Room) -> bool:
     if there.lat is None or (here.lat, here.lon) == (there.lat, there.lon):
-        return frozenset()
+        return False
     away_m = apart_m(here, there)
-    is_near = away_m is not None and away_m <= SAME_PLACE_M
-    return frozenset() if is_near else frozenset({"distance"})
+    return away_m is None or away_m > SAME_PLACE_M
 
 
 def without(state: PersonState, less: Collection[Sensor], now_ms: int) -> PersonState:

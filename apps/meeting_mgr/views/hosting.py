@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from apps.meeting_mgr import planned
 from apps.meeting_mgr.agenda.attendance import attending
-from apps.meeting_mgr.model import Attendee, Item, Person, Proposal, Proposed
+from apps.meeting_mgr.model import SENSORS, Attendee, Item, Meeting, Person, Proposal, Proposed
 from apps.meeting_mgr.planned import Span
 from apps.meeting_mgr.record import MeetingRecord
+from apps.meeting_mgr.steps import bounds
 from apps.meeting_mgr.views.shown import View, head, seen, times
 from backend.times import iso, iso_or_none
 
@@ -29,7 +30,11 @@ def host(
         "host": True,
         "version": record.version,
         "room": meeting.room.model_dump(),
-        "join": {"url": join_url, "key": record.join_key},
+        "join": {
+            "url": join_url,
+            "key": record.join_key,
+            "renewed": iso_or_none(meeting.renewed_ms),
+        },
         "attendees": [_attendee(one) for one in meeting.attendees],
         "absent": [
             {"id": one.id, "name": one.name, "required": one.required}
@@ -40,9 +45,11 @@ def host(
         "people": [_host_person(record, person) for person in _without_former(people)],
         "proposals": [_proposal(one) for one in record.proposals],
         "decisions": [
-            {"at": iso(one.at_ms), "item": one.item, "text": one.text} for one in meeting.decisions
+            {"at": iso(one.at_ms), "item": one.item, "title": one.title, "text": one.text}
+            for one in meeting.decisions
         ],
         "rules": meeting.rules.model_dump(mode="json"),
+        "moved": _moved(meeting, now_ms),
         "hook": None if meeting.hook is None else {"url": meeting.hook.url},
     }
 
@@ -118,13 +125,21 @@ def _without_former(people: Sequence[Person]) -> list[Person]:
 
 
 def _host_person(record: MeetingRecord, person: Person) -> View:
-    required = {one.id: one.required for one in record.meeting.attendees}
+    invited = record.meeting.attendee(person.attendee)
     return {
         **seen(person),
-        "required": required.get(person.attendee or "", False),
+        "required": invited is not None and invited.required,
         "overrides": person.overrides,
         "surroundings": person.state.surroundings,
+        "device": person.device,
     }
+
+
+def _moved(meeting: Meeting, now_ms: int) -> View:
+    """Of the sensors whose bounds have been moved of late, how often that is still possible
+    before those who share them are asked anew, and until when that is so."""
+    found = {name: bounds.left(meeting, name, now_ms) for name in SENSORS}
+    return {name: {"left": one[0], "until": iso(one[1])} for name, one in found.items() if one}
 
 
 def _proposal(one: Proposal) -> View:
@@ -142,10 +157,11 @@ def _proposal(one: Proposal) -> View:
 
 def _option(option: Proposed) -> View:
     return {
-        **option.model_dump(exclude={"agenda", "starts_ms"}),
+        **option.model_dump(exclude={"agenda", "starts_ms", "ends_ms"}),
         "agenda": [
             {"item": one.item, "starts": iso(one.starts_ms), "minutes": one.minutes}
             for one in option.agenda
         ],
         "starts": iso_or_none(option.starts_ms),
+        "ends": iso_or_none(option.ends_ms),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from apps.meeting_mgr import planned
 from apps.meeting_mgr.agenda.attendance import lack_of, needed
-from apps.meeting_mgr.model import OPEN, Item, Person
+from apps.meeting_mgr.model import OPEN, Ended, Item, Person
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times
 from backend.times import iso
@@ -29,7 +29,7 @@ def participant(
         **head(record, now_ms, conference),
         "host": False,
         "room": {"name": record.meeting.room.name, "measures": _measures(record)},
-        "me": _me(me),
+        "me": _me(me, people),
         "shows_abilities": shows,
         "rules": _rules(record, me),
         "agenda": _agenda(record, me, now_ms),
@@ -65,7 +65,7 @@ def _measures(record: MeetingRecord) -> bool:
     return record.meeting.room.sensors is not None
 
 
-def _me(me: Person) -> View:
+def _me(me: Person, people: Sequence[Person]) -> View:
     sensors = {
         name: {"state": one.state, "since": iso(one.since_ms)}
         for name, one in me.state.sensors.items()
@@ -76,30 +76,40 @@ def _me(me: Person) -> View:
         **seen(me),
         **surroundings,
         "sharing": me.sharing,
+        "ended": [_ended(one) for one in me.ended],
+        "devices": _devices(me, people),
         "sensors": sensors,
         "overridden": overrides,
     }
 
 
+def _ended(one: Ended) -> View:
+    return {"sensor": one.sensor, "because": one.because, "at": iso(one.at_ms)}
+
+
+def _devices(me: Person, people: Sequence[Person]) -> int:
+    """With how many devices one of the invited is there; all too many may be somebody else's."""
+    same = (one for one in people if one.left_ms is None and one.attendee == me.attendee)
+    return 1 if me.attendee is None else sum(1 for _ in same)
+
+
 def _rules(record: MeetingRecord, me: Person) -> View:
     """By which what somebody shares is judged: the host can move the bounds at any time."""
     rules = record.meeting.rules
-    bounds = {
-        name: one.model_dump() for name, one in rules.thresholds.items() if name in me.sharing
-    }
+    asked = {*me.sharing, *(one.sensor for one in me.ended)}
+    bounds = {name: one.model_dump() for name, one in rules.thresholds.items() if name in asked}
     return {"silent_s": rules.silent_s, "thresholds": bounds}
 
 
 def _agenda(record: MeetingRecord, me: Person, now_ms: int) -> list[View]:
     meeting = record.meeting
-    names = {one.id: one.name for one in meeting.attendees}
     spans = planned.planned(meeting, record.state, now_ms)
     return [
         {
             "id": item.id,
             "title": item.title,
             "type": item.type,
-            "speaker": names.get(item.speaker or ""),
+            "speaker": meeting.named(item.speaker),
             "mine": _is_mine(item, me),
             "minutes": item.minutes,
             "sensitive": item.sensitive,

@@ -9,7 +9,6 @@ from apps.meeting_mgr import planned
 from apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
 from apps.meeting_mgr.planned import Span
 from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps.running import current
 from backend.times import iso, iso_or_none
 
 View = Mapping[str, Any]
@@ -18,7 +17,7 @@ View = Mapping[str, Any]
 
 def head(record: MeetingRecord, now_ms: int, conference: View | None) -> dict[str, Any]:
     """What everybody sees."""
-    meeting, item = record.meeting, current(record)
+    meeting, item = record.meeting, record.meeting.current()
     return {
         "id": record.id,
         "state": record.state,
@@ -54,6 +53,7 @@ def seen(person: Person) -> dict[str, Any]:
         "abilities": abilities(person),
         "hand": person.hand,
         "muted": person.muted,
+        "presents": person.presents,
         "asked": None if asked is None else {"what": asked.what, "at": iso(asked.at_ms)},
     }
 

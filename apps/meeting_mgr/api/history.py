@@ -1,0 +1,28 @@
+"""What happened in a meeting over HTTP, for its host."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from apps.meeting_mgr import store, views
+from apps.meeting_mgr.api.rights import reading
+from backend.api import access, parameters
+from backend.api.answers import as_json
+
+blueprint = Blueprint("meeting_history", __name__)
+_USUAL, _MOST = 30, 200
+
+
+@blueprint.get("/meetings/<meeting_id>/entries")
+@access.person()
+def list_entries(meeting_id: str) -> Response:
+    """What happened, the newest first, as far as it was news."""
+    parameters.only("limit", "before")
+    limit = parameters.integer("limit", _USUAL, 1, _MOST) or _USUAL
+    before = parameters.integer("before", None, 1, 2**62)
+    with reading() as work:
+        record = work.hosted(meeting_id)
+        found = store.newest_entries(work.connection, work.boxes, record.id, before, views.CONTEXT)
+        people = store.people_of(work.connection, work.boxes, record)
+    page = views.happened(found, people, limit)
+    return as_json({"entries": page.told, "next": page.following})

@@ -1,0 +1,105 @@
+"""What happened in a meeting, as its host is told it: only what is news, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from apps.meeting_mgr.entries import (
+    AbilityChanged,
+    Acted,
+    Decided,
+    Entry,
+    ItemChanged,
+    Joined,
+    PresenceChanged,
+)
+from apps.meeting_mgr.model import CAPABILITIES, Person
+from apps.meeting_mgr.views.shown import View
+from backend.times import iso
+
+CONTEXT = 400
+"""So many entries are read to tell what is news; no step writes nearly as many."""
+
+
+class Page(NamedTuple):
+    """Some of what happened; `following`: the entry before which there is more."""
+
+    told: Sequence[View]
+    following: int | None
+
+
+def happened(entries: Sequence[Entry], people: Iterable[Person], limit: int) -> Page:
+    """What some entries (the newest first, at most `CONTEXT`) tell: `limit` sentences, or a few
+    more since no step is split. What was so before the first of them is not known."""
+    steps = [list(step) for _when, step in groupby(entries, lambda one: (one.at_ms, one.person))]
+    is_all = len(entries) < CONTEXT
+    if not is_all:
+        steps.pop()  # Perhaps a part of it only.
+    news = _News({person.id: person.name for person in people})
+    sentences = [news.of(reversed(step)) for step in reversed(steps)][::-1]
+    told: list[View] = []
+    for n, (step, said) in enumerate(zip(steps, sentences, strict=True), 1):
+        told += said
+        if len(told) >= limit and (n < len(steps) or not is_all):
+            return Page(told, step[-1].id)
+    return Page(told, steps[-1][-1].id if steps and not is_all else None)
+
+
+class _News:
+    """Tells what was not so before, step by step, the oldest first."""
+
+    def __init__(self, names: Mapping[str | None, str]) -> None:
+        self._names = names
+        self._known: dict[tuple[str | None, str], str] = {}
+        self._able: dict[tuple[str | None, str], bool] = {}  # Whether they were before.
+
+    def of(self, step: Iterable[Entry]) -> list[View]:
+        """The sentences of a step, the last first; what several abilities became for the same
+        reasons is one."""
+        told: dict[object, dict[str, Any]] = {}
+        for entry in filter(self._is_news, step):
+            body = entry.body
+            if isinstance(body, AbilityChanged):
+                again = body.state == "on" and self._was_able(entry.person, body.capability)
+                key = (body.state, body.because, again)
+                sentence = told.setdefault(key, {**self._sentence(entry), "again": again})
+                sentence.setdefault("capabilities", []).append(body.capability)
+            else:
+                told[entry.id] = self._sentence(entry)
+        return [*reversed(told.values())]
+
+    def _sentence(self, entry: Entry) -> dict[str, Any]:
+        said = entry.body.model_dump(mode="json", exclude={"capability"})
+        name = self._names.get(entry.person)
+        head = {"id": entry.id, "at": iso(entry.at_ms), "person": entry.person}
+        return {**head, "name": name, **said}
+
+    def _is_news(self, entry: Entry) -> bool:
+        match entry.body:
+            case Joined():
+                said = [(entry.person, name) for name in (*CAPABILITIES, "presence")]
+                self._known.update(dict.fromkeys(said, "unknown"))
+                self._able.update(dict.fromkeys(said, False))
+                return True
+            case AbilityChanged(capability=capability, state=state):
+                return self._turns(entry.person, capability, state)
+            case PresenceChanged(presence=presence):
+                return self._turns(entry.person, "presence", presence)
+            case ItemChanged(state=state):
+                return state == "current"
+            case Acted() | Decided():
+                return False  # The host did it.
+        return True
+
+    def _was_able(self, person: str | None, capability: str) -> bool:
+        """Whether they could before, as far as is known; from now on they could."""
+        before = self._able.get((person, capability), True)
+        self._able[person, capability] = True
+        return before
+
+    def _turns(self, person: str | None, what: str, state: str) -> bool:
+        before = self._known.get((person, what))
+        self._known[person, what] = state
+        return before != state
