@@ -15,13 +15,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from backend.people import accounts, logins
 from backend.settings import Broker, People, Settings
-from backend.store.database import create_engine_for, migrate
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
 from tests.browser import following
 from tests.browser.following import Followed
+from tests.databases import begun
 
 NOON = "2014-08-05T12:00:00Z"
 PHONE = {"width": 390, "height": 844}
@@ -100,8 +100,7 @@ def settle(site: Site, name: str, *roles: str) -> Person:
 @contextmanager
 def _served(folder: Path, people: People, broker: Broker | None = None) -> Iterator[Site]:
     settings = Settings(data_dir=folder, people=people, broker=broker or Broker())
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     town = Town(engine)
     furnish(town)
     ended = threading.Event()

@@ -14,6 +14,7 @@ from backend.notices import book, reminders
 from backend.times import parse_ms
 from tests.api.browsers import PASSWORD
 from tests.api.templates import Change, change
+from tests.api.town import soon
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Person, Site, Watched, settle
 from tests.browser.keys import focused, go_to, press
 from tests.browser.test_people import serious, settled
@@ -393,22 +394,20 @@ def test_a_notification_comes_once_where_nobody_looks_and_is_answered(
         _hidden(each)
     tell(homes, jam(ida.id))
     expect(card(page, "Randersvej")).to_be_visible()
-    page.wait_for_timeout(500)
-    assert _shown(page) == ["Jam ahead: Traffic jam: Randersvej, Risskov: 3 → 4 in 420 m"]
+    jammed = ["Jam ahead: Traffic jam: Randersvej, Risskov: 3 → 4 in 420 m"]
+    soon(lambda: _shown(page) == jammed)
+    page.wait_for_timeout(300)
     assert page.evaluate("localStorage.getItem('calls').split(',').length") == 1, "by each page"
     page.context.service_workers[0].evaluate(
         "(tag) => answer({tag, close() {}}, 'acknowledge')",
         page.evaluate("JSON.parse(localStorage.getItem('shown'))[0].tag"),
     )
     expect(seen(page, "Randersvej")).to_be_visible()
-    page.wait_for_timeout(200)
-    assert _shown(page) == [], "what was acknowledged elsewhere takes its notification away"
+    soon(lambda: _shown(page) == [])  # what was acknowledged elsewhere takes its notification away
     about: dict[str, Any] = {"about": "jam-2", "about_type": "term"}
     tell(homes, jam(ida.id, **about))
     expect(card(page, "jam-2")).to_be_visible()
-    page.wait_for_timeout(500)
-    assert len(_shown(page)) == 1
+    soon(lambda: len(_shown(page)) == 1)
     tell(homes, jam(ida.id, "closed", t_ms=parse_ms(NOON) + 60_000, **about))
     expect(card(page, "jam-2")).to_have_count(0)
-    page.wait_for_timeout(200)
-    assert _shown(page) == [], "what is over takes its notification away"
+    soon(lambda: _shown(page) == [])  # what is over takes its notification away

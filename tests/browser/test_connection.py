@@ -10,18 +10,20 @@ from playwright.sync_api import expect
 
 from backend.machine import free_port
 from backend.settings import Settings, Web
-from backend.store.database import create_engine_for, migrate
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.browser.conftest import Open, furnish
+from tests.databases import begun
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+KEPT = "async () => (await (await caches.open('citywise-data')).keys()).length >= 5"
+"""The page, and the four answers that it shows."""
 
 
 @pytest.fixture
 def town(tmp_path: Path) -> Any:
-    engine = create_engine_for(Settings(data_dir=tmp_path).database_url)
-    migrate(engine)
+    engine = begun(Settings(data_dir=tmp_path).database_url)
     town = Town(engine)
     furnish(town)
     yield town
@@ -50,8 +52,7 @@ def test_a_page_catches_up_when_the_server_comes_back(
 
 def test_before_the_first_reading_nothing_is_called_fine(open_page: Open, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     with serving(settings) as server:
         page = open_page("/list", url=server.url)
         for part in ("city-events", "city-roads"):
@@ -69,7 +70,7 @@ def test_offline_the_page_shows_what_was_known_and_its_age(
     page.evaluate("navigator.serviceWorker.ready")
     page.reload()
     expect(page.locator("article[data-event='old-jam']")).to_be_visible()
-    page.wait_for_timeout(500)
+    page.wait_for_function(KEPT)
     page.context.set_offline(True)
     page.reload()
     expect(page.locator("article[data-event='old-jam']")).to_be_visible()

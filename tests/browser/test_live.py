@@ -161,10 +161,13 @@ def test_time_is_controlled_from_every_page(open_page: Open) -> None:
     expect(page.locator("city-time .clock")).to_have_text(re.compile(r"^14:00"))
     expect(page.locator("city-time")).to_contain_text("CEST")
     expect(page.locator("city-time")).to_contain_text("Paused")
-    page.get_by_role("button", name="Play").click()
-    page.get_by_label("Speed").select_option("max")
-    page.get_by_role("button", name="+1 h, skip ahead").click()
-    page.wait_for_timeout(300)
+    for press in (
+        page.get_by_role("button", name="Play").click,
+        lambda: page.get_by_label("Speed").select_option("max"),
+        page.get_by_role("button", name="+1 h, skip ahead").click,
+    ):
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            press()
     assert sent == [{"speed": 60}, {"speed": None}, {"skip_s": 3600}]
 
 

@@ -134,6 +134,11 @@ def change(city: Running, meeting: dict[str, Any], **fields: Any) -> None:
     assert status == 200, answer
 
 
+def happened(city: Running, meeting: dict[str, Any]) -> Any:
+    """What the host reads of what happened."""
+    return city.ask("GET", f"/meetings/{meeting['id']}/entries")[1]
+
+
 def seen(city: Running, meeting: dict[str, Any]) -> Any:
     """The meeting as its host sees it now."""
     return city.ask("GET", f"/meetings/{meeting['id']}")[1]
@@ -302,9 +307,32 @@ def test_who_leaves_shares_nothing_though_the_meeting_cannot_hear_it(
     assert person["left"] is not None
 
 
+def test_who_leaves_can_have_what_was_concluded_taken_out_of_the_minutes(
+    city: Running, device: Open
+) -> None:
+    meeting = made(city)
+    page = device(meeting["join"]["url"], SMALLEST)
+    join_as(page)
+    share(page, "Noise")
+    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    assert "noise" in str(happened(city, meeting))
+    leaving = re.compile(r"/people/me\?forget=true$")
+    page.route(leaving, lambda route: route.abort())
+    page.get_by_role("button", name="Leave meeting").tap()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Also take what was concluded").check()
+    with page.expect_request(leaving):
+        dialog.get_by_role("button", name="Leave meeting").tap()
+    page.unroute(leaving)
+    page.reload()  # It is not forgotten with the page what was wanted.
+    expect(page.get_by_text("the minutes say nothing of your sensors")).to_be_visible()
+    assert "noise" not in str(happened(city, meeting))
+
+
 def test_a_meeting_that_begins_again_starts_no_microphone(city: Running, device: Open) -> None:
     meeting = made(city)
     page = device(meeting["join"]["url"])
+    told = Told.by(page)
     join_as(page)
     share(page, "Noise")
     expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
@@ -313,8 +341,12 @@ def test_a_meeting_that_begins_again_starts_no_microphone(city: Running, device:
     expect(page.get_by_text("The meeting has ended. Nothing is shared any more.")).to_be_visible()
     act(city, meeting, "start")
     expect(page.get_by_text("Nothing is shared: the meeting was over")).to_be_visible()
-    expect(page.get_by_role("switch", name="Noise")).not_to_be_checked()
+    noise = page.get_by_role("switch", name="Noise")
+    expect(noise).not_to_be_checked()
     assert page.evaluate("microphones") == asked
+    told.mqtt.clear()
+    noise.check()
+    until(lambda: bool(told.mqtt), page)  # The way there was before.
 
 
 def _refuse(route: Route, method: str) -> None:
@@ -348,7 +380,7 @@ def test_the_video_room_is_muted_as_the_meeting_wants_it_and_unmuted_by_oneself_
     page.get_by_role("button", name="Enter without sharing").click()
     page.get_by_role("button", name="Open the room").click()
     expect(page.get_by_role("button", name="Share screen")).to_be_enabled()
-    (opened,) = page.evaluate("calls")
+    (opened,) = page.evaluate("window.calls ?? []")
     assert opened[1:] == ["meet.example.org", opened[2], "Bob"]
     assert opened[2].startswith("citywise-")
 
@@ -357,13 +389,76 @@ def test_the_video_room_is_muted_as_the_meeting_wants_it_and_unmuted_by_oneself_
     (bob,) = seen(city, meeting)["people"]
     act(city, meeting, "mute", person=bob["id"])
     page.get_by_role("button", name="Mute now").click()
-    until(lambda: page.evaluate("calls").count(["toggleAudio"]) == 1, page)
+    until(lambda: page.evaluate("window.calls ?? []").count(["toggleAudio"]) == 1, page)
     page.evaluate("room.heard.audioMuteStatusChanged({muted: true})")
     act(city, meeting, "unmute", person=bob["id"])
     page.get_by_role("button", name="Unmute now").click()
-    until(lambda: page.evaluate("calls").count(["toggleAudio"]) == 2, page)
-    page.get_by_role("button", name="Share screen").click()
-    assert page.evaluate("calls").count(["toggleShareScreen"]) == 1
+    until(lambda: page.evaluate("window.calls ?? []").count(["toggleAudio"]) == 2, page)
+
+    act(city, meeting, "ask_to_present", person=bob["id"])
+    asked = page.get_by_role("status").filter(has_text="The host asks you to share")
+    expect(asked).to_contain_text("The host asks you to share your screen.")
+    asked.get_by_role("button", name="Share screen").click()
+    until(lambda: page.evaluate("window.calls ?? []").count(["toggleShareScreen"]) == 1, page)
+    page.evaluate("room.heard.screenSharingStatusChanged({on: true})")
+    expect(asked).to_be_hidden()
+    assert seen(city, meeting)["people"][0]["presents"] is True
+    page.get_by_role("button", name="Stop sharing the screen").click()
+    until(lambda: page.evaluate("window.calls ?? []").count(["toggleShareScreen"]) == 2, page)
+
+
+def test_who_cannot_share_the_screen_is_told_why_and_may_say_no(
+    city: Running, device: Open
+) -> None:
+    meeting = made(city)
+    page = device(meeting["join"]["url"], SMALLEST)
+    join_as(page)
+    share(page, "Noise")
+    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    (bob,) = seen(city, meeting)["people"]
+    act(city, meeting, "ask_to_present", person=bob["id"])
+    asked = page.get_by_role("status").filter(has_text="The host asks you to share")
+    expect(asked).to_contain_text("You cannot share the screen: too noisy")
+    expect(asked.get_by_role("button", name="Share screen")).to_be_disabled()
+    asked.get_by_role("button", name="Not now").tap()
+    expect(asked).to_be_hidden()
+    (bob,) = seen(city, meeting)["people"]
+    assert (bob["asked"], bob["presents"]) == (None, False)
+
+
+def test_who_is_removed_learns_it_though_nothing_live_comes_through(
+    city: Running, device: Open
+) -> None:
+    meeting = made(city)
+    page = device(meeting["join"]["url"], SMALLEST)
+    page.route(re.compile(r"/people/me/events"), lambda route: route.abort())
+    join_as(page)
+    page.get_by_role("button", name="Enter without sharing").tap()
+    expect(page.get_by_role("region", name="You now")).to_be_visible()
+    (bob,) = seen(city, meeting)["people"]
+    act(city, meeting, "remove", person=bob["id"])
+    expect(page.get_by_text("You are no longer in this meeting.")).to_be_visible()
+
+
+def test_a_meeting_that_one_joined_is_found_again_without_the_link(
+    city: Running, device: Open, axe: str
+) -> None:
+    meeting = made(city, title="Found again")
+    page = device(meeting["join"]["url"], SMALLEST)
+    join_as(page)
+    page.goto(f"{city.url}/meetings")
+    mine = page.get_by_role("region", name="Meetings you take part in")
+    expect(mine.get_by_role("heading", name="Found again")).to_be_visible()
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    mine.get_by_role("link", name="Found again").tap()
+    page.get_by_role("button", name="Enter without sharing").tap()
+    page.get_by_role("button", name="Leave meeting").tap()
+    page.get_by_role("dialog").get_by_role("button", name="Leave meeting").tap()
+    expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
+    page.goto(f"{city.url}/meetings")
+    expect(page.get_by_role("link", name="Found again")).to_have_count(1)  # As its host.
+    expect(mine).to_be_hidden()
 
 
 def _stub(route: Route) -> None:
@@ -463,3 +558,77 @@ def test_speed_is_worked_out_between_two_positions_and_silence_is_no_level(blank
     assert (standing, still) == (0, 0)
     assert driving == pytest.approx(100, rel=0.01)
     assert (told, full) == (36, 0)
+
+
+def test_what_the_meeting_ends_stops_here_and_is_shared_again_only_by_a_press(
+    city: Running, device: Open, axe: str
+) -> None:
+    meeting = made(city)
+    page = device(meeting["join"]["url"], SMALLEST)
+    told = Told.by(page)
+    join_as(page)
+    share(page, "Noise", "Where you are")
+    loud = page.get_by_role("img", name="Speak: off")
+    expect(loud).to_be_visible()
+    asked = page.evaluate("microphones")
+    for upper in (70, 71, 72):
+        change(city, meeting, rules={"thresholds": {"noise": {"upper": upper}}})
+    why = page.get_by_role("status").filter(has_text="Not shared any more: Noise. Within an hour")
+    expect(why).to_be_visible()
+    expect(loud).to_be_hidden()
+    expect(page.get_by_text("You share 1 sensor")).to_be_visible()
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    ended_ms: int = page.evaluate("Date.now()")
+    until(lambda: parse_ms(told.all[-1]["at"]) > ended_ms, page)  # Where they are, once more.
+    assert all(parse_ms(m["at"]) <= ended_ms for m in told.all if "noise_db" in m["values"])
+
+    assert page.evaluate("microphones") == asked
+    page.get_by_role("button", name="Share again").tap()
+    expect(why).to_be_hidden()
+    expect(loud).to_be_visible()
+    assert page.evaluate("microphones") == asked + 1
+
+    change(city, meeting, room={"name": "Room B", "lat": 56.2, "lon": 10.2})
+    moved = page.get_by_role("status").filter(has_text="Where you are. The host has moved")
+    expect(moved).to_be_visible()
+    page.get_by_role("button", name="Leave it off").tap()
+    expect(moved).to_be_hidden()
+    page.get_by_text("You share 1 sensor").tap()
+    expect(page.get_by_role("switch", name="Where you are")).not_to_be_checked()
+    expect(page.get_by_role("switch", name="Noise")).to_be_checked()
+
+
+def test_who_is_there_twice_is_told_and_who_is_removed_is_alone(
+    city: Running, device: Open
+) -> None:
+    meeting = made(city)
+    pages = [device(meeting["join"]["url"], SMALLEST) for _ in range(2)]
+    for page in pages:
+        join_as(page)
+        page.get_by_role("button", name="Enter without sharing").click()
+    for page in pages:
+        expect(page.get_by_text("You are here with 2 devices.")).to_be_visible()
+    second = next(one for one in seen(city, meeting)["people"] if one["device"] == 2)
+    act(city, meeting, "remove", person=second["id"])
+    expect(pages[0].get_by_text("You are here with")).to_be_hidden()
+    expect(pages[1].get_by_text("You are no longer in this meeting.")).to_be_visible()
+    expect(pages[1].get_by_text("This link no longer leads to a meeting.")).to_be_visible()
+
+
+def test_whoever_is_in_the_video_room_moves_on_when_the_link_is_new(
+    city: Running, device: Open
+) -> None:
+    """Or who is removed would stay there, and who comes would be alone."""
+    meeting = made(city, conference="jitsi")
+    page = device(meeting["join"]["url"], DESKTOP)
+    page.route(f"{JITSI}/external_api.js", _stub)
+    join_as(page)
+    page.get_by_role("button", name="Enter without sharing").click()
+    page.get_by_role("button", name="Open the room").click()
+    until(lambda: len(page.evaluate("window.calls ?? []")) == 1, page)
+    act(city, meeting, "new_link")
+    until(lambda: len(page.evaluate("window.calls ?? []")) == 3, page)
+    first, left, second = page.evaluate("window.calls ?? []")
+    assert (first[0], left, second[0]) == ("open", ["dispose"], "open")
+    assert first[2] != second[2]

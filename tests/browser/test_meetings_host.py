@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from apps.meeting_mgr.model import Rules, Threshold
+from apps.meeting_mgr.steps import answering
+from apps.meeting_mgr.steps.drafts import Changes
+from apps.meeting_mgr.steps.editing import edit
+from backend.times import wall_ms
 from tests.browser.conftest import DESKTOP, Open, Site, Watched
 from tests.browser.hosting import ITEMS, Hosted, hosted
 from tests.browser.keys import focused, go_to, press
@@ -33,9 +39,9 @@ def person(page: Page, name: str) -> Locator:
     return page.get_by_role("listitem", name=name, exact=True)
 
 
-def titles(page: Page) -> list[str]:
-    """The agenda's items in order."""
-    return page.locator(".agenda h3").all_text_contents()
+def expect_agenda(page: Page, *titles: str) -> None:
+    """The agenda's items come in this order."""
+    expect(page.locator(".agenda h3")).to_have_text(list(titles))
 
 
 def test_a_meeting_is_planned_and_begun_with_the_keyboard_alone(open_page: Open) -> None:
@@ -58,7 +64,7 @@ def test_a_meeting_is_planned_and_begun_with_the_keyboard_alone(open_page: Open)
     page.keyboard.press("Space")
     press(page, "Create meeting")
     expect(page.get_by_role("heading", name="Project week", level=1)).to_be_visible()
-    assert titles(page) == ["Money", "Plans"]
+    expect_agenda(page, "Money", "Plans")
     expect(page.get_by_text("Not here: Alice, Bob")).to_be_visible()
     expect(page.get_by_role("textbox", name="Link to join")).to_have_value(
         re.compile("/meet/m-.*key=")
@@ -89,6 +95,38 @@ def test_what_somebody_can_no_longer_do_is_seen_and_said(open_page: Open, meetin
     expect(bob.get_by_role("img", name=re.compile("^Place: in room"))).to_be_visible()
 
 
+def test_what_happened_is_there_after_a_reload_in_the_same_words(
+    open_page: Open, meeting: Hosted
+) -> None:
+    page = open_page(meeting.path)
+    log = page.get_by_role("region", name="What happened")
+    expect(log.get_by_text("Bob Simmons has joined")).to_be_visible()
+    meeting.conclude(meeting.person("Bob"), "off", "speak", "share", because=["noise"])
+    meeting.propose("i1", "i3", "i2")
+    cannot = "Bob Simmons cannot speak or share the screen: too noisy"
+    expect(log.get_by_text(cannot)).to_be_visible()
+    expect(log.get_by_text(re.compile("^Proposal: Move “Customer budget” to"))).to_be_visible()
+    told = log.get_by_role("listitem").all_text_contents()
+    page.reload()
+    expect(log.get_by_text(cannot)).to_be_visible()
+    assert log.get_by_role("listitem").all_text_contents() == told
+    expect(page.get_by_role("log")).to_be_empty()  # It is no news.
+
+
+def test_earlier_happenings_are_shown_when_asked_for(open_page: Open, meeting: Hosted) -> None:
+    bob = meeting.person("Bob")
+    for n in range(40):
+        meeting.conclude(bob, "on" if n % 2 else "off", "speak")
+    page = open_page(meeting.path)
+    log = page.get_by_role("region", name="What happened")
+    log.get_by_text("Earlier").click()
+    rows = log.locator(".notices-log li")
+    expect(rows).to_have_count(30)
+    log.get_by_role("button", name="Show more").click()
+    expect(log.get_by_text("Alice Maud Mary has joined")).to_be_visible()
+    expect(log.get_by_role("button", name="Show more")).to_be_hidden()
+
+
 def test_a_proposal_says_why_and_is_accepted_and_taken_back(
     open_page: Open, meeting: Hosted
 ) -> None:
@@ -101,10 +139,24 @@ def test_a_proposal_says_why_and_is_accepted_and_taken_back(
     card.get_by_role("button", name="Accept").click()
     done = page.get_by_role("region", name="Accepted proposal")
     expect(done).to_contain_text("Move “Customer budget” to")
-    assert titles(page) == [ITEMS[0], ITEMS[2], ITEMS[1]]
+    expect_agenda(page, ITEMS[0], ITEMS[2], ITEMS[1])
     done.get_by_role("button").click()
     expect(done).to_have_count(0)
-    assert titles(page) == list(ITEMS)
+    expect_agenda(page, *ITEMS)
+
+
+def test_what_has_the_focus_keeps_it_where_the_agenda_is_put_in_another_order(
+    open_page: Open, meeting: Hosted
+) -> None:
+    page = open_page(meeting.path)
+    who = page.get_by_label("Who can take part: Customer budget")
+    who.focus()
+    meeting.propose("i1", "i3", "i2")
+    card = page.get_by_role("region", name="Proposal", exact=True)
+    expect(card).to_be_visible()
+    meeting.kept.change(meeting.id, lambda record: answering.accept(record, 1, 0, wall_ms()))
+    expect_agenda(page, ITEMS[0], ITEMS[2], ITEMS[1])
+    expect(who).to_be_focused()
 
 
 def test_the_host_goes_on_and_back_decides_and_has_the_last_word(
@@ -122,6 +174,8 @@ def test_the_host_goes_on_and_back_decides_and_has_the_last_word(
     alice.get_by_role("button", name="Ask to mute").click()
     expect(alice).to_contain_text("asked to mute")
     alice.get_by_text("Details").click()
+    alice.get_by_role("button", name="Ask to share screen").click()
+    expect(alice).to_contain_text("asked to share the screen")
     alice.get_by_label("Your word: Read").select_option("off")
     expect(page.get_by_text("Your word on Alice Maud Mary counts now.")).to_be_visible()
     alice_id = meeting.person("Alice")
@@ -161,6 +215,8 @@ def test_what_was_typed_is_kept_where_the_meeting_has_changed_and_can_be_sent_ag
     page.wait_for_url("**/meetings")
     expect(page.get_by_role("button", name="New meeting")).to_be_visible()
     expect(page.get_by_role("link", name="Mine")).to_have_count(0)
+    expect(other.get_by_text("There is no such meeting")).to_be_visible()
+    other.close()
     watched.errors.clear()
 
 
@@ -204,3 +260,36 @@ def widest(page: Page) -> int:
         "'dialog[open]')].map((each) => each.getBoundingClientRect().left + each.scrollWidth))"
     )
     return found
+
+
+def test_one_device_of_somebody_is_removed_alone_and_the_link_is_new(
+    open_page: Open, meeting: Hosted
+) -> None:
+    page = open_page(meeting.path)
+    link = page.get_by_label("Link to join", exact=True)
+    expect(link).to_have_value(re.compile("key="))
+    before = link.input_value()
+    meeting.join("Bob Simmons", "a2")
+    second = person(page, "Bob Simmons (device 2)")
+    second.get_by_text("Details").click()
+    second.get_by_role("button", name="Remove: Bob Simmons (device 2)").click()
+    asked = page.get_by_role("dialog")
+    expect(asked.get_by_role("checkbox", name="Keep the link")).not_to_be_checked()
+    asked.get_by_role("button", name="Remove").click()
+    expect(second).to_have_count(0)
+    expect(person(page, "Bob Simmons")).to_be_visible()
+    expect(link).not_to_have_value(before)
+    expect(page.locator(".join-card")).to_contain_text("Invitations sent before lead nowhere")
+
+
+def test_the_host_reads_how_often_a_bound_can_still_be_moved(
+    open_page: Open, meeting: Hosted
+) -> None:
+    for upper in (70, 71):
+        changes = Changes(rules=Rules(thresholds={"noise": Threshold(upper=upper)}))
+        meeting.kept.change(meeting.id, partial(edit, changes=changes, now_ms=wall_ms()))
+    page = open_page(meeting.path)
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_text("Thresholds and rules").click()
+    expect(page.get_by_text("changed 3 times within an hour")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Noise: if you change it again before"))).to_be_visible()

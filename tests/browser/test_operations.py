@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from backend.people import accounts
-from tests.browser.conftest import PHONE, Open, Site, Watched, settle
+from backend.people import accounts, audit
+from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, settle
 from tests.browser.test_people import LOOKS, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -65,6 +66,74 @@ def test_a_dead_letter_is_sent_again_or_says_why_not(
     page.get_by_label("Reason").select_option("not-json")
     expect(page.get_by_role("button", name="Replay all 1")).to_be_visible()
     watched.errors.clear()  # The browser notes the 503 without a broker itself.
+
+
+def test_of_two_answers_the_one_that_was_asked_for_later_is_shown(
+    open_page: Open, homes: Site, operator: Any
+) -> None:
+    page = operations(open_page, homes, operator, "Dead letters")
+    letters = page.locator("dead-letters details")
+    expect(letters).to_have_count(2)
+    late: list[Route] = []
+
+    def answer(route: Route) -> None:
+        if late:
+            route.fulfill(json={"dead_letters": [], "counts": {}, "next": None})
+        else:
+            late.append(route)
+
+    page.route("**/api/v1/dead-letters?*", answer)
+    page.evaluate("for (const _ of 'ab') document.querySelector('dead-letters').refresh()")
+    expect(letters).to_have_count(0)
+    with page.expect_response("**/api/v1/dead-letters?*"):
+        late[0].continue_()
+    page.evaluate("new Promise(requestAnimationFrame)")
+    expect(letters).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("tab", "part"), [("Dead letters", "dead-letters"), ("Actions", "operator-audit")]
+)
+def test_what_somebody_reads_stays_where_it_is_when_its_list_is_asked_for_again(
+    open_page: Open, homes: Site, operator: Any, tab: str, part: str
+) -> None:
+    with homes.town.engine.begin() as connection:
+        audit.record(connection, operator.id, "test.done", "x")
+    page = operations(open_page, homes, operator, tab)
+    page.locator(f"{part} summary").first.click()
+    opened = page.locator(f"{part} details[open]").element_handle()
+    page.evaluate("async (part) => document.querySelector(part).refresh()", part)
+    assert opened.evaluate("(details) => details.isConnected && details.open")
+
+
+def test_letters_for_another_reason_are_shown_though_somebody_has_read_further_down(
+    open_page: Open, homes: Site, operator: Any
+) -> None:
+    def answer(route: Route) -> None:
+        asked = parse_qs(urlsplit(route.request.url).query)
+        first = 40 if "before" in asked else 90
+        rows = [letter(number) for number in range(first, first - 50, -1) if number > 0]
+        rows = rows[:1] if "reason" in asked else rows
+        counts = {"json": 90}
+        route.fulfill(json={"dead_letters": rows, "counts": counts, "next": rows[-1]["id"]})
+
+    page = settled(open_page("/system", url=homes.server.url, person=operator))
+    page.route("**/api/v1/dead-letters?*", answer)
+    page.get_by_role("tab", name="Dead letters").click()
+    letters = page.locator("dead-letters details")
+    expect(letters).to_have_count(50)
+    page.locator("dead-letters").get_by_role("button", name="Show older").click()
+    expect(letters).to_have_count(90)
+    page.get_by_label("Reason").select_option("json")
+    expect(letters).to_have_count(1)
+
+
+def letter(number: int) -> dict[str, Any]:
+    """A message that was refused, as the API tells of it."""
+    return {
+        "id": number, "topic": "t", "reason": "json", "detail": "no JSON", "size": 1,
+        "payload": "x", "received_at": NOON, "replayed_at": None, "not_replayable": None,
+    }  # fmt: skip
 
 
 def test_an_event_is_opened_by_hand_at_a_point_of_the_map_changed_ended_and_taken_back(

@@ -13,12 +13,12 @@ from playwright.sync_api import Locator, Page, Route, expect
 from backend.city.simulated import town as simulated
 from backend.roads import cityfiles
 from backend.settings import City, People, Settings
-from backend.store.database import create_engine_for, migrate
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
 from tests.browser.keys import focused, go_to, press
 from tests.browser.test_people import serious
+from tests.databases import begun
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -35,8 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("plan")
     settings = Settings(data_dir=folder, people=People(demo_user=True), city=City(planners=1))
     cityfiles.prepare(settings, {})
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     town = Town(engine)
     town.running(now=NOON, speed=0)
     for garage in simulated.GARAGES:

@@ -13,16 +13,17 @@ from sqlalchemy import select
 from backend.broker import EmbeddedBroker
 from backend.operations import letters
 from backend.settings import Broker, Settings
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import DeadLetterRow
-from tests.ingest.test_service import ROAD, Street, wait_until
+from tests.api.town import soon
+from tests.databases import begun
+from tests.ingest.test_service import ROAD, Street
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def street(tmp_path: Path) -> Iterator[Street]:
-    migrate(create_engine_for(Settings(data_dir=tmp_path).database_url))
+    begun(Settings(data_dir=tmp_path).database_url).dispose()
     embedded = EmbeddedBroker()
     found = Street(tmp_path, Broker(port=embedded.start()))
     yield found
@@ -32,23 +33,23 @@ def street(tmp_path: Path) -> Iterator[Street]:
 
 def test_a_reading_of_a_road_nobody_knew_is_accepted_when_it_is_sent_again(street: Street) -> None:
     tell_of(street, "2")
-    wait_until(lambda: ("place", "2") in street.standing_now())  # the ingest listens
+    soon(lambda: ("place", "2") in street.standing_now())  # the ingest listens
     now = datetime.now(UTC)
     reading = {"sensor": "1", "observed_at": now, "speed_kmh": 31.5, "vehicle_count": 4}
     street.publish("observations/traffic/1", orjson.dumps(reading))
-    wait_until(lambda: street.dead() == ["unknown-sensor"])
+    soon(lambda: street.dead() == ["unknown-sensor"])
     (number,) = waiting(street)
     broker = street.settings.broker
 
     sent = letters.replay_all(street.engine, "unknown-sensor", 10, broker, "demo")
     assert sent.letters == [number]
-    wait_until(lambda: len(waiting(street)) == 1)  # still unknown: it is back
+    soon(lambda: len(waiting(street)) == 1)  # still unknown: it is back
 
     tell_of(street, "1")
-    wait_until(lambda: ("place", "1") in street.standing_now())
+    soon(lambda: ("place", "1") in street.standing_now())
     (number,) = waiting(street)
     letters.replay(street.engine, number, broker, "demo")
-    wait_until(lambda: street.readings() == [("1", 31.5)])
+    soon(lambda: street.readings() == [("1", 31.5)])
     assert waiting(street) == []
 
 

@@ -8,15 +8,15 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import delete, select
 
-from backend.packs.manifest import load
 from backend.store.models import InletRow
+from tests.api.templates import pack_of
 from tests.api.town import Town
 from tests.context.situation import PACK
 from tests.operations.conftest import ROAD
 from tests.packs.test_run import Happening, told
 
 EVENTS = "/api/v1/operator/events"
-TEMPLATE = load(PACK).template("critical_events")
+TEMPLATE = pack_of(PACK).template("critical_events")
 AHEAD = [10.20, 56.155]
 NOTICE = "ann.critical_events"
 

@@ -6,7 +6,7 @@ export const SUBJECTS = ['position', 'route', 'activity', 'preferences'];
 
 class Consents extends EventTarget {
   #known = null;
-  #asked = false;
+  #asked = 0;
   #loading = null;
   usualHours = null;
 
@@ -20,7 +20,6 @@ class Consents extends EventTarget {
     this.addEventListener('change', show);
     show();
     if (!this.#asked) this.load();
-    this.#asked = true;
   }
 
   /** `{subject, given, since, hours}`, or null while nobody can say. */
@@ -40,8 +39,9 @@ class Consents extends EventTarget {
 
   async #load() {
     const { own } = user;
+    const asked = ++this.#asked;
     const answer = own ? await ask('/me/consents').catch(() => null) : null;
-    if (own !== user.own) return;
+    if (asked !== this.#asked || own !== user.own) return; // A later answer, or somebody else.
     this.usualHours = answer?.hours ?? null;
     this.#take(answer?.consents ?? null);
   }

@@ -9,6 +9,7 @@ const EVERY_MS = 20_000;
 
 class Context extends EventTarget {
   #known = null;
+  #asked = 0;
 
   constructor() {
     super();
@@ -40,14 +41,16 @@ class Context extends EventTarget {
   async load() {
     if (!this.followed) return;
     const { id } = user;
+    const asked = ++this.#asked;
     const { known } = id ? await ask(`/users/${id}/context`).catch(() => ({})) : {};
-    if (id === user.id) this.#take(known ?? null);
+    if (asked === this.#asked && id === user.id) this.#take(known ?? null);
   }
 
   /** Tell something new (null: forget it); throws as `ask` does. */
   async tell(body) {
     const { id } = user;
     const { told, forgotten } = await ask(`/users/${id}/context`, { method: 'PATCH', body });
+    this.#asked += 1; // What was asked for before knows nothing of it.
     const others = (this.#known ?? []).filter((subject) => !forgotten.includes(subject) && !(subject in told));
     if (id === user.id) this.#take([...others, ...Object.keys(told)]);
   }

@@ -1,58 +1,32 @@
 // Messages the system could not accept, and sending them once more.
 import { ask, query, wrong } from './api.js';
 import { h, setText } from './elements.js';
-import { OperatorPart } from './operator-part.js';
+import { OperatorPages } from './operator-part.js';
 import { number, t } from './strings.js';
 import { ago, at } from './times.js';
 import { toast } from './toast.js';
 
-const PAGE = 50;
-
-customElements.define('dead-letters', class extends OperatorPart {
-  #next = null;
-
+customElements.define('dead-letters', class extends OperatorPages {
   build() {
-    this.reasons = h('select', { onchange: () => this.refresh() }, h('option', { value: '' }, t('letters.all')));
+    this.reasons = h('select', { onchange: () => this.restart() }, h('option', { value: '' }, t('letters.all')));
     this.all = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#replayAll() });
-    this.list = h('ul', { class: 'letters' });
-    this.empty = h('p', { class: 'empty', 'data-good': true, hidden: true }, t('letters.none'));
-    this.more = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#older() }, t('letters.more'));
     this.append(h('div', { class: 'number' }, h('label', { class: 'field' }, h('span', {}, t('letters.reason')), this.reasons), this.all),
-      this.list, this.empty, this.more);
+      ...this.pages(t('letters.none'), { 'data-good': true }));
   }
 
-  // Not while somebody reads further down: the list would begin anew.
-  load() {
-    return this.list.childElementCount > PAGE ? null : this.#ask();
+  async page(before) {
+    const reason = this.reasons.value || null;
+    const { dead_letters: rows, counts, next } = await ask(`/dead-letters${query({ ...this.wanted(before), reason })}`);
+    return { rows, counts, next };
   }
 
-  #ask(before = null) {
-    return ask(`/dead-letters${query({ limit: PAGE, before, reason: this.reasons.value || null })}`);
+  key({ id }) {
+    return id;
   }
 
   show(answer) {
-    if (answer === null) return;
-    const open = new Set([...this.list.querySelectorAll('details[open]')].map((details) => details.dataset.id));
-    const focused = this.list.contains(document.activeElement) ? document.activeElement.closest('details')?.dataset.id : null;
-    this.#offer(answer.counts);
-    this.list.replaceChildren();
-    this.#add(answer, open);
-    if (focused) this.list.querySelector(`[data-id="${focused}"] summary`)?.focus();
-  }
-
-  async #older() {
-    try {
-      this.#add(await this.#ask(this.#next));
-    } catch (error) {
-      setText(this.fault, wrong(error));
-    }
-  }
-
-  #add({ dead_letters: letters, next }, open = new Set()) {
-    this.list.append(...letters.map((letter) => this.#item(letter, open)));
-    this.empty.hidden = this.list.childElementCount > 0;
-    this.#next = next;
-    this.more.hidden = next === null;
+    if (answer) this.#offer(answer.counts);
+    super.show(answer);
   }
 
   #offer(counts) {
@@ -67,19 +41,23 @@ customElements.define('dead-letters', class extends OperatorPart {
     this.reasons.value = chosen;
   }
 
-  #item(letter, open) {
+  item(letter) {
     const received = Date.parse(letter.received_at);
     const now = Date.now();
+    const again = h('span', { class: 'chip', 'data-ok': 'true' }, t('letters.replayed'));
+    const age = h('time', { datetime: letter.received_at, title: at(received, now), class: 'quiet' });
+    const update = ({ replayed_at: replayed }) => {
+      again.hidden = !replayed;
+      setText(age, ago((Date.now() - received) / 1000));
+    };
     const row = (key, ...value) => h('div', {}, h('dt', {}, t(key)), h('dd', {}, ...value));
-    return h('li', {}, h('details', { 'data-id': letter.id, open: open.has(String(letter.id)) },
-      h('summary', {}, h('span', { class: 'chip' }, letter.reason), h('span', { class: 'topic' }, letter.topic),
-        letter.replayed_at ? h('span', { class: 'chip', 'data-ok': 'true' }, t('letters.replayed')) : null,
-        h('time', { datetime: letter.received_at, title: at(received, now), class: 'quiet' }, ago((now - received) / 1000))),
+    return Object.assign(h('li', {}, h('details', { 'data-id': letter.id },
+      h('summary', {}, h('span', { class: 'chip' }, letter.reason), h('span', { class: 'topic' }, letter.topic), again, age),
       h('dl', { class: 'facts' },
         row('letters.detail', letter.detail),
         row('letters.received', `${at(received, now)} · ${t('letters.size', { size: letter.size })}`),
         row('letters.payload', h('code', {}, letter.payload)),
-        row('letters.again', letter.not_replayable ?? h('button', { type: 'button', class: 'button', onclick: () => this.#replay(letter) }, t('letters.replay'))))));
+        row('letters.again', letter.not_replayable ?? h('button', { type: 'button', class: 'button', onclick: () => this.#replay(letter) }, t('letters.replay')))))), { update });
   }
 
   async #replay({ id }) {

@@ -29,8 +29,12 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Make the children of `parent` match `items` in order, reusing those with the same key. */
+/**
+ * Make the children of `parent` match `items` in order, reusing those with the same key. What has
+ * the focus keeps it where it is moved.
+ */
 export function keyed(parent, items, keyOf, create, update) {
+  const focused = parent.contains(document.activeElement) ? document.activeElement : null;
   const known = (parent.known ??= new Map());
   const wanted = new Set(items.map(keyOf));
   for (const [key, child] of known) {
@@ -48,4 +52,5 @@ export function keyed(parent, items, keyOf, create, update) {
     if (child === next) next = next.nextElementSibling;
     else parent.insertBefore(child, next);
   }
+  if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
 }

@@ -1,6 +1,6 @@
 // What a person does with a notice: acknowledge, snooze, mute its kind; and take that back.
-import { wrong } from './api.js';
 import { city } from './city.js';
+import { tried } from './doing.js';
 import { h, setText } from './elements.js';
 import { noticeName } from './notice-words.js';
 import { heldBecause, notices } from './notices.js';
@@ -18,14 +18,9 @@ const SNOOZES = {
 
 /** Do `what`, say so, and offer to undo it; the focus goes to where that can be done. */
 async function attempt(id, what, { said, undo }) {
-  try {
-    await what();
-  } catch (error) {
-    toast(wrong(error));
-    return;
-  }
+  if (!(await tried(what))) return;
   toast(said(), { focus: true, undo: undo && (async () => {
-    await undo().catch((error) => toast(wrong(error)));
+    await tried(undo);
     (document.querySelector(`[data-notice="${CSS.escape(id)}"] button:not([hidden])`) ?? document.querySelector('main')).focus();
   }) });
 }

@@ -1,33 +1,29 @@
 // What was done with the rights of an operator, by whom, and taking it back.
 import { ask, query, wrong } from './api.js';
 import { h } from './elements.js';
-import { OperatorPart } from './operator-part.js';
+import { OperatorPages } from './operator-part.js';
 import { knows, language, t } from './strings.js';
 import { atReal } from './times.js';
 import { toast } from './toast.js';
 
-const PAGE = 50;
-
-customElements.define('operator-audit', class extends OperatorPart {
-  #next = null;
+customElements.define('operator-audit', class extends OperatorPages {
   #names = new Map();
   #types = new Map();
 
   build() {
-    this.list = h('ul', { class: 'letters' });
-    this.empty = h('p', { class: 'empty', hidden: true }, t('audit.none'));
-    this.more = h('button', { type: 'button', class: 'button', hidden: true, onclick: async () => this.#add(await this.#ask(this.#next)) }, t('letters.more'));
-    this.append(this.list, this.empty, this.more);
+    this.append(...this.pages(t('audit.none')));
   }
 
-  async load() {
-    const isRead = this.list.childElementCount > PAGE || this.list.querySelector('details[open]');
-    if (isRead) return null;
-    const [found, { accounts }, { types }] = await Promise.all([
-      this.#ask(), ask(`/accounts${query({ limit: 1000 })}`), ask('/operator/events?limit=1')]);
+  async page(before) {
+    const [{ actions: rows, next }, { accounts }, { types }] = await Promise.all([
+      ask(`/audit${query(this.wanted(before))}`), ask(`/accounts${query({ limit: 1000 })}`), ask('/operator/events?limit=1')]);
     this.#names = new Map(accounts.map(({ id, name }) => [id, name]));
     this.#types = new Map(types.map(({ type, labels }) => [type, labels[language] ?? labels.en]));
-    return found;
+    return { rows, next };
+  }
+
+  key({ id, undone, undoable }) {
+    return `${id} ${undone} ${undoable}`;
   }
 
   /** What an action was done to, as people call it. */
@@ -37,26 +33,7 @@ customElements.define('operator-audit', class extends OperatorPart {
     return this.#names.get(target) ?? target;
   }
 
-  #ask(before = null) {
-    return ask(`/audit${query({ limit: PAGE, before })}`);
-  }
-
-  show(answer) {
-    if (answer === null) return;
-    const focused = document.activeElement?.closest?.('operator-audit [data-action]')?.dataset.action;
-    this.list.replaceChildren();
-    this.#add(answer);
-    this.empty.hidden = this.list.childElementCount > 0;
-    if (focused) this.list.querySelector(`[data-action="${focused}"] summary`)?.focus();
-  }
-
-  #add({ actions, next }) {
-    this.list.append(...actions.map((action) => this.#item(action)));
-    this.#next = next;
-    this.more.hidden = next === null;
-  }
-
-  #item({ id, at: time, actor, action, target, before, after, undoes, undone, undoable }) {
+  item({ id, at: time, actor, action, target, before, after, undoes, undone, undoable }) {
     const row = (key, value) => h('div', {}, h('dt', {}, t(key)), h('dd', {}, value));
     const state = (value) => (value === null ? '–' : h('code', {}, JSON.stringify(value)));
     const words = undoes ? t('audit.undid', { id: String(undoes) }) : knows(`audit.${action}`) ? t(`audit.${action}`) : action;
@@ -74,10 +51,9 @@ customElements.define('operator-audit', class extends OperatorPart {
     try {
       await ask(`/audit/${id}/undo`, { method: 'POST' });
       toast(t('audit.isundone'), { focus: true });
-      this.list.replaceChildren();
     } catch (error) {
       toast(wrong(error), { focus: true });
     }
-    await this.refresh();
+    await this.restart();
   }
 });

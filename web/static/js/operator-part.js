@@ -1,10 +1,11 @@
 // What the parts of the operator's page share: who sees them, and when they ask.
 import { wrong } from './api.js';
-import { h, setText } from './elements.js';
+import { h, keyed, setText } from './elements.js';
 import { t } from './strings.js';
 import { user } from './user.js';
 
 const EVERY_MS = 10_000;
+const PAGE = 50;
 
 /** A table that can be scrolled; `keys` are those of its headings, `rows` its body. */
 export function table(label, keys, rows) {
@@ -18,6 +19,8 @@ export function table(label, keys, rows) {
  * only while an admin sees it.
  */
 export class OperatorPart extends HTMLElement {
+  #asked = 0;
+
   connectedCallback() {
     this.fault = h('p', { class: 'field-error', role: 'alert' });
     this.append(this.fault);
@@ -29,11 +32,71 @@ export class OperatorPart extends HTMLElement {
 
   async refresh() {
     if (!user.has('admin') || document.hidden || !this.checkVisibility()) return;
+    const asked = ++this.#asked;
+    const { answer, error = null } = await Promise.resolve(this.load()).then((answer) => ({ answer }), (error) => ({ error }));
+    if (asked !== this.#asked) return; // Answers may overtake each other.
+    if (!error) this.show(answer);
+    setText(this.fault, error ? wrong(error) : '');
+  }
+}
+
+/**
+ * A part that lists the newest of many, and older ones when asked. It has `build()`, which puts
+ * `pages()` somewhere, `page(before)`, which asks for `{ rows, next }`, `key(row)`, and `item(row)`,
+ * an element whose `update(row)`, if it has one, brings it up to date.
+ */
+export class OperatorPages extends OperatorPart {
+  #rows = [];
+  #next = null;
+
+  /** The list, what is said where nothing is in it, and the button for more. */
+  pages(none, attributes = {}) {
+    this.list = h('ul', { class: 'letters' });
+    this.empty = h('p', { class: 'empty', hidden: true, ...attributes }, none);
+    this.more = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#older() }, t('letters.more'));
+    return [this.list, this.empty, this.more];
+  }
+
+  /** The query of a page. */
+  wanted(before) {
+    return { limit: PAGE, before };
+  }
+
+  /** Begin again with the newest, wherever somebody reads. */
+  restart() {
+    this.#rows = [];
+    return this.refresh();
+  }
+
+  load() {
+    return this.#isReadFurther ? null : this.page(null);
+  }
+
+  show(answer) {
+    if (answer === null || this.#isReadFurther) return;
+    this.#draw(answer.rows, answer.next);
+  }
+
+  // The list would begin anew.
+  get #isReadFurther() {
+    return this.#rows.length > PAGE;
+  }
+
+  async #older() {
+    this.more.disabled = true;
     try {
-      this.show(await this.load());
-      setText(this.fault, '');
+      const { rows, next } = await this.page(this.#next);
+      this.#draw([...this.#rows, ...rows], next);
     } catch (error) {
       setText(this.fault, wrong(error));
     }
+    this.more.disabled = false;
+  }
+
+  #draw(rows, next) {
+    [this.#rows, this.#next] = [rows, next];
+    keyed(this.list, rows, (row) => this.key(row), (row) => this.item(row), (item, row) => item.update?.(row));
+    this.empty.hidden = rows.length > 0;
+    this.more.hidden = next === null;
   }
 }

@@ -23,6 +23,10 @@ export const zoneName = (ms) =>
 export const at = (ms, now) =>
   (date.format(ms) === date.format(now) ? minute : dayMinute).format(ms);
 
+/** To the second for today, with the day otherwise. */
+export const atSecondOf = (ms, now) =>
+  (date.format(ms) === date.format(now) ? second : dayMinute).format(ms);
+
 /** A time of the real clock, which need not be the city's: always with its date. */
 export const atReal = (ms) => dateMinute.format(ms);
 

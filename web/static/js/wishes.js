@@ -5,6 +5,7 @@ import { user } from './user.js';
 class Wishes extends EventTarget {
   /** As the server has them; null while nobody can say. */
   now = null;
+  #asked = 0;
 
   constructor() {
     super();
@@ -22,13 +23,16 @@ class Wishes extends EventTarget {
 
   async load() {
     const { id } = user;
+    const asked = ++this.#asked;
     const found = id ? await ask(this.#path()).catch(() => null) : null;
-    if (id === user.id) this.#take(found);
+    if (asked === this.#asked && id === user.id) this.#take(found);
   }
 
   /** Change some of them; throws as `ask` does. */
   async change(some) {
-    this.#take(await ask(this.#path(), { method: 'PATCH', body: some }));
+    const changed = await ask(this.#path(), { method: 'PATCH', body: some });
+    this.#asked += 1; // What was asked for before knows nothing of it.
+    this.#take(changed);
     this.dispatchEvent(new Event('saved')); // What is open is decided anew by them.
   }
 

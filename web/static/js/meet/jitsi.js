@@ -21,11 +21,11 @@ function apiOf(server) {
 }
 
 export class JitsiRoom {
+  isSharing = false; // Whether one shows one's screen there, as it last said.
   #api;
   #isMuted = true; // As the room last said.
-  #isSharing = false;
   #wanted = { audio: 'free', share: 'allowed' };
-  #said; // Called with `true` or `false` when somebody mutes or unmutes there.
+  #said; // Called with `{ muted }` or `{ presents }` as it is there now.
 
   /** Open the room `{ server, room, wanted }` in `parent`; throws where the server is away. */
   static async open({ server, room, wanted }, parent, name, said) {
@@ -41,7 +41,8 @@ export class JitsiRoom {
     this.#said = said;
     api.addListener('audioMuteStatusChanged', ({ muted }) => this.#mutes(muted));
     api.addListener('screenSharingStatusChanged', ({ on }) => {
-      this.#isSharing = on;
+      this.isSharing = on;
+      this.#said({ presents: on });
       this.#act();
     });
     this.want(wanted);
@@ -60,8 +61,10 @@ export class JitsiRoom {
     this.#api.executeCommand('toggleAudio');
   }
 
-  shareScreen() {
-    if (this.#wanted.share === 'allowed') this.#api.executeCommand('toggleShareScreen');
+  /** Show one's screen there, or no longer; the browser asks which. */
+  shareScreen(isShared) {
+    if (isShared === this.isSharing || (isShared && this.#wanted.share !== 'allowed')) return;
+    this.#api.executeCommand('toggleShareScreen');
   }
 
   close() {
@@ -70,13 +73,13 @@ export class JitsiRoom {
 
   #mutes(isMuted) {
     this.#isMuted = isMuted;
-    this.#said(isMuted); // Whether that may be is said by the meeting.
+    this.#said({ muted: isMuted }); // Whether that may be is said by the meeting.
   }
 
   #act() {
     if (this.#wanted.audio === 'muted') this.mute(true);
-    if (this.#wanted.share !== 'stopped' || !this.#isSharing) return;
-    this.#isSharing = false;
+    if (this.#wanted.share !== 'stopped' || !this.isSharing) return;
+    this.isSharing = false;
     this.#api.executeCommand('toggleShareScreen');
   }
 }

@@ -2,8 +2,8 @@
 import { h } from '../elements.js';
 import { fieldsForm } from '../fields-form.js';
 import { labelledField, textField } from '../labelled-field.js';
+import { spanWords } from '../meetings/when-words.js';
 import { t } from '../strings.js';
-import { spanWords } from './when-words.js';
 
 const OTHER = '';
 const NAME = 'citywise-meeting-name';

@@ -1,17 +1,35 @@
-// What this browser remembers of a meeting: that one has joined, whether one has said what to
+// What this browser remembers of meetings: that one has joined, and which; whether one has said what to
 // share, and what one switched off. Who one is, only the cookie tells.
 const key = (id) => `citywise-meeting-${id}`;
 const offKey = (id) => `${key(id)}-off`;
 const linkName = (id) => `${key(id)}-key`;
+const JOINED = key('joined');
+const KEPT_DAYS = 90; // So long the system keeps meetings that are over.
+const DAY_MS = 86_400_000;
 const SAID = 'citywise-meeting-said';
 
-/** `joined`, `asked` once it is known what to share, `leaving`, or null. */
+/** `joined`, `asked` once it is known what to share, `leaving` or `forgetting` once one is to be out, or null. */
 export const stage = (id) => localStorage.getItem(key(id));
 export const keepStage = (id, word) => localStorage.setItem(key(id), word);
 
 /** Names of the sensors that were switched off and that the meeting may not have heard of. */
 export const off = (id) => JSON.parse(localStorage.getItem(offKey(id)) ?? '[]');
 export const keepOff = (id, names) => localStorage.setItem(offKey(id), JSON.stringify(names));
+
+/** The meetings that one has joined in this browser: `{ id, title, starts, ends, room }`. */
+export function joined() {
+  const since = Date.now() - KEPT_DAYS * DAY_MS;
+  return JSON.parse(localStorage.getItem(JOINED) ?? '[]').filter(({ ends }) => Date.parse(ends) > since);
+}
+
+/** Keep one of them, from its `view`. */
+export function keepJoined({ id, title, starts, ends, room }) {
+  const others = joined().filter((one) => one.id !== id);
+  localStorage.setItem(JOINED, JSON.stringify([...others, { id, title, starts, ends, room: room.name }]));
+}
+
+/** Take one of them off the list. */
+export const dropJoined = (id) => localStorage.setItem(JOINED, JSON.stringify(joined().filter((one) => one.id !== id)));
 
 /** The link's key: once one is in, it stands in the address no more, where others could read it. */
 export const linkKey = (id) => new URLSearchParams(location.search).get('key') ?? sessionStorage.getItem(linkName(id));
@@ -22,9 +40,10 @@ export function hideKey(id) {
   history.replaceState(null, '', location.pathname);
 }
 
-/** Begin anew as somebody who is not in the meeting, and say why: `left` or `removed`. */
+/** Begin anew as somebody who is not in the meeting, and say why: `left`, `forgotten`, `removed` or `over`. */
 export function beginAnew(id, why) {
   for (const each of [key(id), offKey(id)]) localStorage.removeItem(each);
+  dropJoined(id);
   sessionStorage.setItem(SAID, why);
   location.reload(); // Streams, sensors and the microphone end with the page.
 }

@@ -1,11 +1,14 @@
 // The meeting as one takes part in it: oneself first, then what comes, the others, what is shared.
 import { wrong } from '../api.js';
+import { button, confirmed } from '../doing.js';
 import { h, setText } from '../elements.js';
-import { button, confirmed } from '../meetings/doing.js';
+import { isOpen } from '../meetings/meeting-store.js';
+import { spanWords } from '../meetings/when-words.js';
 import { t } from '../strings.js';
 import { toast } from '../toast.js';
 import { agendaCard } from './agenda-card.js';
 import { Bounds } from './bounds.js';
+import { endedCard } from './ended-card.js';
 import { keepStage } from './kept.js';
 import { neededCard } from './needed-card.js';
 import { othersList } from './others-list.js';
@@ -15,11 +18,8 @@ import { ownWord } from './own-word.js';
 import { roomCard } from './room-card.js';
 import { sensorList } from './sensor-list.js';
 import { shownTo } from './shown-to.js';
-import { spanWords } from './when-words.js';
 
-const isOpen = ({ state }) => ['planned', 'running'].includes(state);
-
-/** The panel; `left()` is called once one is out. */
+/** The panel; `left(isForgotten)` is called once one is out. */
 export function livePanel(seat, sensing, left) {
   const own = new OwnSharing(seat, sensing);
   const bounds = new Bounds();
@@ -29,36 +29,43 @@ export function livePanel(seat, sensing, left) {
   const facts = h('p', { class: 'meet-facts' });
   const state = h('span', { class: 'chip meet-chip' });
   const note = h('p', { class: 'meet-note', role: 'status' });
+  const twice = h('p', { class: 'meet-note', role: 'status' });
+  const ended = endedCard((names) => share([...own.names, ...names]), () => heard(own.note()));
   const shared = h('summary', {});
   const measured = h('p', { class: 'quiet' }, t('meet.sharing.room'));
   const list = sensorList(sensing, (names) => share(names));
   const leave = button(t('meet.leave'), () => ask(), { danger: true });
-  const parts = { own: ownCard(), needed: neededCard(), word: ownWord(seat), room: roomCard(seat), agenda: agendaCard(), others: othersList(), shown: shownTo() };
+  const room = roomCard(seat);
+  const parts = { room, own: ownCard(), needed: neededCard(), word: ownWord(seat, room), agenda: agendaCard(), others: othersList(), shown: shownTo() };
   const sharing = h('details', { class: 'meet-card why meet-sharing' }, shared, h('p', { class: 'quiet' }, t('meet.sharing.explain')), parts.shown.element, measured, list.element);
   const element = h('div', { class: 'meet-live' },
     h('header', { class: 'meet-head' }, h('div', { class: 'meet-title' }, title, state), facts),
-    note, parts.word.asked, h('div', { class: 'meet-columns' },
+    note, twice, ended.element, parts.word.asked, h('div', { class: 'meet-columns' },
       h('div', {}, parts.own.element, parts.needed.element, parts.word.element, sharing),
       h('div', {}, parts.room.element, parts.agenda.element, parts.others.element, h('p', { class: 'meet-leave' }, leave))));
 
   async function share(names) {
     const telling = own.choose(names);
     update(seat.view, seat.now());
+    await heard(telling);
+  }
+
+  async function heard(telling) {
     const refused = await telling;
     if (refused) toast(refused.status ? wrong(refused) : t('meet.sharing.failed'));
     update(seat.view, seat.now());
   }
 
   async function ask() {
-    const isMeant = await confirmed({ title: t('meet.leave.title'), text: t('meet.leave.text'), word: t('meet.leave') });
-    if (!isMeant) return;
-    keepStage(seat.id, 'leaving');
+    const meant = await confirmed({ title: t('meet.leave.title'), text: t('meet.leave.text'), word: t('meet.leave'), tick: t('meet.leave.forget') });
+    if (!meant) return;
+    keepStage(seat.id, meant.isTicked ? 'forgetting' : 'leaving');
     own.stop();
     own.isOver = leave.disabled = true;
-    const isHeard = seat.leave();
+    const isHeard = seat.leave(meant.isTicked);
     update(seat.view, seat.now());
     await isHeard;
-    left();
+    left(meant.isTicked);
   }
 
   function noteWords(view) {
@@ -91,6 +98,9 @@ export function livePanel(seat, sensing, left) {
     before = state.dataset.state;
     if (isOn && !seat.isLeaving) own.apply();
     setText(note, noteWords(view));
+    setText(twice, isOn && view.me.devices > 1 ? t('meet.devices', { n: view.me.devices }) : '');
+    ended.element.hidden = !isOn || seat.isLeaving || view.me.ended.length === 0;
+    ended.update(view);
     showSharing(view, now);
   }
 
@@ -101,7 +111,7 @@ export function livePanel(seat, sensing, left) {
     list.set(names);
     list.update(view, now, bounds);
     measured.hidden = !view.room.measures;
-    setText(shared, t('meet.sharing', { count: names.length }));
+    setText(shared, names.length ? t('meet.sharing', { count: names.length }) : t('meet.sharing.none'));
   }
 
   return { element, update, focus: () => title.focus() };

@@ -5,7 +5,7 @@ import { t } from '../strings.js';
 import { user } from '../user.js';
 import { consentForm } from './consent-form.js';
 import { joinForm } from './join-form.js';
-import { beginAnew, hideKey, keepOff, keepStage, linkKey, stage, whyAnew } from './kept.js';
+import { beginAnew, hideKey, keepJoined, keepOff, keepStage, linkKey, stage, whyAnew } from './kept.js';
 import { livePanel } from './live-panel.js';
 import { Seat } from './seat.js';
 import { Sensing } from './sensing.js';
@@ -28,27 +28,38 @@ customElements.define('meet-page', class extends HTMLElement {
     this.whole = h('div', { class: 'meet-whole' }, h('p', { class: 'quiet' }, t('meet.loading')));
     this.append(this.said, this.whole);
     this.seat.addEventListener('change', () => this.#changed());
-    addEventListener('online', () => this.dataset.stage === 'away' && this.#begin());
+    addEventListener('online', () => this.#again());
     user.load().then(() => this.#begin());
   }
 
   // Asked for only where one has joined: to others the meeting is not there.
   async #begin() {
-    if (stage(this.meeting) === 'leaving') await this.#leave();
+    if (this.isBeginning) return; // Asked twice, what is being typed would be drawn anew.
+    this.isBeginning = true;
+    await this.#first();
+    this.isBeginning = false;
+  }
+
+  #again() {
+    if (this.dataset.stage === 'away') this.#begin();
+  }
+
+  async #first() {
+    if (['leaving', 'forgetting'].includes(stage(this.meeting))) await this.#leave(stage(this.meeting) === 'forgetting');
     else if (stage(this.meeting)) await this.seat.load();
     else await this.#link();
   }
 
   /** The page was closed before the meeting had heard that one leaves. */
-  async #leave() {
+  async #leave(isForgotten) {
     this.#show('leaving', h('p', { class: 'meet-note' }, t('meet.leaving')));
-    await this.seat.leave();
-    beginAnew(this.meeting, 'left');
+    await this.seat.leave(isForgotten);
+    beginAnew(this.meeting, isForgotten ? 'forgotten' : 'left');
   }
 
   async #link() {
     if (!this.key) {
-      this.#show('nothing', h('h1', {}, t('meet.nothing')), h('p', {}, t('meet.nothing.text')));
+      this.#nothing('text');
       return;
     }
     try {
@@ -61,11 +72,15 @@ customElements.define('meet-page', class extends HTMLElement {
 
   #refused(error) {
     if (error.status === 404) {
-      this.#show('nothing', h('h1', {}, t('meet.nothing')), h('p', {}, t('meet.nothing.link')));
+      this.#nothing('link');
       return;
     }
     this.#show('away', h('p', { class: 'meet-note' }, wrong(error)));
-    setTimeout(() => this.#begin(), RETRY_MS);
+    setTimeout(() => this.#again(), RETRY_MS);
+  }
+
+  #nothing(why) {
+    this.#show('nothing', h('h1', {}, t('meet.nothing')), h('p', {}, t(`meet.nothing.${why}`)), h('p', {}, h('a', { href: '/meetings' }, t('meetings.all'))));
   }
 
   async #join(name, attendee) {
@@ -76,15 +91,20 @@ customElements.define('meet-page', class extends HTMLElement {
 
   #changed() {
     const { error, view } = this.seat;
-    if (view) hideKey(this.meeting);
     if (error?.status === 404) {
       if (!this.seat.isLeaving) beginAnew(this.meeting, view ? 'removed' : 'over');
       return;
     }
+    if (view && !this.seat.isLeaving) this.#remember(view);
     if (error && !view) this.#refused(error);
     else if (view && this.#panel) this.#update();
     else if (view && stage(this.meeting) !== 'asked' && this.seat.isThere && !view.me.sharing.length) this.#ask();
     else if (view) this.#enter();
+  }
+
+  #remember(view) {
+    hideKey(this.meeting);
+    keepJoined(view);
   }
 
   #ask() {
@@ -93,7 +113,7 @@ customElements.define('meet-page', class extends HTMLElement {
     this.#show('consent', consentForm(this.seat.view, this.sensing, async (names) => {
       keepStage(this.meeting, 'asked');
       keepOff(this.meeting, []);
-      await this.seat.share(names);
+      await this.seat.share(names, this.seat.ended);
     }));
     this.querySelector('h1').focus();
     this.sensing.look();
@@ -101,7 +121,7 @@ customElements.define('meet-page', class extends HTMLElement {
 
   #enter() {
     keepStage(this.meeting, 'asked');
-    this.#panel = livePanel(this.seat, this.sensing, () => beginAnew(this.meeting, 'left'));
+    this.#panel = livePanel(this.seat, this.sensing, (isForgotten) => beginAnew(this.meeting, isForgotten ? 'forgotten' : 'left'));
     this.#show('live', this.#panel.element);
     this.sensing.addEventListener('change', () => this.#update());
     setInterval(() => this.#update(), EVERY_MS);

@@ -1,10 +1,10 @@
 // What is needed of one next: the item, when, what for, what is lacking and what would help.
 import { h, setText } from '../elements.js';
-import { abilityOf, reasons, verbs } from '../meetings/ability-words.js';
+import { abilityOf, verbs, withWhy } from '../meetings/ability-words.js';
+import { inWords } from '../meetings/when-words.js';
 import { t } from '../strings.js';
 import { atMinute } from '../times.js';
 import { helpWords } from './own-card.js';
-import { inWords } from './when-words.js';
 
 export function neededCard() {
   const when = h('p', { class: 'needed-when' });
@@ -35,6 +35,5 @@ export function neededCard() {
 }
 
 function lackWords({ lacks, because }) {
-  const what = lacks.length ? t('meet.needed.lacks', { what: verbs(lacks, 'or') }) : t('meet.needed.cannot');
-  return because.length ? t('meetings.why', { what, why: reasons(because) }) : what;
+  return withWhy(lacks.length ? t('meet.needed.lacks', { what: verbs(lacks, 'or') }) : t('meet.needed.cannot'), because);
 }

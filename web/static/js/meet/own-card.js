@@ -1,7 +1,7 @@
 // What one can do oneself right now, why not, and what would help.
 import { h, keyed, setText } from '../elements.js';
 import { abilityIcons } from '../meetings/ability-icons.js';
-import { lacking, reasons, since, verbs } from '../meetings/ability-words.js';
+import { lacking, since, verbs, withWhy } from '../meetings/ability-words.js';
 import { knows, t } from '../strings.js';
 
 /** What would help against reasons: “Find a quieter place.” */
@@ -9,9 +9,8 @@ export const helpWords = (because) =>
   because.filter((reason) => knows(`meet.help.${reason}`)).map((reason) => t(`meet.help.${reason}`)).join(' ');
 
 /** “You cannot speak or listen: too noisy” */
-export function ownWords({ state, because, capabilities }) {
-  const what = t(`meet.is.${state}`, { what: verbs(capabilities, 'or') });
-  return because.length ? t('meetings.why', { what, why: reasons(because) }) : what;
+function ownWords({ state, because, capabilities }) {
+  return withWhy(t(`meet.is.${state}`, { what: verbs(capabilities, 'or') }), because);
 }
 
 export function ownCard() {

@@ -11,6 +11,7 @@ export class OwnSharing {
   #wished = null; // What is to be shared, until the meeting has answered.
   #off; // What was switched off here, and the meeting may not have heard so far.
   #silenced = new Set(); // What was switched off here, heard or not.
+  #noted = new Set(); // Whose ending the person has seen, until the meeting has answered.
   #isSending = false;
   #triedAt = -Infinity;
   #refused = null; // Why the meeting did not take what it was told last.
@@ -38,12 +39,21 @@ export class OwnSharing {
     const added = names.filter((name) => !this.names.includes(name));
     this.#silence(this.names.filter((name) => !names.includes(name)));
     for (const name of names) [this.#off, this.#silenced].forEach((set) => set.delete(name));
+    for (const name of this.#seat.ended) if (added.includes(name)) this.#noted.add(name);
     this.#keep();
     this.#wished = names;
     this.#sensing.allow(added);
     this.apply();
     await this.#tell();
     return added.some((name) => this.#silenced.has(name)) ? this.#refused : null;
+  }
+
+  /** Leave off what the meeting has ended; gives back why that could not be told, or null. */
+  async note() {
+    for (const name of this.#seat.ended) this.#noted.add(name);
+    this.#wished = this.names;
+    await this.#tell();
+    return this.#refused;
   }
 
   /** Stop everything here; nothing starts again but by the person. */
@@ -69,7 +79,7 @@ export class OwnSharing {
     while (this.#wished && !this.#isSending) {
       const names = this.#wished;
       this.#isSending = true;
-      this.#refused = await this.#seat.share(names).then(() => null, (error) => error);
+      this.#refused = await this.#seat.share(names, [...this.#noted]).then(() => null, (error) => error);
       this.#isSending = false;
       this.#triedAt = performance.now();
       if (this.#wished === names) this.#answered(names);
@@ -78,6 +88,7 @@ export class OwnSharing {
 
   #answered(names) {
     this.#wished = null;
+    this.#noted.clear();
     if (!this.#refused) this.#off.clear();
     else this.#silence(names.filter((name) => !this.#seat.me.sharing.includes(name)));
     this.#keep();

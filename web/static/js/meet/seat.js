@@ -1,6 +1,6 @@
 // One's own place in a meeting: what one sees of it, and what one does there.
 import { ask, query } from '../api.js';
-import { MeetingStore, pathOf } from '../meetings/meeting-store.js';
+import { isOpen, MeetingStore, pathOf } from '../meetings/meeting-store.js';
 
 const OWN = '/people/me';
 const AGAIN_MS = 3000;
@@ -22,8 +22,13 @@ export class Seat extends MeetingStore {
     return this.view?.me ?? null;
   }
 
+  /** The sensors whose sharing was ended, and that one has not noted. */
+  get ended() {
+    return this.me.ended.map(({ sensor }) => sensor);
+  }
+
   get isThere() {
-    return Boolean(this.me) && this.me.left === null && ['planned', 'running'].includes(this.view.state);
+    return Boolean(this.me) && this.me.left === null && isOpen(this.view);
   }
 
   /** What the link leads to, before one joins; throws as `ask` does. */
@@ -40,8 +45,9 @@ export class Seat extends MeetingStore {
     return this.send(OWN, { method: 'PUT', body: word });
   }
 
-  share(sensors) {
-    return this.send(`${OWN}/sharing`, { method: 'PUT', body: { sensors } });
+  /** Share these and no others; what was ended is shared again only where that is `noted`. */
+  share(sensors, noted) {
+    return this.send(`${OWN}/sharing`, { method: 'PUT', body: { sensors, noted } });
   }
 
   tell(reading) {
@@ -53,12 +59,13 @@ export class Seat extends MeetingStore {
     return this.send(`${OWN}/mqtt`, { method: 'POST', body: {} });
   }
 
-  /** Leave, however often it takes until the meeting has heard it. */
-  async leave() {
+  /** Leave, however often it takes until the meeting has heard it; `isForgotten`: the minutes lose
+   * what was concluded of one's sensors. */
+  async leave(isForgotten) {
     this.isLeaving = true;
     for (;;) {
       try {
-        await this.send(OWN, { method: 'DELETE', keepalive: true });
+        await this.send(`${OWN}${isForgotten ? '?forget=true' : ''}`, { method: 'DELETE', keepalive: true });
         return;
       } catch (error) {
         if (GONE.includes(error.status)) return;

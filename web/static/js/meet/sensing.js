@@ -22,11 +22,6 @@ export class Sensing extends EventTarget {
     this.#telling = new Telling(seat);
   }
 
-  /** How messages go: `mqtt`, `post`, or null before the first. */
-  get way() {
-    return this.#telling.way;
-  }
-
   async look() {
     this.offered = await offered();
     this.#changed();

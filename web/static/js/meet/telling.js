@@ -3,10 +3,10 @@
 import { MqttLink } from './mqtt-link.js';
 
 export class Telling {
-  way = null; // `mqtt` or `post`: how the last message went.
   #seat;
   #link = null;
-  #asked = null;
+  #asked = null; // Whether the broker was asked for; a promise.
+  #turn = 0; // Grows when all is closed: what was asked for before is wanted no more.
 
   constructor(seat) {
     this.#seat = seat;
@@ -18,20 +18,22 @@ export class Telling {
     const body = { at: new Date().toISOString(), values };
     const isTaken = await this.#link?.tell(body);
     if (!isTaken) await this.#seat.tell(body);
-    this.way = isTaken ? 'mqtt' : 'post';
   }
 
   async #open() {
+    const turn = this.#turn;
     try {
       const { mqtt } = await this.#seat.mqtt();
-      if (mqtt && this.#asked !== 'over') this.#link = new MqttLink(mqtt);
+      if (mqtt && turn === this.#turn) this.#link = new MqttLink(mqtt);
     } catch {
-      this.#asked = null; // Asked again with the next message.
+      if (turn === this.#turn) this.#asked = null; // Asked again with the next message.
     }
   }
 
+  /** End what there is; whatever is told later begins anew. */
   close() {
-    this.#asked = 'over';
+    this.#turn += 1;
+    this.#asked = null;
     this.#link?.close();
     this.#link = null;
   }

@@ -14,6 +14,9 @@ export const abilityOf = (person, capability) => person.abilities?.[capability] 
 /** “too noisy, driving”: reasons in words. */
 export const reasons = (because) => because.map((reason) => t(`meetings.because.${reason}`)).join(', ');
 
+/** “Bob cannot speak: too noisy”: what is so, and why where that is known. */
+export const withWhy = (what, because) => (because.length ? t('meetings.why', { what, why: reasons(because) }) : what);
+
 /** “since 10:04”, or nothing where it is not known since when. */
 export const since = (iso, now) => (iso ? t('meetings.since', { time: at(Date.parse(iso), now) }) : '');
 
@@ -53,6 +56,5 @@ export function lacking(person) {
 
 /** “Cannot speak or listen: noisy.” */
 export function lackingWords({ state, because, capabilities }) {
-  const what = t(`meetings.is.${state}`, { what: verbs(capabilities, 'or') });
-  return because.length ? t('meetings.why', { what, why: reasons(because) }) : what;
+  return withWhy(t(`meetings.is.${state}`, { what: verbs(capabilities, 'or') }), because);
 }

@@ -1,10 +1,10 @@
 // The agenda as it stands: what is done, what is on, what comes when, and who can take part.
+import { attempt, button } from '../doing.js';
 import { h, keyed, setText } from '../elements.js';
 import { t } from '../strings.js';
-import { atMinute, duration } from '../times.js';
 import { attendance, attendanceWords, canWords, nameOf } from './agenda-words.js';
 import { verbs } from './ability-words.js';
-import { attempt, button } from './doing.js';
+import { itemCells } from './item-cells.js';
 
 export function agendaList(store) {
   const list = h('ol', { class: 'agenda' });
@@ -24,27 +24,19 @@ export function agendaList(store) {
 
 function itemCard(store) {
   let item = null;
-  const time = h('span', { class: 'item-time' });
-  const title = h('h3', {});
-  const state = h('span', { class: 'item-state' });
-  const facts = h('p', { class: 'item-facts quiet' });
   const who = h('p', { class: 'item-who' });
   const words = h('p', {});
   const needs = h('p', { class: 'quiet' });
   const go = button(t('meetings.do.go_to'), () => goTo(), { small: true });
   const summary = h('summary', {}, t('meetings.item.who'));
   const more = h('details', { class: 'why' }, summary, words, needs, h('p', { class: 'person-does' }, go));
-  const element = h('li', { class: 'item' }, time, h('div', { class: 'item-what' }, h('div', { class: 'item-title' }, title, state), facts, who, more));
+  const cells = itemCells(who, more);
+  const { element } = cells;
 
   function update(current, view) {
     item = current;
-    element.dataset.state = item.state;
     element.dataset.item = item.id;
-    const began = item.began ?? item.starts;
-    setText(time, item.state === 'put_off' || !began ? '–' : atMinute(Date.parse(began)));
-    setText(title, item.title);
-    setText(state, item.state === 'open' ? '' : t(`meetings.item.${item.state}`));
-    setText(facts, [t(`meetings.type.${item.type}`), duration(item.minutes * 60), nameOf(view, item.speaker), item.sensitive && t('meetings.item.sensitive')].filter(Boolean).join(' · '));
+    cells.update(item, nameOf(view, item.speaker));
     showWho(view);
   }
 

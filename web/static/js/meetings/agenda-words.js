@@ -1,6 +1,6 @@
 // The agenda in words: whose an item is, who can take part in it, and why others cannot.
 import { t } from '../strings.js';
-import { reasons, row, verbs } from './ability-words.js';
+import { row, verbs, withWhy } from './ability-words.js';
 
 const MOST_NAMED = 3;
 
@@ -23,8 +23,7 @@ export function attendance({ attendance: all = [] }) {
 function cannotWords(view, some, most) {
   const [{ lacks, because }] = some;
   const name = some.length > most ? t('meetings.several', { count: some.length }) : row(some.map((one) => called(view, one)));
-  const what = lacks.length ? t('meetings.cannot', { name, what: verbs(lacks, 'or') }) : t('meetings.cannot.attend', { name });
-  return because.length ? t('meetings.why', { what, why: reasons(because) }) : what;
+  return withWhy(lacks.length ? t('meetings.cannot', { name, what: verbs(lacks, 'or') }) : t('meetings.cannot.attend', { name }), because);
 }
 
 /** All who cannot take part in an item, and why; or that all can. Up to `most` alike are named. */

@@ -1,15 +1,13 @@
 // What the meeting is at: the item, whose it is, the time left, and who cannot take part.
+import { attempt, button } from '../doing.js';
 import { h, icon, setText } from '../elements.js';
 import { t } from '../strings.js';
-import { atMinute, duration } from '../times.js';
+import { atMinute } from '../times.js';
 import { attendanceWords, nameOf, openItems } from './agenda-words.js';
-import { attempt, button } from './doing.js';
+import { leftWords, overTime } from './when-words.js';
 
 const MORE_MINUTES = 5;
 const MINUTE_S = 60;
-
-/** Whole minutes, of which the last is the one that has begun; seconds in the last. */
-const begun = (seconds) => (seconds > MINUTE_S ? Math.ceil(seconds / MINUTE_S) * MINUTE_S : seconds);
 
 export function currentItem(store) {
   const kicker = h('p', { class: 'now-kicker' });
@@ -40,13 +38,13 @@ export function currentItem(store) {
   }
 
   function showTime(view, item, now) {
-    const began = Date.parse(view.current.began);
+    const { began } = view.current;
+    const over = overTime(item, began, now);
     const whole = item.minutes * MINUTE_S;
-    const over = Math.floor((now - began) / 1000) - whole;
-    setText(left, over > 0 ? t('meetings.now.late', { time: duration(over) }) : t('meetings.now.left', { time: duration(begun(-over)) }));
+    setText(left, leftWords(item, began, now));
     left.toggleAttribute('data-late', over > 0);
-    left.title = t('meetings.since', { time: atMinute(began) });
-    bar.value = Math.min(1, (now - began) / 1000 / whole);
+    left.title = t('meetings.since', { time: atMinute(Date.parse(began)) });
+    bar.value = Math.min(1, (over + whole) / whole);
   }
 
   return { element, update };

@@ -27,8 +27,8 @@ export function decisionList(store) {
     const { decisions } = view;
     none.hidden = decisions.length > 0;
     form.hidden = view.state === 'cancelled';
-    keyed(list, decisions, ({ at, text: words }) => `${at} ${words}`, ({ at, item, text: words }) => {
-      const about = view.agenda.find(({ id }) => id === item)?.title;
+    keyed(list, decisions, ({ at, text: words }) => `${at} ${words}`, ({ at, item, title, text: words }) => {
+      const about = view.agenda.find(({ id }) => id === item)?.title ?? title; // It may be removed.
       return h('li', {}, h('span', { class: 'item-time' }, atMinute(Date.parse(at))), h('span', {}, words, about ? h('span', { class: 'quiet' }, ` · ${about}`) : ''));
     }, () => null);
   }

@@ -1,10 +1,11 @@
 // How people come in: the link, its picture for phones, and invitations.
 import { wrong } from '../api.js';
-import { h } from '../elements.js';
+import { attempt, button, confirmed } from '../doing.js';
+import { h, setText } from '../elements.js';
 import { t } from '../strings.js';
+import { at } from '../times.js';
 import { toast } from '../toast.js';
-import { attempt, button, confirmed } from './doing.js';
-import { pathOf } from './meeting-store.js';
+import { isOpen, pathOf } from './meeting-store.js';
 
 export function joinCard(store) {
   let url = null;
@@ -15,13 +16,15 @@ export function joinCard(store) {
   const send = button(t('meetings.invite'), () => invite(), { small: true });
   const renew = button(t('meetings.link.new'), () => replace(), { small: true });
   const open = h('a', { class: 'link', target: '_blank', rel: 'noopener' }, t('meetings.link.open'));
+  const renewed = h('p', { class: 'quiet', hidden: true });
   const element = h('div', { class: 'join-card' }, code, h('div', { class: 'join-does' }, h('p', {}, t('meetings.join.explain')),
-    h('div', { class: 'join-link' }, address, copy), h('p', { class: 'person-does' }, calendar, send, renew, open)));
+    h('div', { class: 'join-link' }, address, copy), renewed, h('p', { class: 'person-does' }, calendar, send, renew, open)));
 
   function update(view) {
-    const isOpen = Boolean(view.join) && view.state !== 'ended' && view.state !== 'cancelled';
-    element.parentElement.hidden = !isOpen;
-    if (!isOpen || url === view.join.url) return;
+    element.parentElement.hidden = !isOpen(view);
+    if (!isOpen(view) || url === view.join.url) return;
+    renewed.hidden = !view.join.renewed;
+    if (view.join.renewed) setText(renewed, t('meetings.link.renewed', { time: at(Date.parse(view.join.renewed), store.now()) }));
     ({ url } = view.join);
     address.value = url;
     open.href = url;
@@ -30,9 +33,12 @@ export function joinCard(store) {
 
   // Another link has another picture at the same address.
   async function showCode() {
+    const wanted = url;
     const answer = await fetch(`/api/v1${pathOf(store.id, '/join.svg')}`, { cache: 'no-store' }).catch(() => null);
-    code.hidden = !answer?.ok;
-    if (answer?.ok) code.src = `data:image/svg+xml,${encodeURIComponent(await answer.text())}`;
+    const picture = answer?.ok ? await answer.text() : null;
+    if (wanted !== url) return; // There is a newer link.
+    code.hidden = picture === null;
+    if (picture) code.src = `data:image/svg+xml,${encodeURIComponent(picture)}`;
   }
 
   async function copyLink() {

@@ -1,10 +1,11 @@
 // What the meeting is, when and where, how it stands, and what the host does with all of it.
 import { wrong } from '../api.js';
+import { attempt, button, confirmed } from '../doing.js';
 import { h, icon, setText } from '../elements.js';
 import { t } from '../strings.js';
-import { at, atMinute } from '../times.js';
 import { toast } from '../toast.js';
-import { attempt, button, confirmed } from './doing.js';
+import { isOpen } from './meeting-store.js';
+import { spanWords } from './when-words.js';
 
 /** The head of the panel; `edit()` opens the form. */
 export function meetingHead(store, edit) {
@@ -28,20 +29,18 @@ export function meetingHead(store, edit) {
     h('div', { class: 'meeting-does' }, minutes, begin, again, restore, change, end, cancel, remove));
 
   function update(view, now) {
-    const isOpen = view.state === 'planned' || view.state === 'running';
     setText(title, view.title);
     setText(state, t(`meetings.is.${view.state}`));
     state.dataset.state = view.state;
-    const times = t('meetings.span', { from: at(Date.parse(view.starts), now), until: atMinute(Date.parse(view.ends)) });
-    setText(facts, [times, view.room.name].join(' · '));
+    setText(facts, [spanWords(view, now), view.room.name].join(' · '));
     connection.dataset.state = store.connection;
     setText(word, t(`connection.${store.connection}`));
     begin.hidden = view.state !== 'planned';
     end.hidden = view.state !== 'running';
-    change.hidden = !isOpen;
+    change.hidden = !isOpen(view);
     cancel.hidden = view.state !== 'planned';
     restore.hidden = view.state !== 'cancelled';
-    remove.hidden = isOpen;
+    remove.hidden = isOpen(view);
     again.hidden = view.state !== 'ended';
     minutes.hidden = !['running', 'ended'].includes(view.state);
     setText(written, t(view.state === 'running' ? 'meetings.minutes.far' : 'meetings.minutes'));

@@ -1,24 +1,35 @@
 // What has happened in the meeting, newest first; what is new is said once to screen readers.
-import { h, keyed } from '../elements.js';
+import { ask, query } from '../api.js';
+import { button } from '../doing.js';
+import { h, keyed, setText } from '../elements.js';
 import { t } from '../strings.js';
-import { atSecond } from '../times.js';
-import { changesBetween } from './view-changes.js';
+import { atSecondOf } from '../times.js';
+import { happenedWords } from './happened-words.js';
+import { pathOf } from './meeting-store.js';
 
-const MOST = 30;
 const SHOWN = 5;
+const PAGE = 30;
+const MOST = 200; // What was before stands in the minutes.
 const EVERY_MS = 1500;
+const RETRY_MS = 3000;
 const MOST_SAID = 4;
 
 export function meetingNotices(store) {
-  let notices = [];
+  let entries = []; // As the meeting has them now: what somebody withdraws goes here too.
+  let isMore = false; // Whether there are earlier ones.
+  let limit = PAGE;
+  let opened = null; // The time of the first view.
+  let lastSaid = null; // The newest entry that was there before.
   let waiting = [];
-  let serial = 0;
+  let isLoading = false;
+  let isStale = false; // Something has happened since it was asked what has.
   const said = h('p', { class: 'visually-hidden', role: 'log', 'aria-live': 'polite', 'aria-atomic': 'true' });
   const none = h('p', { class: 'quiet' }, t('meetings.notices.none'));
-  const recent = h('ol', { class: 'notices-log' });
+  const newest = h('ol', { class: 'notices-log' });
   const earlier = h('ol', { class: 'notices-log' });
-  const more = h('details', { class: 'why', hidden: true }, h('summary', {}, t('meetings.notices.earlier')), earlier);
-  const element = h('div', {}, recent, none, more, said);
+  const beyond = button(t('meetings.notices.more'), () => lookBack(), { small: true });
+  const more = h('details', { class: 'why', hidden: true }, h('summary', {}, t('meetings.notices.earlier')), earlier, beyond);
+  const element = h('div', {}, newest, none, more, said);
   setInterval(() => say(), EVERY_MS);
 
   /** Several at once are said as one, so that nobody is read to without end. */
@@ -28,27 +39,57 @@ export function meetingNotices(store) {
     waiting = [];
   }
 
-  function show() {
-    const line = ({ at, words, kind }) => h('li', { 'data-kind': kind }, h('span', { class: 'item-time' }, atSecond(at)), h('span', {}, words));
-    const fill = (list, some) => keyed(list, some, ({ id }) => id, line, () => null);
-    fill(recent, notices.slice(0, SHOWN));
-    fill(earlier, notices.slice(SHOWN));
-    none.hidden = notices.length > 0;
-    more.hidden = notices.length <= SHOWN;
+  /** Read what has happened; whatever happens meanwhile is read after it, never beside it. */
+  async function load() {
+    opened ??= Date.parse(store.view.now);
+    isStale = true;
+    if (isLoading) return;
+    isLoading = true;
+    while (isStale) {
+      isStale = false;
+      await ask(pathOf(store.id, `/entries${query({ limit })}`)).then(take, again);
+    }
+    isLoading = false;
   }
 
-  return {
-    element,
-    update: () => null,
-    /** Hear of a new view; `before` is the last one, or null for the first. */
-    hear(before, view) {
-      if (!before) return;
-      const at = store.now();
-      const fresh = changesBetween(before, view).map(({ kind, words }) => ({ kind, words, at, id: (serial += 1) }));
-      if (!fresh.length) return;
-      waiting.push(...fresh.map(({ words }) => words));
-      notices = [...fresh.reverse(), ...notices].slice(0, MOST);
-      show();
-    },
-  };
+  function again(error) {
+    if (!error.status || error.status >= 500) setTimeout(load, RETRY_MS);
+  }
+
+  function take(page) {
+    ({ entries } = page);
+    isMore = page.next !== null && limit < MOST;
+    hear();
+    show();
+  }
+
+  /** What was there when the page was opened is no news. */
+  function hear() {
+    const fresh = entries.filter(({ id, at }) => (lastSaid === null ? Date.parse(at) > opened : id > lastSaid));
+    waiting.push(...happenedWords(fresh, store.view).reverse().map(({ words }) => words));
+    lastSaid = Math.max(lastSaid ?? 0, ...entries.map(({ id }) => id));
+  }
+
+  function lookBack() {
+    limit = Math.min(limit + PAGE, MOST);
+    load();
+  }
+
+  function show() {
+    const notices = happenedWords(entries, store.view);
+    const line = () => h('li', {}, h('span', { class: 'item-time' }), h('span', {}));
+    const fill = (list, some) => keyed(list, some, ({ id }) => id, line, (row, { at, words, kind }) => {
+      row.dataset.kind = kind;
+      setText(row.firstChild, atSecondOf(at, store.now()));
+      setText(row.lastChild, words);
+    });
+    fill(newest, notices.slice(0, SHOWN));
+    fill(earlier, notices.slice(SHOWN));
+    none.hidden = notices.length > 0;
+    more.hidden = notices.length <= SHOWN && !isMore;
+    beyond.hidden = !isMore;
+  }
+
+  store.addEventListener('view', load);
+  return { element, update: () => null };
 }

@@ -1,5 +1,6 @@
 // The host's panel: who can do what right now, the agenda, and what is proposed.
 import { wrong } from '../api.js';
+import { attempt } from '../doing.js';
 import { h, setText } from '../elements.js';
 import { t } from '../strings.js';
 import { toast } from '../toast.js';
@@ -7,7 +8,6 @@ import { user } from '../user.js';
 import { agendaList } from './agenda-list.js';
 import { currentItem } from './current-item.js';
 import { decisionList } from './decision-list.js';
-import { attempt } from './doing.js';
 import { joinCard } from './join-card.js';
 import { meetingForm } from './meeting-form.js';
 import { meetingHead } from './meeting-head.js';
@@ -43,7 +43,6 @@ customElements.define('meeting-page', class extends HTMLElement {
     this.whole.append(form.element, parts.head.element, parts.now.element, h('div', { class: 'meeting-columns' },
       parts.proposals.element, section('people', parts.people),
       this.rest));
-    store.addEventListener('view', ({ detail: { before, view } }) => parts.notices.hear(before, view));
     store.follow(() => this.#show());
     setInterval(() => store.view && this.#update(), EVERY_MS);
     user.follow(() => user.loaded && (user.own || !this.isStarted) && this.#start());
@@ -60,7 +59,7 @@ customElements.define('meeting-page', class extends HTMLElement {
       if (error.kind !== 'stale' || !isSame()) throw error;
       await send();
     });
-    toast(t('meetings.said.edit'), { undo: () => attempt(() => store.change(was), t('meetings.undone')) });
+    toast(t('meetings.said.edit'), { undo: () => attempt(() => store.change(was), t('toast.undone')) });
   }
 
   #start() {
@@ -72,10 +71,11 @@ customElements.define('meeting-page', class extends HTMLElement {
 
   #show() {
     const { view, error, connection } = this.store;
-    this.whole.hidden = !view;
+    const isGone = error?.status === 404; // Removed, perhaps in another window.
+    this.whole.hidden = !view || isGone;
     if (view) this.querySelector(':scope > h1')?.remove(); // It has a title of its own.
     this.dataset.connection = connection;
-    if (error && !view) setText(this.state, error.status === 404 ? t('meetings.missing') : wrong(error));
+    if (isGone || (error && !view)) setText(this.state, isGone ? t('meetings.missing') : wrong(error));
     else if (view) setText(this.state, connection === 'reconnecting' ? t('meetings.reconnecting') : '');
     if (view && this.dataset.state !== view.state) this.#arrange(view.state);
     if (view) this.#update();

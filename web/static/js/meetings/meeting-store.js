@@ -5,15 +5,19 @@ import { EventStream } from '../stream.js';
 const RETRY_MS = 3000;
 const LATE_MS = 10_000; // No answer is overtaken by one so much later.
 
+/** Whether a meeting, of its view, is still to come or runs. */
+export const isOpen = ({ state }) => state === 'planned' || state === 'running';
+
 /** The path of a meeting in the API. */
 export const pathOf = (id, rest = '') => `/meetings/${encodeURIComponent(id)}${rest}`;
 
-/** Dispatches `change` whenever the view, or how it is connected, is another. */
+/** Dispatches `view` with each view, and `change` whenever it, or how it is connected, is another. */
 export class MeetingStore extends EventTarget {
   view = null;
   connection = 'connecting'; // or live, reconnecting
   error = null; // Why there is nothing to show.
   #ahead = 0; // How far the server's clock is ahead of the device's, in milliseconds.
+  #retry = null;
   #heard = -Infinity; // When the last view was made, by the server's clock.
 
   /** The meeting `id` as its host sees it, or as what `own` names below it does. */
@@ -51,7 +55,8 @@ export class MeetingStore extends EventTarget {
       this.#take(await ask(pathOf(this.id, this.own)));
     } catch (error) {
       if (!error.status) {
-        setTimeout(() => this.load(), RETRY_MS);
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => this.load(), RETRY_MS);
         return;
       }
       this.error = error;
@@ -106,6 +111,7 @@ export class MeetingStore extends EventTarget {
   }
 
   #connected(state) {
+    if (state === 'reconnecting') this.load(); // A stream does not say why it is refused.
     if (this.connection === state) return;
     this.connection = state;
     this.#changed();
@@ -119,9 +125,8 @@ export class MeetingStore extends EventTarget {
     this.#heard = made;
     this.#ahead = made - Date.now();
     this.error = null;
-    const before = this.view;
     this.view = view;
-    this.dispatchEvent(new CustomEvent('view', { detail: { before, view } }));
+    this.dispatchEvent(new Event('view'));
     this.#changed();
   }
 

@@ -1,13 +1,13 @@
-// One's meetings, those that come and run first, and the form for the next.
+// One's meetings, those that come and run first; the form for the next; and those one takes part in.
 import { ask, wrong } from '../api.js';
+import { button } from '../doing.js';
 import { h, icon, keyed, setText } from '../elements.js';
 import { t } from '../strings.js';
-import { at, atMinute } from '../times.js';
 import { user } from '../user.js';
-import { button } from './doing.js';
+import { joinedMeetings } from './joined-meetings.js';
+import { meetingCard } from './meeting-card.js';
 import { blankMeeting, meetingForm } from './meeting-form.js';
-
-const PAST = ['ended', 'cancelled'];
+import { isOpen } from './meeting-store.js';
 
 customElements.define('meetings-list', class extends HTMLElement {
   connectedCallback() {
@@ -18,16 +18,25 @@ customElements.define('meetings-list', class extends HTMLElement {
       const list = h('ul', { class: 'cards meeting-cards' });
       return { list, section: h('section', { hidden: true, 'aria-label': t(`meetings.${key}`) }, h('h2', {}, t(`meetings.${key}`)), list) };
     });
-    this.whole = h('div', { class: 'meetings-whole', hidden: true }, h('p', { class: 'actions' }, this.make), this.coming.section, this.said, this.past.section);
-    this.append(this.whole, this.form.element);
+    this.joined = joinedMeetings();
+    this.whole = h('div', { class: 'meetings-whole', hidden: true }, h('p', { class: 'actions' }, this.make), this.coming.section, this.said);
+    this.append(this.whole, this.joined.element, this.past.section, this.form.element);
+    this.joined.show([]);
     user.follow(() => user.loaded && this.#load());
   }
 
   async #load() {
-    this.whole.hidden = !user.own;
-    if (!user.own) return;
+    const asker = user.own;
+    this.whole.hidden = !asker;
+    if (!asker) {
+      this.joined.show([]);
+      this.#fill(this.past, []);
+      return;
+    }
     try {
-      const { meetings } = await ask('/meetings');
+      const { meetings, joined } = await ask('/meetings');
+      if (asker !== user.own) return; // Somebody else has logged in meanwhile.
+      this.joined.show(joined);
       this.#show(meetings);
     } catch (error) {
       this.said.hidden = false;
@@ -36,7 +45,7 @@ customElements.define('meetings-list', class extends HTMLElement {
   }
 
   #show(meetings) {
-    const isPast = ({ state }) => PAST.includes(state);
+    const isPast = (meeting) => !isOpen(meeting);
     const inOrder = [...meetings].sort((a, b) => a.starts.localeCompare(b.starts));
     this.#fill(this.coming, inOrder.filter((meeting) => !isPast(meeting)));
     this.#fill(this.past, inOrder.filter(isPast).reverse());
@@ -46,7 +55,7 @@ customElements.define('meetings-list', class extends HTMLElement {
 
   #fill({ list, section }, meetings) {
     section.hidden = meetings.length === 0;
-    keyed(list, meetings, ({ id }) => id, () => h('li', {}), (item, meeting) => item.replaceChildren(...card(meeting)));
+    keyed(list, meetings, ({ id }) => id, () => h('li', {}), (item, meeting) => item.replaceChildren(...meetingCard(meeting, `/meetings/${meeting.id}`)));
   }
 
   async #create(fields) {
@@ -54,9 +63,3 @@ customElements.define('meetings-list', class extends HTMLElement {
     location.assign(`/meetings/${id}`);
   }
 });
-
-function card({ id, title, state, starts, ends, room, attendees }) {
-  const times = t('meetings.span', { from: at(Date.parse(starts), Date.now()), until: atMinute(Date.parse(ends)) });
-  return [h('div', { class: 'line' }, h('h3', {}, h('a', { href: `/meetings/${id}` }, title)), h('span', { class: 'chip meeting-chip', 'data-state': state }, t(`meetings.is.${state}`))),
-    h('p', { class: 'quiet' }, [times, room?.name ?? room, t('meetings.invited', { count: attendees?.length ?? attendees ?? 0 })].join(' · '))];
-}

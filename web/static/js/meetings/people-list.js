@@ -2,12 +2,14 @@
 import { h, keyed, setText } from '../elements.js';
 import { locale, t } from '../strings.js';
 import { abilityOf, CAPABILITIES } from './ability-words.js';
+import { isOpen } from './meeting-store.js';
 import { personCard } from './person-card.js';
 
 const isOn = (capability) => (person) => abilityOf(person, capability).state === 'on';
 const FILTERS = {
   all: () => true,
   speak: (person) => !person.left && isOn('speak')(person),
+  share: (person) => !person.left && isOn('share')(person),
   limited: (person) => !person.left && CAPABILITIES.some((each) => !isOn(each)(person)),
   hand: (person) => !person.left && person.hand,
 };
@@ -16,6 +18,7 @@ const first = (test) => (a, b) => test(b) - test(a);
 const ORDERS = {
   name: byName,
   speak: first(isOn('speak')),
+  share: first(isOn('share')),
   required: first(({ required }) => Boolean(required)),
   room: first(({ presence }) => presence?.state === 'room'),
 };
@@ -45,14 +48,13 @@ export function peopleList(store) {
   function update(view, now) {
     const there = view.people.filter(({ left }) => !left);
     setText(summary, t('meetings.summary', { n: there.filter(FILTERS.speak).length, count: there.length }));
-    const isOn = ['planned', 'running'].includes(view.state);
-    summary.hidden = tools.hidden = !isOn || there.length === 0;
+    summary.hidden = tools.hidden = !isOpen(view) || there.length === 0;
     for (const [name, chip] of Object.entries(chips)) setText(chip, t(`meetings.filter.${name}`, { n: view.people.filter(FILTERS[name]).length }));
     const shown = view.people.filter(FILTERS[filter]).sort((a, b) => Boolean(a.left) - Boolean(b.left) || ORDERS[order.value](a, b) || byName(a, b));
-    holding(() => keyed(list, shown, ({ id }) => id, () => {
+    keyed(list, shown, ({ id }) => id, () => {
       const card = personCard(store);
       return Object.assign(card.element, { card });
-    }, (item, person) => item.card.update(person, view, now)));
+    }, (item, person) => item.card.update(person, view, now));
     none.hidden = shown.length > 0;
     setText(none, t(view.people.length ? 'meetings.none.like' : 'meetings.none'));
     absent.hidden = view.absent.length === 0;
@@ -60,11 +62,4 @@ export function peopleList(store) {
   }
 
   return { element, update };
-}
-
-/** Do something that may move what has the focus; it keeps it. */
-function holding(what) {
-  const focused = document.activeElement;
-  what();
-  if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true });
 }

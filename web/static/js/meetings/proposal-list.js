@@ -1,15 +1,17 @@
 // What the meeting reasoner proposes: why, what would change, other ways, and the answer.
+import { attempt, button } from '../doing.js';
 import { h, icon, keyed, setText } from '../elements.js';
 import { t } from '../strings.js';
 import { atMinute, duration } from '../times.js';
-import { attempt, button } from './doing.js';
+import { isOpen } from './meeting-store.js';
 import { causeWords, changeWords } from './proposal-words.js';
 
 const WIDE = '(min-width: 700px)'; // Where there is room for what would come out of it.
 
 /** Those that wait for an answer, and the last that was accepted: it can be taken back. */
-export function shownProposals({ proposals, state }) {
-  if (state === 'ended' || state === 'cancelled') return [];
+function shownProposals(view) {
+  if (!isOpen(view)) return [];
+  const { proposals } = view;
   const open = proposals.filter(({ answer }) => answer === 'open');
   const last = proposals.filter(({ answer }) => answer === 'accepted').at(-1);
   return [...open.reverse(), ...(last ? [last] : [])];
@@ -52,28 +54,29 @@ function openCard(store) {
 
   function update(current, view) {
     if (isSame(element, current, view.agenda)) return;
-    const kept = proposal?.number === current.number ? Math.min(chosen(), current.options.length - 1) : 0;
     proposal = current;
     element.dataset.proposal = proposal.number;
     setText(title.lastChild, t(`meetings.proposal.${proposal.kind}`));
     causes.replaceChildren(...proposal.causes.map((cause) => h('li', {}, causeWords(view, cause))));
-    options.replaceChildren(...proposal.options.map((option, index) => optionLine(view, option, index, kept)));
+    keyed(options, [...proposal.options.entries()], ([index]) => index, optionLine, (line, [, option]) => setText(line.words, changeWords(view, option)));
     options.onchange = () => showPreview(view);
     showPreview(view);
   }
 
-  function optionLine(view, option, index, kept) {
-    const input = h('input', { type: 'radio', name: `proposal-${proposal.number}`, value: index, checked: index === kept });
+  /** A line that stays whatever its words become: somebody may be about to choose it. */
+  function optionLine([index, option]) {
+    const input = h('input', { type: 'radio', name: `proposal-${proposal.number}`, value: index, checked: index === 0 });
+    const words = h('span', {});
     const best = index === 0 && proposal.options.length > 1 ? h('span', { class: 'mark' }, t(option.is_best === false ? 'meetings.proposal.good' : 'meetings.proposal.best')) : null;
     input.hidden = proposal.options.length === 1;
-    return h('label', { class: 'option-line' }, input, h('span', {}, changeWords(view, option)), best);
+    return Object.assign(h('label', { class: 'option-line' }, input, words, best), { words });
   }
 
   function showPreview(view) {
     const option = proposal.options[chosen()];
     preview.replaceChildren(...option.agenda.map(({ item, starts, minutes }) => {
       const { title, minutes: before } = view.agenda.find(({ id }) => id === item) ?? { title: item };
-      const isNew = option.moved.includes(item) || option.shortened.includes(item);
+      const isNew = [option.moved, option.shortened, option.taken_up].some((items) => items.includes(item));
       return h('li', { 'data-moved': isNew }, h('span', { class: 'item-time' }, atMinute(Date.parse(starts))), h('span', {}, title),
         h('span', { class: 'quiet' }, minutes === before ? duration(minutes * 60) : t('meetings.proposal.instead', { now: duration(minutes * 60), before: duration(before * 60) })));
     }));
@@ -93,7 +96,7 @@ function openCard(store) {
 function acceptedCard(store) {
   let number = null;
   const words = h('p', {});
-  const undo = button(t('toast.undo'), () => attempt(() => store.answer(number, 'undo'), t('meetings.undone')), { small: true, label: t('meetings.proposal.undo') });
+  const undo = button(t('toast.undo'), () => attempt(() => store.answer(number, 'undo'), t('toast.undone')), { small: true, label: t('meetings.proposal.undo') });
   const element = h('section', { class: 'proposal-done', 'aria-label': t('meetings.proposal.done') }, words, undo);
 
   function update(proposal, view) {

@@ -1,7 +1,7 @@
 // Proposals in words: what they rest on, and what they change.
 import { t } from '../strings.js';
 import { atMinute, onDate } from '../times.js';
-import { reasons, row, verbs } from './ability-words.js';
+import { row, verbs, withWhy } from './ability-words.js';
 import { nameOf } from './agenda-words.js';
 
 const titleOf = (view, item) => t('meetings.quoted', { title: view.agenda.find(({ id }) => id === item)?.title ?? item });
@@ -10,9 +10,9 @@ const titleOf = (view, item) => t('meetings.quoted', { title: view.agenda.find((
 export function causeWords(view, { item, person, lacks, because }) {
   const name = nameOf(view, person);
   const title = item ? titleOf(view, item) : '';
-  if (!person) return t(`meetings.cause.${because.includes('late') ? 'late' : 'order'}${title ? '.item' : ''}`, { title });
+  if (!person) return t(`meetings.cause.${['late', 'again'].find((why) => because.includes(why)) ?? 'order'}${title ? '.item' : ''}`, { title });
   const what = t(`meetings.cause.${lacks.length ? 'lacks' : 'attend'}${title ? '.item' : ''}`, { name, title, what: verbs(lacks, 'or') });
-  return because.length ? t('meetings.why', { what, why: reasons(because) }) : what;
+  return withWhy(what, because);
 }
 
 /** What would be otherwise: “Move “Budget” to 10:35, shorten “Plan” to 10 min”. */
@@ -20,6 +20,8 @@ export function changeWords(view, option) {
   const at = (id) => option.agenda.find(({ item }) => item === id);
   const parts = [];
   if (option.starts) parts.push(t('meetings.change.starts', { day: onDate(Date.parse(option.starts)), time: atMinute(Date.parse(option.starts)) }));
+  if (option.ends) parts.push(t('meetings.change.ends', { time: atMinute(Date.parse(option.ends)) }));
+  for (const item of option.taken_up) if (at(item)) parts.push(t('meetings.change.taken_up', { title: titleOf(view, item), time: atMinute(Date.parse(at(item).starts)) }));
   for (const item of option.moved) if (at(item)) parts.push(t('meetings.change.moved', { title: titleOf(view, item), time: atMinute(Date.parse(at(item).starts)) }));
   for (const item of option.shortened) if (at(item)) parts.push(t('meetings.change.shortened', { title: titleOf(view, item), n: at(item).minutes }));
   for (const item of option.put_off) parts.push(t('meetings.change.put_off', { title: titleOf(view, item) }));

@@ -71,7 +71,7 @@ export function rowsField({ name, title, help, addWord, makeRow, blank, isOrdere
 
   function takeBack() {
     rows = before.pop().map(wrap);
-    show(t('meetings.undone'));
+    show(t('toast.undone'));
     (undo.hidden ? add : undo).focus();
   }
 

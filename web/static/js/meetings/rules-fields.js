@@ -5,7 +5,7 @@ import { t } from '../strings.js';
 import { hookField } from './hook-field.js';
 import { thresholdsField } from './thresholds-field.js';
 
-const AUTOMATIC = ['reorder', 'shorten', 'put_off'];
+const AUTOMATIC = ['reorder', 'shorten', 'put_off', 'take_up'];
 const LIMITS = { dwell_s: { min: 0, max: 600, usual: 10 }, silent_s: { min: 2, max: 3600, usual: 15 }, absence_minutes: { min: 1, max: 480, usual: 15 } };
 
 function numberField(name, unit, value) {
@@ -38,8 +38,8 @@ function choiceField(name, title, help, values, chosen) {
 }
 
 /** The fields, by their names in the rules; `conference` and `hook` are the meeting's own. */
-export function ruleFields({ rules, conference, hook }) {
-  const thresholds = thresholdsField();
+export function ruleFields({ rules, moved, conference, hook }) {
+  const thresholds = thresholdsField(moved);
   thresholds.set(rules.thresholds);
   const shown = tickField('show_abilities_to_all', t('meetings.rule.show'), t('meetings.rule.show.help'), [['all', t('meetings.rule.show.all')]], rules.show_abilities_to_all ? ['all'] : []);
   return {

@@ -2,6 +2,7 @@
 import { h } from '../elements.js';
 import { labelledField } from '../labelled-field.js';
 import { t } from '../strings.js';
+import { atMinute } from '../times.js';
 
 /** Which bound each sensor has, its unit, and what is usual (`apps/meeting_mgr/model.py`). */
 export const USUAL = {
@@ -16,14 +17,14 @@ export const USUAL = {
 };
 const FIRST = ['noise', 'light', 'proximity'];
 
-/** The field of `rules.thresholds`; sensors without a line here keep theirs. */
-export function thresholdsField() {
+/** The field of `rules.thresholds`; sensors without a line here keep theirs. `moved`: which have been changed of late. */
+export function thresholdsField(moved = {}) {
   let kept = {};
   const lines = Object.entries(USUAL).map(([sensor, usual]) => thresholdLine(sensor, usual));
   const list = (wanted) => h('ul', { class: 'thresholds' }, ...lines.filter(({ sensor }) => FIRST.includes(sensor) === wanted).map(({ element }) => element));
   const reset = h('button', { type: 'button', class: 'link', onclick: () => lines.forEach((line) => line.set()) }, t('meetings.thresholds.usual'));
   const more = h('details', { class: 'why' }, h('summary', {}, t('meetings.thresholds.more')), list(false));
-  const field = labelledField({ name: 'thresholds', title: t('meetings.thresholds'), help: t('meetings.thresholds.help'), group: true, input: reset, element: h('div', { class: 'stack' }, list(true), more, reset) });
+  const field = labelledField({ name: 'thresholds', title: t('meetings.thresholds'), help: `${t('meetings.thresholds.help')} ${t('meetings.thresholds.moved')}`, group: true, input: reset, element: h('div', { class: 'stack' }, ...Object.entries(moved).map(movedLine), list(true), more, reset) });
 
   return {
     ...field,
@@ -40,6 +41,12 @@ export function thresholdsField() {
     },
     focus: () => (lines.find((line) => !line.check()) ?? lines[0]).focus(),
   };
+}
+
+/** “Noise: can be changed once more before 10:32.” */
+function movedLine([sensor, { left, until }]) {
+  const words = { what: t(`meetings.sensor.${sensor}`), time: atMinute(Date.parse(until)) };
+  return h('p', { class: 'quiet' }, t(`meetings.thresholds.${left ? 'left' : 'none'}`, words));
 }
 
 /** “Noise: at most 80 dB, fine again 5 dB below”. */

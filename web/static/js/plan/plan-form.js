@@ -9,7 +9,7 @@ import { limitsField } from './limits-field.js';
 import { metres, minutes } from './measures.js';
 import { plans } from './plans.js';
 import { pointField } from './point-field.js';
-import { radioChips } from './radio-chips.js';
+import { radioChips } from '../radio-chips.js';
 import { remember } from './recent-points.js';
 import { blank, MODES, PARKING, TRAVEL, written } from './request.js';
 import { whenField } from './when-field.js';

@@ -1,5 +1,5 @@
 // A better way or another garage, as it is offered: what happened, what differs, what one answers.
-import { wrong } from '../api.js';
+import { tried } from '../doing.js';
 import { h, icon, setText } from '../elements.js';
 import { t } from '../strings.js';
 import { toast } from '../toast.js';
@@ -86,18 +86,13 @@ export function proposalWords(trip) {
 }
 
 /** Take back what was accepted: the plan before is followed again. */
-export const undoAccepted = (trip) => trips.answer(trip, 'undo').then(
-  () => toast(t('trip.undone')), (error) => toast(wrong(error)));
+export async function undoAccepted(trip) {
+  if (await tried(() => trips.answer(trip, 'undo'))) toast(t('trip.undone'));
+}
 
 async function attempt(trip, answer, more, said, undo) {
-  try {
-    await trips.answer(trip, answer, more);
-  } catch (error) {
-    toast(wrong(error), { focus: true });
-    await trips.load();
-    return;
-  }
-  toast(said, { focus: true, undo });
+  if (await tried(() => trips.answer(trip, answer, more))) toast(said, { focus: true, undo });
+  else await trips.load();
 }
 
 const accept = (trip) => attempt(trip, 'accept', {}, t('trip.accepted', { what: planName(trip, trip.proposal) }), () => undoAccepted(trip));

@@ -1,6 +1,6 @@
 // A choice of one as chips: radio buttons, so that arrow keys and screen readers know them.
-import { h, icon, setText } from '../elements.js';
-import { labelledField } from '../labelled-field.js';
+import { h, icon, setText } from './elements.js';
+import { labelledField } from './labelled-field.js';
 
 /**
  * The field `name`; `choices` are `[value, text, icon?]`. `note(value, text)` puts a few words
