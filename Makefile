@@ -7,7 +7,7 @@ PREPARE = $(if $(PYTHON),$(PYTHON) scripts/prepare.py,\
 	echo "needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3" >&2; exit 1; :)
 UV ?= uv
 BIN := .venv/bin
-PYTEST = mkdir -p .cache/tests && TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
+PYTEST = mkdir -p .cache/tests && PYTHONDONTWRITEBYTECODE= TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
 # Tests run side by side; those that start Spark one after the other.
 FAST = -m "not slow and not long" -n 2 --dist loadfile
 SLOW = -m "slow and not long and not spark" -n 2 --dist loadfile $(AGAIN)

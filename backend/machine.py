@@ -7,6 +7,7 @@ installed, so that what set-up finds and what the system uses cannot differ.
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import socket
@@ -23,6 +24,9 @@ PREPARED_CHROMIUM = CACHE / "chromium" / "chrome"
 OLDEST_JAVA = 17
 OLDEST_NODE = 20
 VECTOR_MODULE = "jdk.incubator.vector"  # Spark asks for it on every start
+_PORTS = range(20_000, 32_768)
+"""Systems give none of these to a process that connects, or listens wherever there is room: what
+is free stays so until it is used."""
 CHROMIUM_NAMES = (
     "google-chrome",
     "google-chrome-stable",
@@ -81,11 +85,9 @@ def chromium() -> Path:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nothing listens on now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port of the loopback interface that nothing listens on now, nor is likely to soon."""
+    chance = random.SystemRandom()  # processes that do the same at once find different ones
+    return next(p for p in iter(lambda: chance.choice(_PORTS), None) if is_free("127.0.0.1", p))
 
 
 def is_free(host: str, port: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from backend import machine
@@ -16,17 +16,24 @@ from tests import postgresql
 
 PACK = Path(os.environ.get("CITYWISE_DATA") or machine.REPOSITORY.parent / "shared" / "data")
 
-# The same code gives the same result: what is generated is so from the tests themselves. Examples
-# that nobody has seen are for `make test-long`.
-settings.register_profile("steady", derandomize=True)
-if not os.environ.get("CITYWISE_EXPLORE"):
-    settings.load_profile("steady")
+# The same code gives the same result: what is generated is so from the tests themselves, and how
+# long it takes, on a machine that does much else, is nothing wrong. Examples that nobody has seen
+# are for `make test-long`.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("exploring", UNHURRIED)
+settings.register_profile("steady", UNHURRIED, derandomize=True)
+settings.load_profile("exploring" if os.environ.get("CITYWISE_EXPLORE") else "steady")
 
 
-def pytest_collection_finish() -> None:
-    """What was imported stays: the collector need not look at it again, again and again."""
-    gc.collect()
+# What is imported and collected stays: the collector need not look at it again and again.
+gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """From here on there is something to collect."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,40 @@
-"""Databases for tests of what both kinds that we support must do."""
+"""Databases for tests: as a system begins with them, and of both kinds that we support."""
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, text
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import Engine, make_url, text
 
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import Base
 
 
+def begun(url: str) -> Engine:
+    """A database with all our tables, and nothing in them, in a file that is to be new."""
+    path = Path(make_url(url).database or "")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_empty())
+    return create_engine_for(url)
+
+
+@cache
+def _empty() -> bytes:
+    """Migrations take longer than most tests."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.db"
+        engine = create_engine_for(f"sqlite:///{path}")
+        migrate(engine)
+        engine.dispose()
+        return path.read_bytes()
+
+
 def emptied(url: str) -> Engine:
-    """A database with all our tables, and nothing in them, whatever was there before."""
+    """The same of either kind of database, whatever was there before."""
+    if url.startswith("sqlite"):
+        return begun(url)
     engine = create_engine_for(url)
     with engine.begin() as connection:
         Base.metadata.drop_all(connection)

@@ -32,7 +32,6 @@ def server(bin_folder: Path) -> Iterator[str]:
     user = "nobody" if os.geteuid() == 0 else None
     if user:
         shutil.chown(folder, user)
-    port = machine.free_port()
     data = folder / "data"
     options = {"user": user, "cwd": folder, "check": True, "stdout": subprocess.DEVNULL}
     subprocess.run(
@@ -40,6 +39,7 @@ def server(bin_folder: Path) -> Iterator[str]:
         **options,  # type: ignore[call-overload]
     )
     control = [bin_folder / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
+    port = machine.free_port()
     listen = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
     subprocess.run([*control, "-o", listen, "start"], **options)  # type: ignore[call-overload]
     try:

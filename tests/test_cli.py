@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import Folder
+
 
 def citywise(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -37,8 +39,10 @@ def test_help_lists_the_commands() -> None:
         (["bench", "nonsense"], 2, "no benchmark"),
     ],
 )
-def test_wrong_usage_exits_with_2(arguments: list[str], code: int, says: str) -> None:
-    result = citywise(*arguments)
+def test_wrong_usage_exits_with_2(
+    tmp_path: Path, arguments: list[str], code: int, says: str
+) -> None:
+    result = Folder(tmp_path).run(*arguments)
     assert result.returncode == code
     assert says in result.stderr
 
@@ -63,9 +67,9 @@ def test_data_at_fault_exits_with_1_and_names_the_file(tmp_path: Path) -> None:
 def test_a_wrong_configuration_exits_with_1_and_names_the_key(
     tmp_path: Path, text: str, says: str
 ) -> None:
-    config = tmp_path / "city.toml"
-    config.write_text(text)
-    result = citywise("run", "--config", str(config))
+    folder = Folder(tmp_path)
+    folder.write("city.toml", text)
+    result = folder.run("run", "--config", "city.toml")
     assert result.returncode == 1
     assert says in result.stderr
     assert "Traceback" not in result.stderr

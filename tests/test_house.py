@@ -326,11 +326,11 @@ def test_a_second_set_up_waits_for_the_first(
     with prepare.only_one():
         waiting = Thread(target=second)
         waiting.start()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while "waiting for it" not in capsys.readouterr().out and time.monotonic() < deadline:
             time.sleep(0.01)
         order.append("first")
-    waiting.join(10)
+    waiting.join(30)
     assert order == ["first", "second"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from backend.broker import EmbeddedBroker
 from backend.settings import Broker
+from tests.api.town import soon
 
 SEGMENTS = """\
 REPORT_ID,DISTANCE_IN_METERS,NDT_IN_KMH,POINT_1_NAME,POINT_1_STREET,POINT_1_CITY,POINT_1_LAT,\
@@ -162,7 +162,7 @@ class Reader:
         self._client.on_disconnect = lambda *_: self._subscribed.clear()
         self._client.connect(broker.host, broker.port)
         self._client.loop_start()
-        assert self._subscribed.wait(10)
+        assert self._subscribed.wait(30)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._say)
         self._thread.start()
@@ -179,7 +179,7 @@ class Reader:
         return [payload for name, payload, _ in list(self.messages) if name == topic]
 
     def send(self, topic: str, payload: bytes) -> None:
-        self._client.publish(topic, payload, 1).wait_for_publish(5)
+        self._client.publish(topic, payload, 1).wait_for_publish(30)
 
     def close(self) -> None:
         self._stop.set()
@@ -203,12 +203,5 @@ def reader() -> Iterator[Callable[..., Reader]]:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], bool]], None]:
-    """Wait until something is so, at most 20 seconds."""
-
-    def wait(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20
-        while not condition():
-            assert time.monotonic() < deadline, "it did not happen within 20 seconds"
-            time.sleep(0.02)
-
-    return wait
+    """Wait until something is so."""
+    return soon

@@ -103,12 +103,12 @@ def _break(publisher: Publisher) -> None:
 def test_wrong_credentials_are_said_at_once(guarded_broker: Any) -> None:
     settings = guarded_broker.settings(username="city", password="wrong")
     with pytest.raises(PublisherError, match="refuses the connection: Not authorized"):
-        Publisher(settings, "source").connect(20)
+        Publisher(settings, "source").connect(60)
 
 
 def test_right_credentials_are_accepted(guarded_broker: Any) -> None:
     publisher = Publisher(guarded_broker.settings(username="city", password="secret"), "source")
-    publisher.connect(20)
+    publisher.connect(60)
     publisher.close()
 
 
@@ -140,7 +140,7 @@ class SilentBroker:
                 self.received += part
 
     def close(self) -> None:
-        self._thread.join(10)
+        self._thread.join(30)
         self._server.close()
 
 
@@ -162,7 +162,7 @@ def test_publishing_blocks_while_as_much_is_in_flight_as_the_broker_allows() -> 
     thread.join(0.5)
     assert count == [0], "the status and one message are in flight"
     publisher.close(0.1)
-    thread.join(10)
+    thread.join(30)
     broker.close()
     assert not thread.is_alive()
     assert publisher.version == MQTTProtocolVersion.MQTTv5
@@ -195,7 +195,7 @@ def test_nothing_is_lost_or_reordered_when_the_broker_is_killed(
     heard = threading.Event()
     publisher = Publisher(settings, "source", {"peer": lambda _: heard.set()}, peer="peer")
     publisher.connect()
-    assert heard.wait(10)
+    assert heard.wait(30)
     publisher.publish("places/a", b"here", retain=True, standing=True)
     total, done = 6_000, threading.Event()
 
@@ -239,7 +239,7 @@ def test_a_publisher_outlives_a_broker_that_is_away_for_a_while(
     broker.restart()
     listener = reader(broker.settings(), "t")
     eventually(lambda: b"late" in listener.payloads("t"))
-    sender.join(5)
+    sender.join(30)
     publisher.close()
 
 

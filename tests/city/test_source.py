@@ -241,7 +241,7 @@ def test_a_source_obeys_commands_that_come_over_mqtt(
     stop = threading.Event()
     town = Town([step(0), step(5), step(600)], START + timedelta(hours=11))
     source = threading.Thread(
-        target=run_source, args=(town, settings), kwargs={"speed": 60, "stop": stop}
+        target=run_source, args=(town, settings), kwargs={"speed": 1, "stop": stop}
     )
     source.start()
     try:
@@ -255,7 +255,7 @@ def test_a_source_obeys_commands_that_come_over_mqtt(
         eventually(lambda: _clock(listener.payloads("t1/clock")[-1]).complete == end)
     finally:
         stop.set()
-        source.join(10)
+        source.join(60)
 
 
 def _clock(payload: bytes) -> Clock:

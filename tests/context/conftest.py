@@ -15,14 +15,15 @@ from sqlalchemy import Engine
 
 from backend.api import citypulse, critical_events
 from backend.packs import installed
-from backend.packs.manifest import load
 from backend.settings import Settings
-from backend.store.database import create_engine_for, migrate
 from tests.api.conftest import app as app
+from tests.api.conftest import opened
 from tests.api.conftest import settings as settings
 from tests.api.conftest import town as town
+from tests.api.templates import pack_of
 from tests.api.town import Town
 from tests.context.situation import PACK
+from tests.databases import begun
 
 Sample = Callable[[str], dict[str, Any]]
 
@@ -42,9 +43,8 @@ def city_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     a degree, 3340 m, north of 56.15.
     """
     found = Settings(data_dir=tmp_path_factory.mktemp("city"))
-    engine = create_engine_for(found.database_url)
-    migrate(engine)
-    installed.install(engine, [load(PACK)])
+    engine = begun(found.database_url)
+    installed.install(engine, [pack_of(PACK)])
     _build(Town(engine))
     engine.dispose()
     return found.data_dir / "citywise.db"
@@ -69,9 +69,8 @@ def _build(town: Town) -> None:
 def engine(settings: Settings, city_file: Path) -> Iterator[Engine]:
     """The city of `city_file`, for one test."""
     shutil.copy(city_file, settings.data_dir)
-    engine = create_engine_for(settings.database_url)
-    yield engine
-    engine.dispose()
+    with opened(settings) as engine:
+        yield engine
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import orjson
@@ -17,7 +16,7 @@ from backend.ingest.standing import CONTEXT
 from backend.settings import Settings
 from backend.store.models import InletRow, InstanceRow, WishesRow
 from tests.api.server import serving
-from tests.api.town import Town
+from tests.api.town import Town, soon
 from tests.context.conftest import Sample
 
 ADDRESS = "/citypulse/contextual_events_request"
@@ -258,9 +257,7 @@ def test_the_web_process_ends_silent_sessions_by_itself(
     with town.engine.begin() as connection:
         connection.execute(update(InstanceRow).values(updated_ms=0))
     with serving(settings):
-        until = time.monotonic() + 20
-        while len(inlet(town)) < 3 and time.monotonic() < until:
-            time.sleep(0.05)
+        soon(lambda: len(inlet(town)) >= 3)
     assert {body for _subject, _key, body in inlet(town)[1:]} == {None}
 
 

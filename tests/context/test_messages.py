@@ -14,7 +14,7 @@ from backend.context.answers import contextual_events, event_iri
 from backend.context.critical import CriticalEvent
 from backend.context.messages import Coordinate, MessageError
 from backend.context.registration import Registration, register
-from backend.packs.manifest import load
+from tests.api.templates import pack_of
 from tests.context.conftest import Sample
 from tests.context.situation import PACK
 
@@ -90,7 +90,7 @@ def test_the_exchanged_coordinates_of_the_old_style_parking_sample_are_put_right
 )
 def test_what_a_sample_asks_for_fits_the_template(sample: Sample, name: str) -> None:
     values = register(messages.read(sample(name))).values  # type: ignore[arg-type]
-    bound = load(PACK).template("critical_events").bind(values)
+    bound = pack_of(PACK).template("critical_events").bind(values)
     assert values.items() <= bound.items()
 
 

@@ -10,8 +10,8 @@ import pytest
 from backend.machine import REPOSITORY
 from backend.packs import scenario_run, scenarios
 from backend.packs.check import check_pack
-from backend.packs.manifest import load
 from backend.pipeline.recorded import concluded
+from tests.api.templates import pack_of
 from tests.context.situation import PACK
 
 
@@ -21,14 +21,14 @@ def test_the_check_finds_nothing() -> None:
 
 @pytest.mark.parametrize("path", scenarios.of_pack(PACK), ids=lambda path: str(path.stem))
 def test_a_scenario_brings_the_notices_computed_by_hand(path: Path) -> None:
-    outcome = scenario_run.run(load(PACK), path, concluded)
+    outcome = scenario_run.run(pack_of(PACK), path, concluded)
     assert outcome.got
     assert [line for found in outcome.differences for line in found.lines()] == []
 
 
 def test_the_document_names_every_parameter_and_reason() -> None:
     document = (REPOSITORY / "docs" / "contextual-filtering.md").read_text(encoding="utf-8")
-    template = load(PACK).template("critical_events")
+    template = pack_of(PACK).template("critical_events")
     reasons = set(re.findall(r'(?:closed|left_out)\(Me,[^:]*"(\w+)"\) :-', template.rules))
     assert {"passed", "off_route", "not_affected", "less_critical"} <= reasons
     missing = [name for name in {*template.parameters, *reasons} if f"`{name}`" not in document]

@@ -42,7 +42,7 @@ def situation(events: dict[str, tuple[int, int]], **values: str | int) -> Situat
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(EVENTS, WEIGHTS, WEIGHTS, HORIZONS)
 def test_linear_criticality_is_the_weighted_mean_rounded_half_up(
     events: dict[str, tuple[int, int]], near: int, severe: int, horizon: int
@@ -58,7 +58,7 @@ def test_linear_criticality_is_the_weighted_mean_rounded_half_up(
     assert found.ranks() == places({name: (mean,) for name, mean in means.items()})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(EVENTS, st.sampled_from(["distance", "level"]), HORIZONS, st.integers(1, 5))
 def test_ordered_ranks_are_those_of_a_lexicographic_order(
     events: dict[str, tuple[int, int]], first: str, horizon: int, least: int

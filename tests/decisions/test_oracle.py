@@ -74,14 +74,14 @@ def agree_on_difference(question: Question, option: str, reason: Reason) -> None
     assert reason.wished == (reason.on in {wish.on for wish in question.wishes})
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(questions() | impossible())
 def test_a_few_decisions_are_those_of_the_definitions(question: Question) -> None:
     agree(question)
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(questions() | impossible())
 def test_five_hundred_decisions_are_those_of_the_definitions(question: Question) -> None:
     agree(question)

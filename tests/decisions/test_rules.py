@@ -47,7 +47,7 @@ def test_check_finds_nothing_in_the_rules(rules: Path) -> None:
     assert check(rules) == []
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(questions())
 def test_names_and_values_give_the_answer_that_positions_and_ranks_give(
     question: Question,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.atoms import signature
@@ -119,18 +119,17 @@ def agree(example: Example, above: Collection[str]) -> None:
 
 
 CUT = given(examples(), st.lists(st.sampled_from(ABOVE), min_size=1, max_size=2, unique=True))
-TRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @CUT
-@settings(TRIED, max_examples=8)
+@settings(max_examples=8)
 def test_random_programs_cut_in_two_answer_as_the_whole(example: Example, above: list[str]) -> None:
     agree(example, above)
 
 
 @pytest.mark.slow
 @CUT
-@settings(TRIED, max_examples=60)
+@settings(max_examples=60)
 def test_more_random_programs_cut_in_two_answer_as_the_whole(
     example: Example, above: list[str]
 ) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from reasoning.engines.incremental.evaluation import Evaluation
 from reasoning.engines.incremental.terms import Row
 from tests.incremental import changes
 from tests.incremental.changes import Example
 from tests.incremental.naive import Naive
-
-TRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def compare(example: Example) -> None:
@@ -37,21 +35,21 @@ def agree(where: str, found: Collection[Row], expected: set[Row]) -> None:
     assert f"{where}: {changes.rows_text(found)}" == f"{where}: {changes.rows_text(expected)}"
 
 
-@settings(TRIED, max_examples=20)
+@settings(max_examples=20)
 @given(changes.examples())
 def test_relations_are_those_of_the_reference_after_every_step(example: Example) -> None:
     compare(example)
 
 
 @pytest.mark.slow
-@settings(TRIED, max_examples=60)
+@settings(max_examples=60)
 @given(changes.examples())
 def test_more_programs_agree_with_the_reference(example: Example) -> None:
     compare(example)
 
 
 @pytest.mark.long
-@settings(TRIED, max_examples=5_000)
+@settings(max_examples=5_000)
 @given(changes.examples())
 def test_5_000_programs_agree_with_the_reference(example: Example) -> None:
     compare(example)

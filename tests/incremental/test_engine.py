@@ -91,7 +91,7 @@ def seen(found: Sequence[Evaluation]) -> list[object]:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(arriving, st.booleans())
 def test_windows_of_all_kinds_over_the_same_predicates_give_the_solver_s_answers(
     arrivals: list[tuple[int, str, str, int | None]], know: bool
@@ -102,7 +102,7 @@ def test_windows_of_all_kinds_over_the_same_predicates_give_the_solver_s_answers
     assert seen(run(SEVERAL, items(arrivals), known=known)) == seen(expected)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(arriving)
 def test_what_came_and_went_is_the_difference_of_the_answers(
     arrivals: list[tuple[int, str, str, int | None]],
@@ -116,7 +116,7 @@ def test_what_came_and_went_is_the_difference_of_the_answers(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(arriving, st.data())
 def test_a_restored_reasoner_goes_on_with_a_new_engine(
     arrivals: list[tuple[int, str, str, int | None]], data: st.DataObject
@@ -270,7 +270,7 @@ def test_times_are_counted_anew_before_they_overflow() -> None:
     assert seen(run(text, stream)) == seen(run(text, stream, SolverEngine))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.sets(st.sampled_from(["d(7)", "d(2)", "gone(7)", "e", "-d(2)", 'd("a b")', "d(n)"])),
@@ -299,7 +299,7 @@ def test_a_request_outside_the_fragment_is_refused_with_the_rule() -> None:
         IncrementalEngine(parse(CHOICE.replace("{picked", "(pick) {picked")))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     st.lists(
         st.tuples(st.integers(0, 9), st.sampled_from(["d(1)", "d(2)", "d(3)", "gone(2)"])),

@@ -12,7 +12,7 @@ from reasoning.engines.incremental.program import Program
 from reasoning.engines.incremental.relation import Relation
 from reasoning.engines.incremental.views import atom_texts, plain_texts
 from tests.incremental.changes import Change, Example, Inserted, Retracted, Step
-from tests.incremental.test_core import TRIED, compare
+from tests.incremental.test_core import compare
 from tests.incremental.test_core_traps import rules, steps
 
 TRIPLES = rules("q(K,X) :- a(K,X), X != 7.  t(X,K,Y,Z) :- q(1,X), q(K,Y), q(2,Z), K < 3, Y != Z.")
@@ -41,7 +41,7 @@ def arriving(draw: DrawFn) -> tuple[Step, ...]:
     return tuple(found)
 
 
-@settings(TRIED, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from([TRIPLES, PAIRS]), arriving())
 def test_rows_found_once_are_those_of_the_reference(
     program: Program, moves: tuple[Step, ...]
@@ -50,7 +50,7 @@ def test_rows_found_once_are_those_of_the_reference(
 
 
 @pytest.mark.slow
-@settings(TRIED, max_examples=150)
+@settings(max_examples=150)
 @given(st.sampled_from([TRIPLES, PAIRS]), arriving())
 def test_more_rows_found_once_are_those_of_the_reference(
     program: Program, moves: tuple[Step, ...]

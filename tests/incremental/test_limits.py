@@ -17,7 +17,7 @@ from reasoning.engines.program import Program as Rules
 from reasoning.program import Signature
 
 X, Y, Z = map(Variable, "XYZ")
-_BOUND_S = 5.0
+_BOUND_S = 60.0
 """Far more than a limit of 0.2 s, far less than any of these would take."""
 
 

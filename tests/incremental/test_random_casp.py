@@ -22,7 +22,7 @@ from tests.incremental.programs import Example, Recorded
 Make = Callable[[Request, Background], Engine]
 REFUSED = ("only its own recursion gives", "computes what has no value")
 """Why some programs are not in the fragment though their predicates have strata."""
-TRIED = settings(deadline=None, suppress_health_check=list(HealthCheck))
+TRIED = settings(suppress_health_check=list(HealthCheck))
 
 
 def background(facts: tuple[str, ...]) -> Background:

@@ -42,7 +42,7 @@ def test_a_device_tells_its_context_over_tls(city: Broker) -> None:
     client = mqtt.connect(city, DEVICE)
     try:
         sent = client.publish("citywise/context/demo", b"{}", 1)
-        sent.wait_for_publish(5)
+        sent.wait_for_publish(30)
         assert sent.is_published()
     finally:
         client.disconnect()

@@ -25,7 +25,9 @@ from backend.network import broker_rights
 from backend.network.broker_rights import RightsError
 from backend.people import accounts, passwords, tokens
 from backend.settings import Broker, Settings
-from backend.store.database import create_engine_for, migrate
+from backend.store.database import create_engine_for
+from tests.brokers import SENT
+from tests.databases import begun
 
 CONF = REPOSITORY / "deploy" / "mosquitto.conf"
 
@@ -60,8 +62,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
     town = Town(folder, Settings(data_dir=folder, broker=broker))
     strong = passwords._hasher
     passwords.use(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    engine = create_engine_for(town.settings.database_url)
-    migrate(engine)
+    engine = begun(town.settings.database_url)
     with engine.begin() as connection:
         for name, devices in {
             "anna": {"phone": ["all"], "watch": ["notices"]},
@@ -165,15 +166,15 @@ class Client:
         self.paho.on_message = lambda _c, _d, message: self.heard.put(message.topic)
         self.paho.connect("127.0.0.1", port)
         self.paho.loop_start()
-        self.answer = self.answers.get(timeout=5)
+        self.answer = self.answers.get(timeout=SENT)
 
     def subscribe(self, topic: str) -> None:
         self.paho.subscribe(topic, 1)
-        self._subscribed.get(timeout=5)
+        self._subscribed.get(timeout=SENT)
 
     def send(self, *topics: str) -> None:
         for topic in topics:
-            self.paho.publish(topic, b"{}", 1).wait_for_publish(5)
+            self.paho.publish(topic, b"{}", 1).wait_for_publish(SENT)
 
     def close(self) -> None:
         self.paho.disconnect()
@@ -229,7 +230,7 @@ def test_a_device_sends_and_reads_what_is_its_own_and_nothing_else(
                 while not sent.is_published() and found.gone.empty():
                     time.sleep(0.002)
         operator.send("town/last")
-        heard = set(iter(lambda: operator.heard.get(timeout=5), "town/last"))
+        heard = set(iter(lambda: operator.heard.get(timeout=SENT), "town/last"))
         assert heard == named(may_send)
     with (
         client(mosquitto.inner, "city", "password", "operator") as operator,
@@ -241,7 +242,7 @@ def test_a_device_sends_and_reads_what_is_its_own_and_nothing_else(
         while not found.heard.empty():
             found.heard.get()
         operator.send(*topics)
-        list(iter(lambda: operator.heard.get(timeout=5), topics[-1]))
+        list(iter(lambda: operator.heard.get(timeout=SENT), topics[-1]))
         time.sleep(0.2)
         assert set(found.heard.queue) == named(may_read)
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import pytest
+
+from backend.packs import library
 from backend.packs.check import check_pack
 from backend.packs.manifest import Pack, load
 from backend.packs.template import TemplateVersion
@@ -83,3 +90,20 @@ class AppFolder:
     def template(self) -> TemplateVersion:
         """Its template."""
         return self.load().template("jam_ahead")
+
+
+@contextmanager
+def with_python(folder: Path, name: str, parts: str) -> Iterator[AppFolder]:
+    """An app of an installed package, whose module `parts` has this text."""
+    app = AppFolder(folder, name)
+    app.manifest('name = "jam_watch"', f'name = "{name}"')
+    app.manifest('title = "Jam watch"', 'title = "Jam watch"\npython = "parts"')
+    app.write("__init__.py", "")
+    app.write("parts.py", parts)
+    point = EntryPoint("own", name, library.GROUP)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setattr(library, "entry_points", lambda group: [point])
+        yield app
+        for module in (name, f"{name}.parts"):
+            sys.modules.pop(module, None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from backend.packs.asking import asks
-from backend.packs.manifest import load
+from tests.api.templates import pack_of
 from tests.context.situation import PACK
 from tests.packs.folders import AppFolder
 
@@ -29,7 +29,7 @@ WAY = {"coordinates": [[10.1, 56.1], [10.2, 56.1]]}
 def test_what_the_values_rule_out_is_not_asked_for(
     values: dict[str, Any], expected: list[str]
 ) -> None:
-    version = load(PACK).template("critical_events")
+    version = pack_of(PACK).template("critical_events")
     assert asks(version, version.bind(values)) == expected
     assert asks(version) == ["position", "route", "activity"], "instances may ask for all of it"
 

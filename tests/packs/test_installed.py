@@ -15,17 +15,15 @@ from backend.packs.installed import (
     install,
     versions,
 )
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import TemplateVersionRow
+from tests.databases import begun
 from tests.packs.folders import AppFolder
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
     """A database with our tables."""
-    engine = create_engine_for(f"sqlite:///{tmp_path / 'citywise.db'}")
-    migrate(engine)
-    return engine
+    return begun(f"sqlite:///{tmp_path / 'citywise.db'}")
 
 
 def test_installing_twice_changes_nothing(app: AppFolder, engine: Engine) -> None:

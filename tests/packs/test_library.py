@@ -12,7 +12,7 @@ import pytest
 from backend.packs import library, parts
 from backend.packs.check import check_pack
 from backend.packs.listing import lines
-from tests.packs.folders import AppFolder
+from tests.packs.folders import AppFolder, with_python
 
 
 def test_apps_are_found_in_a_folder_of_apps(tmp_path: Path) -> None:
@@ -81,27 +81,19 @@ PARTS = Parts(decisions={"way": lambda request, data, at_ms: {"request": request
 """
 
 
-def test_a_package_brings_python_beside_its_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = AppFolder(tmp_path, "own_code")
-    app.manifest('name = "jam_watch"', 'name = "own_code"')
-    app.manifest('title = "Jam watch"', 'title = "Jam watch"\npython = "parts"')
-    (app.path / "__init__.py").touch()
-    (app.path / "parts.py").write_text(PARTS)
-    monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("own", "own_code", library.GROUP)
-    monkeypatch.setattr(library, "entry_points", lambda group: [point])
-    decide = parts.found()["own_code"].decisions["way"]
-    assert decide(Path("way.json"), tmp_path, None) == {"request": "way.json"}
-    assert check_pack(app.path) == []
-    (app.path / "parts.py").write_text("PARTS = 1")
-    for module in ("own_code", "own_code.parts"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
-    with pytest.raises(parts.PartsError, match=r"`own_code\.parts\.PARTS` is no Parts"):
+def test_a_package_brings_python_beside_its_rules(tmp_path: Path) -> None:
+    with with_python(tmp_path, "own_code", PARTS) as app:
+        decide = parts.found()["own_code"].decisions["way"]
+        assert decide(Path("way.json"), tmp_path, None) == {"request": "way.json"}
+        assert check_pack(app.path) == []
+
+
+def test_what_is_no_parts_is_a_fault(tmp_path: Path) -> None:
+    with (
+        with_python(tmp_path, "no_code", "PARTS = 1"),
+        pytest.raises(parts.PartsError, match=r"`no_code\.parts\.PARTS` is no Parts"),
+    ):
         parts.found()
-    for module in ("own_code", "own_code.parts"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
 
 
 def test_a_folder_that_is_no_package_brings_no_python(app: AppFolder) -> None:

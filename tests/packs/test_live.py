@@ -62,7 +62,7 @@ def said(run: TemplateRun) -> dict[str, tuple[list[str], tuple[str, ...]]]:
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(DAYS, st.data())
 def test_at_any_clock_all_is_as_it_was_then(
     tmp_path_factory: pytest.TempPathFactory, happenings: list[Happening], data: st.DataObject

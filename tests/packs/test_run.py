@@ -420,7 +420,7 @@ def steps_of(run: TemplateRun, entries: Sequence[LogEntry]) -> list[tuple[int, M
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH, LATEST]))
 def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
     happenings: list[Happening], cut: int, rules: TemplateVersion
@@ -436,7 +436,7 @@ def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
     assert found + steps_of(again, entries[cut:]) == straight
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(DAYS, st.integers(0, 28), st.integers(0, 20))
 def test_a_run_that_was_overtaken_catches_up(
     happenings: list[Happening], cut: int, more: int
@@ -451,7 +451,7 @@ def test_a_run_that_was_overtaken_catches_up(
     assert overtaken.state(1 << 30) == straight.state(1 << 30)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(DAYS)
 def test_parts_by_user_tell_together_what_one_run_tells(happenings: list[Happening]) -> None:
     entries = log(happenings)

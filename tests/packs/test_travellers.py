@@ -21,11 +21,11 @@ from backend.city.replay import Replay
 from backend.city.travellers import Roads, Trip, distance_m, told
 from backend.ingest.payloads import Place
 from backend.ingest.records import ClockReading, Standing
-from backend.packs.manifest import load
 from backend.pipeline.played import Played
 from backend.pipeline.recorded import _with, entries
 from backend.settings import REPOSITORY
 from backend.times import to_ms
+from tests.api.templates import pack_of
 
 EARTH = Geod(ellps="WGS84")
 START = datetime(2014, 8, 5, 5, tzinfo=UTC)
@@ -70,7 +70,7 @@ def day(data_pack: Path) -> Day:
     first, last = to_ms(START), to_ms(UNTIL)
     trips = {trip.user: trip for trip in Roads(places.values()).trips(TRAVELLERS, first, last, 1)}
     day, jams, told_of = Day(trips), set[str](), set[Pair]()
-    played = Played(places.values(), load(APP).templates)
+    played = Played(places.values(), pack_of(APP).templates)
     users = [(first, instance(user)) for user in trips]
     for entry in _with([*users, *phones(trips.values(), last)], entries(city)):
         for _t_ms, kind, found in played.take(entry):

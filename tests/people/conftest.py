@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine
 
 from backend.people import passwords
 from backend.settings import Settings
-from backend.store.database import create_engine_for, migrate
+from tests.databases import begun
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +25,7 @@ def cheap_passwords() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("people"))
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     yield engine
     engine.dispose()
 

@@ -167,10 +167,18 @@ def test_ids_tell_accounts_sessions_and_test_persons_apart() -> None:
     assert ids.is_test_person("u-alice")
     assert not ids.is_test_person("citypulse-" + 32 * "0")
     assert not ids.is_test_person(ids.DEMO)
+    assert not ids.is_test_person(ids.channel("some_app", "room-1"))
     for owner in (ids.new_id(), ids.DEMO, "citypulse-" + 32 * "0"):
         assert not ids.is_test_person(f"{owner}.x"), "somebody's namespace"
         assert ids.namespace_of(f"{owner}.x.y") == owner
     assert ids.namespace_of("alice.x") == "alice.x"
+
+
+def test_a_channel_is_of_one_app_and_no_longer_than_an_id() -> None:
+    assert ids.of_channel(ids.channel("some_app", "room/1")) == ("some_app", "room/1")
+    assert [ids.of_channel(one) for one in ("alice", "/x", "App/x", ids.DEMO)] == [None] * 4
+    with pytest.raises(ValueError, match="has 73 characters, at most are 64"):
+        ids.channel("some_app", "x" * 64)
 
 
 # --- Logins ----------------------------------------------------------------------------------

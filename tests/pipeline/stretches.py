@@ -14,7 +14,7 @@ from backend.pipeline.evaluation import Row
 from backend.pipeline.worker import Task, Worker
 
 START_MS = 1_407_196_800_000
-LIMITS = {"seconds": 20, "megabytes": 1000, "atoms": 50_000, "models": 10}
+LIMITS = {"seconds": 60, "megabytes": 1000, "atoms": 50_000, "models": 10}
 Values = tuple[str, int, dict[str, Any]]
 """Sensor, milliseconds after the start, values."""
 

@@ -10,7 +10,7 @@ from backend.pipeline.evaluation import RequestRun, Row
 from backend.pipeline.prepared import prepared
 from reasoning.engines.limits import Limits
 
-LIMITS = Limits(seconds=5, megabytes=1000, atoms=50_000, models=10)
+LIMITS = Limits(seconds=60, megabytes=1000, atoms=50_000, models=10)
 REQUEST = """
 #prefix sosa : <http://www.w3.org/ns/sosa/>.
 #prefix city : <https://w3id.org/citywise/city#>.

@@ -91,7 +91,7 @@ def test_a_request_split_by_key_on_spark_answers_as_one_call_of_clingo(
 
 
 @given(examples())
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 def test_any_plan_on_spark_gives_the_answers_of_the_whole(
     spark: SparkSession, example: Example
 ) -> None:
@@ -100,7 +100,7 @@ def test_any_plan_on_spark_gives_the_answers_of_the_whole(
 
 @pytest.mark.long
 @given(examples())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @pytest.mark.timeout(1800)
 def test_any_plan_on_spark_gives_the_answers_of_the_whole_many_times_more(
     spark: SparkSession, example: Example
@@ -111,7 +111,7 @@ def test_any_plan_on_spark_gives_the_answers_of_the_whole_many_times_more(
 def test_failures_come_back_as_what_they_are(spark: SparkSession) -> None:
     executor = SparkExecutor(spark)
     fine = Task(Part(COLOURS), "node(1).\n")
-    limits = Limits(seconds=20, megabytes=500, atoms=1000, models=10)
+    limits = Limits(seconds=60, megabytes=500, atoms=1000, models=10)
     with pytest.raises(LimitError, match="1,000 ground atoms"):
         executor.run([fine, Task(Part(COUNTING, limits=limits), ""), fine])
     with pytest.raises(SolvingError, match="unsafe"):

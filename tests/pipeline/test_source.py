@@ -14,7 +14,8 @@ from backend.pipeline.requests import find
 from backend.pipeline.results import Results
 from backend.pipeline.source import CitywiseLogSource, LogStreamReader, TaskPartition, parts_of
 from backend.pipeline.worker import READINGS, Task
-from backend.store.database import create_engine_for, migrate
+from backend.store.database import create_engine_for
+from tests.databases import begun
 from tests.pipeline.stretches import LIMITS
 from tests.pipeline.test_results import cursor
 
@@ -24,8 +25,7 @@ JAMS, GARAGES = "traffic_jam", "garage_nearly_full"
 def reader(folder: Path, partitions: str = "auto", workers: int = 2) -> LogStreamReader:
     """The planner over an empty database in `folder`."""
     url = f"sqlite:///{folder / 'citywise.db'}"
-    engine = create_engine_for(url)
-    migrate(engine)
+    engine = begun(url)
     engine.dispose()
     options = {
         "log_dir": str(folder / "log"),

@@ -132,7 +132,7 @@ workers that do its parts."""
 
 
 @pytest.mark.usefixtures("here")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(DAYS, PLANS, st.integers(0, 3))
 def test_any_stretches_parts_and_workers_give_the_same_notices(
     tmp_path_factory: pytest.TempPathFactory,

@@ -15,8 +15,8 @@ from backend.ingest.keyring import Keyring
 from backend.people import accounts, ids
 from backend.privacy import cleaning, forgetting
 from backend.settings import Settings
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import Base, CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
+from tests.databases import begun
 
 OF_THE_CITY = {
     "places",
@@ -39,8 +39,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def engine(settings: Settings) -> Iterator[Engine]:
-    engine = create_engine_for(settings.database_url)
-    migrate(engine)
+    engine = begun(settings.database_url)
     yield engine
     engine.dispose()
 

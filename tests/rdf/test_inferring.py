@@ -253,14 +253,14 @@ NAMES = {"e_p", "e_q", "e_r", "rdf_type"}
 
 
 @pytest.mark.parametrize("regime", ["rdfs", "owl-rl"])
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_a_window_has_the_atoms_of_its_closure(regime: Entailment, data: st.DataObject) -> None:
     agrees(regime, data)
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_more_windows_have_the_atoms_of_their_closures(
     regime: Entailment, data: st.DataObject
@@ -284,7 +284,7 @@ def entailed(
                 yield Triple(subject, cast("Iri", predicate), cast("Term", other)), since
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_times_of_atoms_are_the_instants_of_instances(
     regime: Entailment, data: st.DataObject
@@ -316,7 +316,7 @@ def _new(found: Iterable[str], known: Collection[str]) -> set[str]:
 
 
 @pytest.mark.long
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_many_windows_have_the_atoms_of_their_closures(
     regime: Entailment, data: st.DataObject

@@ -71,7 +71,7 @@ def agrees(regime: Entailment, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_what_is_inferred_of_a_window_is_the_closure_of_schema_and_window(
     regime: Entailment, data: st.DataObject
@@ -80,7 +80,7 @@ def test_what_is_inferred_of_a_window_is_the_closure_of_schema_and_window(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_what_is_inferred_of_more_windows_is_the_closure(
     regime: Entailment, data: st.DataObject
@@ -89,7 +89,7 @@ def test_what_is_inferred_of_more_windows_is_the_closure(
 
 
 @pytest.mark.long
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_what_is_inferred_of_many_windows_is_the_closure(
     regime: Entailment, data: st.DataObject
@@ -114,7 +114,7 @@ def seen(evaluation: WindowedEvaluation) -> set[object]:
     return {one for one in found if str(one)[0] in "<_"}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_a_rule_sees_all_that_is_inferred_of_what_it_asks_for(
     regime: Entailment, data: st.DataObject

@@ -189,7 +189,7 @@ def test_a_long_body_is_checked_soon(tmp_path: Path, literal: str) -> None:
     body = ",".join(literal.format(n, n + 1) for n in range(8_000))
     started = time.process_time()
     findings(tmp_path, f"{HEAD}a :- {body}. #show a/0.")
-    assert time.process_time() - started < 6  # on a loaded machine; some 2 s measured alone
+    assert time.process_time() - started < 30  # on a loaded machine; some 2 s measured alone
 
 
 def test_a_stream_without_prefix_or_input_may_deliver_any_atom(tmp_path: Path) -> None:

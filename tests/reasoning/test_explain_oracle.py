@@ -158,7 +158,7 @@ def explainer(text: str, given_facts: set[str], answer: Answer) -> Explainer:
 
 @pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_every_atom_of_every_answer_set_has_a_true_and_acyclic_derivation(examples: int) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(rules, facts)
     def check(made: list[Made], given_facts: set[str]) -> None:
         text = program(made)
@@ -218,7 +218,7 @@ def value_of(node: Node) -> str:
 
 @pytest.mark.parametrize("examples", [20, pytest.param(120, marks=pytest.mark.slow)])
 def test_whatever_the_language_allows_is_explained_in_full(examples: int) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(strategies.programs(), strategies.facts((*strategies.SUPPLIED, *strategies.KNOWN)))
     def check(program: Program, known: tuple[Atom, ...]) -> None:
         text, given_facts = rules_of(program), set(map(str, known))
@@ -295,7 +295,7 @@ def assert_acyclic(rests: dict[str, set[str]]) -> None:
 def test_the_literal_at_which_a_rule_breaks_is_the_one_that_brute_force_finds(
     examples: int,
 ) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(rules, facts)
     def check(made: list[Made], given_facts: set[str]) -> None:
         text = program(made)
@@ -344,7 +344,7 @@ def canonical(text: str) -> str:
 
 @pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_conflict_is_unsatisfiable_and_without_any_one_member_it_is_not(examples: int) -> None:
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(rules, facts)
     def check(made: list[Made], given_facts: set[str]) -> None:
         text = program(made)

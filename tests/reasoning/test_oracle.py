@@ -188,7 +188,7 @@ def test_answers_are_counted_by_what_they_show(engine: str) -> None:
 
 
 @given(strategies.programs(preferences=False, arithmetic=False), strategies.facts(strategies.ATOMS))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_grounding_over_the_whole_herbrand_universe_gives_the_same_answer_sets(
     program: Program, facts: tuple[Atom, ...]
 ) -> None:
@@ -215,7 +215,7 @@ def check(program: Program, facts: tuple[Atom, ...], knowledge: tuple[Atom, ...]
 
 
 @given(strategies.programs(), inputs, known)
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=16)
 def test_engines_agree_with_the_reference(
     program: Program, facts: tuple[Atom, ...], knowledge: tuple[Atom, ...]
 ) -> None:
@@ -224,7 +224,7 @@ def test_engines_agree_with_the_reference(
 
 @pytest.mark.slow
 @given(strategies.programs(), inputs, known)
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=70)
 def test_engines_agree_with_the_reference_on_many_more(
     program: Program, facts: tuple[Atom, ...], knowledge: tuple[Atom, ...]
 ) -> None:
@@ -232,7 +232,7 @@ def test_engines_agree_with_the_reference_on_many_more(
 
 
 @given(strategies.programs(), inputs, known)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_knowledge_beside_a_program_is_as_good_as_facts_in_it(
     program: Program, facts: tuple[Atom, ...], knowledge: tuple[Atom, ...]
 ) -> None:
@@ -245,7 +245,7 @@ def test_knowledge_beside_a_program_is_as_good_as_facts_in_it(
 
 
 @given(strategies.programs(), inputs, st.integers(1, 3))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_asked_for_n_models_an_engine_gives_any_n_of_the_answers(
     program: Program, facts: tuple[Atom, ...], models: int
 ) -> None:

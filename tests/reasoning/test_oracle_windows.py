@@ -96,7 +96,7 @@ later = st.integers(0, 8)
 
 
 @given(requests, starts, later)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_every_evaluation_agrees_with_the_reference(
     given: tuple[Request, list[Element]], start: int | None, beyond: int
 ) -> None:
@@ -105,7 +105,7 @@ def test_every_evaluation_agrees_with_the_reference(
 
 @pytest.mark.slow
 @given(requests, starts, later)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_many_more_evaluations_agree_with_the_reference(
     given: tuple[Request, list[Element]], start: int | None, beyond: int
 ) -> None:
@@ -113,7 +113,7 @@ def test_many_more_evaluations_agree_with_the_reference(
 
 
 @given(recorded, starts, later)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_windows_hold_and_feedback_says_what_the_reference_has(
     given: tuple[Request, list[Element]], start: int | None, beyond: int
 ) -> None:
@@ -137,7 +137,7 @@ def advanced(
 
 
 @given(recorded, st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_advancing_at_any_legal_moment_changes_no_evaluation(
     given: tuple[Request, list[Element]], data: st.DataObject
 ) -> None:
@@ -149,7 +149,7 @@ def test_advancing_at_any_legal_moment_changes_no_evaluation(
 
 
 @given(recorded, st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_with_a_clock_everything_counts_that_comes_before_its_time_is_complete(
     given: tuple[Request, list[Element]], data: st.DataObject
 ) -> None:
@@ -162,7 +162,7 @@ def test_with_a_clock_everything_counts_that_comes_before_its_time_is_complete(
 
 
 @given(recorded, starts, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_reasoner_restored_anywhere_goes_on_with_the_same_evaluations(
     given: tuple[Request, list[Element]], start: int | None, data: st.DataObject
 ) -> None:

@@ -119,7 +119,7 @@ readings = st.lists(
 
 
 @given(readings)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_requests_that_are_chained_answer_as_one_that_combines_them(
     given_readings: list[tuple[int, Iri | Blank, Term]],
 ) -> None:

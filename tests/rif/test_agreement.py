@@ -10,7 +10,7 @@ from tests.rif.programs import programs
 from tests.rif.reference import WindowedProgram
 from tests.rif.test_definitions import FIGURE
 
-TRIED = settings(max_examples=100, deadline=None)
+TRIED = settings(max_examples=100)
 
 
 def test_the_interval_figure_is_what_the_engine_does() -> None:

@@ -25,7 +25,7 @@ BOTH = (Rule((C,), And((A, B))),)
 """c ⇐ a ∧ b."""
 FIGURE = WindowedProgram(BOTH, frozenset(), (Appearance(FACT_A, 1), Appearance(FACT_B, 2)), range=3)
 INSTANTS = range(14)
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 
 
 def test_the_example_of_time_annotated_datalog_entails_c_at_both_instants() -> None:

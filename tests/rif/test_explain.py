@@ -88,8 +88,11 @@ def small(program: WindowedProgram) -> list[tuple[int, Fact]]:
     ]
 
 
+FILTERING = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+
+
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(FILTERING, max_examples=30)
 @given(programs())
 def test_every_justification_of_the_definitions_is_found_and_no_other(
     program: WindowedProgram,
@@ -101,7 +104,7 @@ def test_every_justification_of_the_definitions_is_found_and_no_other(
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(FILTERING, max_examples=20)
 @given(programs())
 def test_where_not_all_are_looked_for_those_that_are_found_are_minimal(
     program: WindowedProgram,

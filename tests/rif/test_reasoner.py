@@ -92,7 +92,7 @@ def items_of(edges: Iterable[tuple[int, str, str, int | None]]) -> list[Item]:
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(EDGES, st.integers(1, 5))
 def test_answers_do_not_depend_on_how_items_are_pushed(
     edges: list[tuple[int, str, str, int | None]], size: int
@@ -103,7 +103,7 @@ def test_answers_do_not_depend_on_how_items_are_pushed(
     assert told(list(run(PATHS, items))) == one_by_one  # read after the steps that follow
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(EDGES)
 def test_what_is_said_to_change_is_what_changes(
     edges: list[tuple[int, str, str, int | None]],
@@ -124,7 +124,7 @@ def test_what_is_said_to_change_is_what_changes(
     assert not counting
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(EDGES)
 def test_a_window_of_one_on_p_sees_what_is_entailed_while_it_is(
     edges: list[tuple[int, str, str, int | None]],

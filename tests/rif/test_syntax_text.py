@@ -104,14 +104,14 @@ RULES = st.builds(
 
 
 @given(FORMULAS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_formula_reads_back_as_it_was(formula: Formula) -> None:
     assert parse_formula(formula_text(formula, PREFIXES), PREFIXES) == formula
     assert parse_formula(formula_text(formula)) == formula
 
 
 @given(RULES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_rule_reads_back_as_it_was(written: Rule) -> None:
     declared = " ".join(f"Prefix({name} <{iri}>)" for name, iri in PREFIXES.items())
     for text in (rule_text(written), f"{declared} {rule_text(written, PREFIXES)}"):

@@ -125,7 +125,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(EVENTS, st.integers(0, 60))
 def test_no_event_makes_a_street_faster_and_when_it_clears_all_is_as_before(
     events: list[OpenEvent], later_min: int

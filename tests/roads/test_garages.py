@@ -110,7 +110,7 @@ def test_a_garage_that_fills_is_ever_more_likely_to_be_full() -> None:
 COUNTS = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 2000)), min_size=1, max_size=12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(COUNTS, st.integers(1, 1500), st.integers(-60, 3000))
 def test_what_is_expected_lies_within_its_own_bounds(
     counts: list[tuple[int, int]], capacity: int, ahead: int

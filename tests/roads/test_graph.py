@@ -43,7 +43,7 @@ def test_only_nodes_without_a_choice_are_contracted(
     assert (graph.size, len(_arcs(graph))) == (junctions, arcs)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(drawn(points=0))
 def test_every_edge_is_in_one_arc_and_arcs_weigh_what_their_edges_do(case: Drawn) -> None:
     graph = case.router.graph(Mode.CAR)

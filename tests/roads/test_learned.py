@@ -15,10 +15,10 @@ from sqlalchemy import Engine, delete, select
 
 from backend.roads import learned
 from backend.roads.learned import SLOTS, Learner, Weeks, slot, usual, weeks_of
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import LearnedRow, ReadingRow
 from backend.store.upsert import upsert
 from backend.times import to_ms
+from tests.databases import begun
 from tests.roads.avenue import MINUTE_MS, NOW_MS
 
 HOUR_MS = 60 * MINUTE_MS
@@ -27,8 +27,7 @@ WEEK_MS = SLOTS * HOUR_MS
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = create_engine_for(f"sqlite:///{tmp_path_factory.mktemp('learned') / 'city.db'}")
-    migrate(engine)
+    engine = begun(f"sqlite:///{tmp_path_factory.mktemp('learned') / 'city.db'}")
     yield engine
     engine.dispose()
 
@@ -96,7 +95,7 @@ def test_an_hour_of_which_too_little_is_known_is_as_on_the_other_workdays() -> N
     assert np.isnan(week[5 * 24 + 8])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 4 * WEEK_MS), st.floats(0.02, 1.2)), max_size=40),
     st.integers(0, WEEK_MS),

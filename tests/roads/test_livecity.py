@@ -20,7 +20,6 @@ from backend.roads.costs import Basis
 from backend.roads.learned import SLOTS
 from backend.roads.livecity import LiveCity
 from backend.roads.tariffs import Tariff
-from backend.store.database import create_engine_for, migrate
 from backend.store.models import (
     Base,
     EventRow,
@@ -31,6 +30,7 @@ from backend.store.models import (
     ReadingRow,
 )
 from backend.store.upsert import upsert
+from tests.databases import begun
 from tests.roads.avenue import MINUTE_MS, NOW_MS, avenue, block, garage
 
 NETWORK = avenue()
@@ -90,8 +90,7 @@ class Town:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    engine = create_engine_for(f"sqlite:///{tmp_path_factory.mktemp('livecity') / 'city.db'}")
-    migrate(engine)
+    engine = begun(f"sqlite:///{tmp_path_factory.mktemp('livecity') / 'city.db'}")
     yield engine
     engine.dispose()
 

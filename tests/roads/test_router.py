@@ -15,33 +15,33 @@ from tests.roads import oracle
 from tests.roads.drawn import Drawn, drawn, network
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(drawn())
 def test_a_way_is_as_short_as_a_plain_search_finds(case: Drawn) -> None:
     """Also within one edge, round the block, along parallel streets, through closed ones."""
     _check_way(case)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(drawn(points=4))
 def test_distances_are_those_of_the_ways_in_both_directions(case: Drawn) -> None:
     _check_distances(case)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(drawn(points=1))
 def test_distances_to_all_nodes_are_those_of_the_ways(case: Drawn) -> None:
     _check_nodes(case)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(drawn())
 def test_alternatives_are_ways_that_differ(case: Drawn) -> None:
     _check_alternatives(case)
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(drawn(points=4))
 def test_all_of_this_holds_in_many_networks(case: Drawn) -> None:
     for check in (_check_way, _check_distances, _check_nodes, _check_alternatives):

@@ -31,7 +31,7 @@ def router(made: RoadNetwork) -> Router:
     return Router(made)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.floats(10.19, 10.215), st.floats(56.145, 56.165))
 def test_no_point_of_a_street_is_nearer_than_the_snap(
     router: Router, lon: float, lat: float
@@ -117,9 +117,9 @@ def test_a_snap_in_aarhus_takes_less_than_a_millisecond(aarhus_router: Router) -
     points = chance.uniform((10.15, 56.13), (10.24, 56.18), (50, 2))
     taken = []
     for lon, lat in points:
-        began = time.perf_counter()
+        began = time.thread_time()
         aarhus_router.snap(lon, lat, Mode.WALK)
-        taken.append(time.perf_counter() - began)
+        taken.append(time.thread_time() - began)
     assert np.median(taken) < 0.001
 
 

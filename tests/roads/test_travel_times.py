@@ -136,7 +136,7 @@ USUAL = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(READINGS, USUAL, st.floats(0, 40))
 def test_nothing_is_faster_or_slower_than_is_plausible(
     readings: list[tuple[int, float, float, int]], usual: list[float], lead_min: float
@@ -149,7 +149,7 @@ def test_nothing_is_faster_or_slower_than_is_plausible(
     assert (np.isnan(found.age_s) == (found.basis != Basis.LIVE)).all()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(READINGS)
 def test_a_mean_lies_between_what_was_measured(
     readings: list[tuple[int, float, float, int]],

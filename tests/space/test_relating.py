@@ -24,7 +24,7 @@ def told(routes: list[list[int]], things: list[int]) -> Told:
     return {(user, thing): relation for user, thing, relation in space.settle()}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.lists(offsets, min_size=2, max_size=20), min_size=1, max_size=4),
     st.lists(offsets, min_size=1, max_size=3),

@@ -123,7 +123,7 @@ def agree(stand: reference.Stand | None, relation: Relation | None) -> bool:
     return all(told[name] == value for name, value in close.items() if name not in unclear)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(reaches, steps)
 def test_what_is_told_is_what_a_slow_computation_of_every_pair_gives(
     reach: float, steps: list[Step]
@@ -132,7 +132,7 @@ def test_what_is_told_is_what_a_slow_computation_of_every_pair_gives(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(reaches, steps)
 def test_that_holds_in_many_cities(reach: float, steps: list[Step]) -> None:
     check(reach, steps)

@@ -26,7 +26,7 @@ class City:
         """Publish JSON, bytes as they are, or nothing at all (None)."""
         data = payload if isinstance(payload, bytes) else orjson.dumps(payload)
         data = b"" if payload is None else data
-        self._client.publish(f"citywise/{topic}", data, qos=1, retain=retain).wait_for_publish(10)
+        self._client.publish(f"citywise/{topic}", data, qos=1, retain=retain).wait_for_publish(30)
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """What the API answers."""
@@ -43,7 +43,7 @@ class City:
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        street.wait_until(self.system, condition, 20)
+        street.wait_until(self.system, condition, 60)
 
 
 @contextmanager

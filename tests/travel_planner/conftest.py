@@ -30,7 +30,6 @@ from backend.times import parse_ms
 from tests.api.conftest import app as app
 from tests.api.conftest import client as client
 from tests.api.conftest import engine as engine
-from tests.api.conftest import migrated as migrated
 from tests.api.conftest import settings as settings
 from tests.api.conftest import town as town
 from tests.api.town import Town

@@ -17,12 +17,11 @@ from apps.travel_planner.trips import Trip
 from backend.ingest.keyring import Keyring
 from backend.machine import REPOSITORY
 from backend.notices import book
-from backend.packs.manifest import load
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import HeartbeatRow, InstanceRow, NoticeRow, OutboxRow, TripRow
 from backend.store.outbox import begin
-from tests.api.templates import Change, install
+from tests.api.templates import Change, install, pack_of
 from tests.api.town import Town
 from tests.travel_planner import followed
 from tests.travel_planner.followed import ALICE, EAST, NOON_MS, Live
@@ -102,7 +101,7 @@ class Scene:
 @pytest.fixture
 def scene(engine: Engine, town: Town, settings: Settings) -> Scene:
     town.running()
-    install(town, *load(REPOSITORY / "apps" / "travel_planner").templates)
+    install(town, *pack_of(REPOSITORY / "apps" / "travel_planner").templates)
     for name in ("MAIN", "EAST"):
         town.garage(name, name.title())
     boxes, live = trips.boxes_of(settings), Live()

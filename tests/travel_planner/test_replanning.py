@@ -24,7 +24,7 @@ from apps.travel_planner.replanning import Cause
 from apps.travel_planner.trips import Trip
 from apps.travel_planner.watching import Open, Outcome, Watch
 from backend.machine import REPOSITORY
-from backend.packs.manifest import load
+from tests.api.templates import pack_of
 from tests.travel_planner import followed
 from tests.travel_planner.followed import Live
 
@@ -304,7 +304,7 @@ def test_limits_that_nothing_keeps_any_more_are_given_up_and_that_is_said() -> N
 
 
 def test_every_kind_of_notice_has_a_sentence_in_every_language() -> None:
-    kinds = load(REPOSITORY / "apps" / "travel_planner").manifest.notices.keys()
+    kinds = pack_of(REPOSITORY / "apps" / "travel_planner").manifest.notices.keys()
     wanted = {kind for kind in kinds if not kind.startswith(("garage", "off"))}
     types = {"TrafficJam", "Accident", "RoadWorks", "RoadClosure", "Obstruction", "SportsEvent"}
     assert {trip_wording.kind_of(one) for one in types} <= wanted

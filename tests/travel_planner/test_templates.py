@@ -13,8 +13,8 @@ from backend.notices.objects import filled
 from backend.notices.wording import spoken
 from backend.packs import scenario_run, scenarios
 from backend.packs.check import check_pack
-from backend.packs.manifest import load
 from backend.pipeline.recorded import concluded
+from tests.api.templates import pack_of
 
 PACK = REPOSITORY / "apps" / "travel_planner"
 
@@ -25,20 +25,20 @@ def test_the_check_finds_nothing() -> None:
 
 @pytest.mark.parametrize("path", scenarios.of_pack(PACK), ids=lambda path: str(path.stem))
 def test_a_scenario_brings_the_notices_computed_by_hand(path: Path) -> None:
-    outcome = scenario_run.run(load(PACK), path, concluded)
+    outcome = scenario_run.run(pack_of(PACK), path, concluded)
     assert outcome.got
     assert [line for found in outcome.differences for line in found.lines()] == []
 
 
 def test_every_kind_of_trip_has_a_template_and_its_values_fit() -> None:
-    pack = load(PACK)
+    pack = pack_of(PACK)
     assert set(TEMPLATES.values()) == {template.name for template in pack.templates}
     for horizon in HORIZON_KM.values():
         pack.template("ahead").bind({"horizon": horizon})
 
 
 def test_every_notice_is_worded_in_danish() -> None:
-    pack = load(PACK)
+    pack = pack_of(PACK)
     wanted = {f"notices.{name}.{part}" for name in pack.manifest.notices for part in _PARTS}
     assert wanted <= pack.strings["da"].keys()
 
@@ -56,7 +56,7 @@ _PARTS = ("title", "text")
     ],
 )
 def test_notices_say_how_far_as_the_pages_do(language: str, metres: int | None, said: str) -> None:
-    pack = load(PACK)
+    pack = pack_of(PACK)
     own = {name: notice.model_dump() for name, notice in pack.manifest.notices.items()}
     text = spoken("accident", own, pack.strings)[language].text
     known = {} if metres is None else {"metres": metres}

@@ -17,13 +17,12 @@ from apps.travel_planner.trips import Trip
 from apps.travel_planner.watching import Watch
 from backend.ingest.keyring import Keyring
 from backend.machine import REPOSITORY
-from backend.packs.manifest import load
 from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import ConsentRow, InletRow, InstanceRow, OutboxRow, TripRow
 from backend.store.outbox import begin
 from tests.api.browsers import Browser, quick_passwords
-from tests.api.templates import install
+from tests.api.templates import install, pack_of
 from tests.api.town import Town
 from tests.travel_planner import followed
 from tests.travel_planner.followed import EAST, NOON_MS, WEST, Live
@@ -48,7 +47,7 @@ def settings(tmp_path: Path) -> Settings:
 def anna(app: Flask, town: Town) -> Browser:
     """Who has an account, agrees to be followed, and has asked for two plans."""
     town.running()
-    install(town, *load(PACK).templates)
+    install(town, *pack_of(PACK).templates)
     for name in ("MAIN", "EAST"):
         town.garage(name, name.title())
     with app.app_context():

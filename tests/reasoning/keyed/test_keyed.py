@@ -173,7 +173,7 @@ ATOMS = st.sets(
 )
 
 
-@settings(max_examples=90, deadline=None)
+@settings(max_examples=90)
 @given(programs(), st.lists(ATOMS, min_size=1, max_size=3), st.integers(1, 3))
 def test_each_key_gets_what_an_evaluation_over_all_facts_gives_it(
     program: str, steps: list[set[tuple[str, ...]]], together: int

@@ -50,11 +50,10 @@ def test_of_independent_parts(parts: list[list[AnswerSet]], whole: list[AnswerSe
 
 
 def test_many_choices_that_unite_to_few_are_united_soon() -> None:
-    """Four parts choose among the same five atoms: a million choices, 32 answer sets."""
+    """Twenty parts choose among the same five atoms: 32 answer sets; one by one the choices would
+    take for ever."""
     every = [answer(" ".join(c)) for n in range(6) for c in combinations("abcde", n)]
-    begun = time.monotonic()
-    assert combined([every] * 4, "r") == tuple(sorted(every))
-    assert time.monotonic() - begun < 2
+    assert combined([every] * 20, "r") == tuple(sorted(every))
 
 
 def test_what_is_there_anyway_is_no_choice() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations
 
 import pytest
@@ -153,16 +152,14 @@ def test_recursive_rules_come_to_an_end() -> None:
 
 
 def test_many_ways_between_predicates_cost_no_time() -> None:
-    """A ladder of sixty steps has 2^60 paths."""
+    """A ladder of sixty steps has 2^60 paths: one after the other they would take for ever."""
     steps = [
         f"a{n}(X) :- {b}{n - 1}(X).\nb{n}(X) :- {b}{n - 1}(X).\n"
         for n in range(1, 61)
         for b in "ab"
     ]
     found = taken_apart("".join(steps) + "h(X) :- a60(X), b60(X).\n")
-    begun = time.perf_counter()
     assert pairs(found.graph.edges) == {"a0/1 b0/1"}
-    assert time.perf_counter() - begun < 5
 
 
 P = [Signature(name, 1) for name in "abcdefg"]
@@ -170,7 +167,7 @@ EDGES = st.sets(st.tuples(st.sampled_from(P), st.sampled_from(P)), max_size=9)
 
 
 @given(undirected=EDGES, directed=EDGES, inputs=st.sets(st.sampled_from(P)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_input_graph_is_what_definition_5_3_says(
     undirected: set[tuple[Signature, Signature]],
     directed: set[tuple[Signature, Signature]],

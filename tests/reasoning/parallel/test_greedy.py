@@ -179,7 +179,7 @@ def test_a_partition_is_highly_connected_if_every_degree_is_above_half_its_size(
     order=st.permutations([(p, q) for p in "abcdef" for q in "abcdef" if p < q]),
     cut=st.floats(0, 1),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_high_connectivity_never_decides_where_an_input_goes(
     order: list[tuple[str, str]], cut: float
 ) -> None:

@@ -95,13 +95,13 @@ def check(
 
 
 @given(examples(windows=1))
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=24)
 def test_parts_give_the_answers_of_the_whole(example: Example) -> None:
     check(example, Inline())
 
 
 @given(examples())
-@settings(max_examples=16, deadline=None)
+@settings(max_examples=16)
 def test_parts_that_keep_their_windows_give_the_answers_of_the_whole(example: Example) -> None:
     """Each part that can be is evaluated incrementally, the others by the solver."""
     check(example, Inline(), FEW, "auto")
@@ -109,7 +109,7 @@ def test_parts_that_keep_their_windows_give_the_answers_of_the_whole(example: Ex
 
 @pytest.mark.slow
 @given(examples())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_parts_that_keep_their_windows_give_the_answers_of_the_whole_many_times_more(
     example: Example,
 ) -> None:
@@ -118,14 +118,14 @@ def test_parts_that_keep_their_windows_give_the_answers_of_the_whole_many_times_
 
 @pytest.mark.slow
 @given(examples())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_parts_give_the_answers_of_the_whole_many_times_more(example: Example) -> None:
     check(example, Inline())
 
 
 @pytest.mark.slow
 @given(examples())
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_worker_processes_give_the_answers_of_the_whole(example: Example) -> None:
     on_processes(example)
 
@@ -139,7 +139,7 @@ def many(number: int, test: Callable[[Example], None]) -> None:
     """Test so many examples; none is remembered."""
 
     @given(examples(windows=1))
-    @settings(max_examples=number, deadline=None, database=None)
+    @settings(max_examples=number, database=None)
     def tested(example: Example) -> None:
         test(example)
 

@@ -46,7 +46,7 @@ def road(city: City) -> None:
     payload = ROAD.model_dump_json().encode()
     city.publish(f"places/road/{ROAD.id}", payload, retain=True)
     observe(city, 60, 5)
-    street.wait_until(city.system, lambda: len(city.ask("GET", "readings")["readings"]) == 1, 30)
+    street.wait_until(city.system, lambda: len(city.ask("GET", "readings")["readings"]) == 1, 60)
 
 
 @contextmanager
@@ -85,16 +85,16 @@ def test_a_jam_appears_and_clears_on_the_map_and_in_the_list(
         card = city_list.locator("city-events article")
         expect(pin).to_have_count(0)
         observe(city, 20, 15)
-        expect(pin).to_have_count(1, timeout=15_000)
-        expect(card).to_contain_text("Ringgaden", timeout=15_000)
+        expect(pin).to_have_count(1, timeout=60_000)
+        expect(card).to_contain_text("Ringgaden", timeout=60_000)
         expect(city_map.locator(".map-holder path.road.road-jam")).to_have_count(1)
         observe(city, 60, 5)
-        expect(pin).to_have_count(0, timeout=15_000)
-        expect(card).to_have_count(0, timeout=15_000)
+        expect(pin).to_have_count(0, timeout=60_000)
+        expect(card).to_have_count(0, timeout=60_000)
 
 
 def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city: City) -> None:
-    now = datetime.now(UTC)
+    now = datetime.now(UTC).replace(microsecond=0)  # no fraction that reads like the speed
     good = orjson.dumps(reading(now, 31.5, 12))
     bad: dict[bytes, str] = {
         b"{": "json",
@@ -103,8 +103,8 @@ def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city
         good.replace(b"31.5", b"NaN"): "schema",
         good.replace(b"31.5", b'"31.5"'): "schema",
         good.replace(b'"speed_kmh"', b'"velocity"'): "schema",
-        good.replace(str(now.year).encode(), b"2099"): "future",
-        good.replace(str(now.year).encode(), b"1999"): "ancient",
+        good.replace(str(now.year).encode(), b"2096"): "future",
+        good.replace(str(now.year).encode(), b"1996"): "ancient",  # it may be 29 February
         good.replace(b"ringgaden", b"nobody-knows"): "unknown-sensor",
     }
     before = city.ask("GET", "events")["events"], city.ask("GET", "readings")["readings"]
@@ -118,7 +118,7 @@ def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city
             str(reason) for reason, _payload in {(d["reason"], d["payload"]) for d in letters}
         )
 
-    street.wait_until(city.system, lambda: len(reasons()) >= len(bad), 20)
+    street.wait_until(city.system, lambda: len(reasons()) >= len(bad), 60)
     assert reasons() == sorted(bad.values())
     after = city.ask("GET", "events")["events"], city.ask("GET", "readings")["readings"]
     keys = ("kind", "place_id", "observed_at", "speed_kmh", "vehicle_count")

@@ -122,7 +122,7 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
         found: list[Any] = person.ask("GET", "notices")["notices"]
         return found
 
-    street.wait_until(system, lambda: len(told_of()) == 1, 20)
+    street.wait_until(system, lambda: len(told_of()) == 1, 60)
     assert other.ask("GET", "notices")["notices"] == []
     taken = person.ask("GET", "me/export")
     assert taken["account"]["name"] == NAME
@@ -137,7 +137,7 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
     assert found_in(folder, marks)
     person.ask("DELETE", "me", {"password": WORDS})
     assert person.http.get("me").json()["user"] != person.user
-    street.wait_until(system, lambda: _count(system, "forgettings") == 0, 30)
+    street.wait_until(system, lambda: _count(system, "forgettings") == 0, 60)
     phone.disconnect()
     phone.loop_stop()
     assert other.ask("GET", "me")["user"] == other.user
@@ -155,7 +155,7 @@ def _phone(system: System, device: dict[str, Any]) -> paho.Client:
     mqtt.identify(client, broker)
     client.connect(broker.host, broker.port)
     client.loop_start()
-    street.wait_until(system, client.is_connected, 10)
+    street.wait_until(system, client.is_connected, 60)
     return client
 
 
