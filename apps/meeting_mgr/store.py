@@ -5,12 +5,12 @@ Every writer calls `backend.store.outbox.begin` first, reads, makes a step and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from secrets import compare_digest
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Select, bindparam, insert, select, update
+from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, func, insert, select, update
 from sqlalchemy import delete as remove
 
 from apps.meeting_mgr.entries import BODY, Entry
@@ -26,6 +26,8 @@ from backend.store.models import MeetingEntryRow, MeetingPersonRow, MeetingRow
 
 KEPT_DAYS = 90
 """So long a meeting is kept after it was ended or cancelled, or should have been."""
+MOST_ENTRIES = 20_000
+"""So many entries about its people a meeting keeps, the last ones (`trim_entries`)."""
 _PROPOSALS = TypeAdapter(tuple[Proposal, ...])
 _PLAIN = tuple(name for name in MeetingRecord._fields if name not in ("meeting", "proposals"))
 _OVER = ("ended", "cancelled")
@@ -53,10 +55,26 @@ def of_host(connection: Connection, boxes: Boxes, user: str) -> list[MeetingReco
     return _latest_first(found)
 
 
+def listed_of_host(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
+    """As `of_host`, without their proposals, which are not opened."""
+    return _latest_first(_listed(connection, boxes, _MEETINGS.where(MeetingRow.user == user)))
+
+
+def count_of_host(connection: Connection, user: str) -> int:
+    """How many meetings of a host are kept; none is opened."""
+    query = select(func.count()).where(MeetingRow.user == user)
+    return connection.scalar(query) or 0
+
+
 def people_of(connection: Connection, boxes: Boxes, record: MeetingRecord) -> list[Person]:
     """Everybody who has joined a meeting, also who has left, in the order in which they did."""
     found = _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.meeting == record.id))
     return sorted(found, key=lambda person: (person.joined_ms, person.id))
+
+
+def people(connection: Connection, boxes: Boxes, ids: Collection[str]) -> list[Person]:
+    """Those of some ids who have joined a meeting, in no order."""
+    return _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.id.in_(ids)))
 
 
 def person_by_secret(
@@ -77,20 +95,27 @@ def people_of_user(connection: Connection, boxes: Boxes, user: str) -> list[Pers
 
 
 def joined_by(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
-    """The meetings in which an account takes part, the latest to start first."""
+    """The meetings in which an account takes part, the latest to start first; without their
+    proposals."""
     there = {one.meeting for one in people_of_user(connection, boxes, user) if one.left_ms is None}
-    found = _records(connection, boxes, _MEETINGS.where(MeetingRow.id.in_(there)))
-    return _latest_first(found)
+    return _latest_first(_listed(connection, boxes, _MEETINGS.where(MeetingRow.id.in_(there))))
 
 
 def entries_of(
     connection: Connection, boxes: Boxes, meeting_id: str, person: str | None = None
 ) -> list[Entry]:
     """What happened in a meeting (to somebody), oldest first."""
+    return opened(boxes, sealed_entries(connection, meeting_id, person))
+
+
+def sealed_entries(
+    connection: Connection, meeting_id: str, person: str | None = None
+) -> Sequence[Row[Any]]:
+    """The same, for `opened`: that takes long where there are many."""
     query = select(MeetingEntryRow.__table__).where(MeetingEntryRow.meeting == meeting_id)
     if person is not None:
         query = query.where(MeetingEntryRow.person == person)
-    return _entries(connection, boxes, query.order_by(MeetingEntryRow.id))
+    return connection.execute(query.order_by(MeetingEntryRow.id)).all()
 
 
 def newest_entries(
@@ -100,15 +125,16 @@ def newest_entries(
     query = select(MeetingEntryRow.__table__).where(MeetingEntryRow.meeting == meeting_id)
     if before is not None:
         query = query.where(MeetingEntryRow.id < before)
-    return _entries(connection, boxes, query.order_by(MeetingEntryRow.id.desc()).limit(most))
+    newest = query.order_by(MeetingEntryRow.id.desc()).limit(most)
+    return opened(boxes, connection.execute(newest).all())
 
 
 def _latest_first(found: list[MeetingRecord]) -> list[MeetingRecord]:
     return sorted(found, key=lambda record: (-record.meeting.starts_ms, record.id))
 
 
-def _entries(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Entry]:
-    rows = connection.execute(query).all()
+def opened(boxes: Boxes, rows: Sequence[Row[Any]]) -> list[Entry]:
+    """The entries of rows, but those that nobody can open any more."""
     texts = boxes.open([row.box for row in rows])
     return [
         Entry(row.at_ms, BODY.validate_json(text), row.person, row.id)
@@ -122,14 +148,23 @@ def _records(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[M
     texts = boxes.open([row[name] for row in rows for name in ("box", "proposals")])
     pairs = zip(rows, texts[::2], texts[1::2], strict=True)
     return [
-        MeetingRecord(
-            **{name: row[name] for name in _PLAIN},
-            meeting=Meeting.model_validate_json(meeting),
-            proposals=_PROPOSALS.validate_json(proposals),
-        )
+        _record(row, meeting, _PROPOSALS.validate_json(proposals))
         for row, meeting, proposals in pairs
         if meeting is not None and proposals is not None
     ]
+
+
+def _listed(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[MeetingRecord]:
+    rows = connection.execute(query).mappings().all()
+    texts = boxes.open([row["box"] for row in rows])
+    pairs = zip(rows, texts, strict=True)
+    return [_record(row, meeting, ()) for row, meeting in pairs if meeting is not None]
+
+
+def _record(row: RowMapping, meeting: bytes, proposals: tuple[Proposal, ...]) -> MeetingRecord:
+    plain = {name: row[name] for name in _PLAIN}
+    opened = Meeting.model_validate_json(meeting)
+    return MeetingRecord(**plain, meeting=opened, proposals=proposals)
 
 
 def _people(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Person]:
@@ -283,6 +318,16 @@ def delete_person(connection: Connection, meeting_id: str, person_id: str) -> No
     connection.execute(remove(MeetingEntryRow).where(MeetingEntryRow.person == person_id))
     connection.execute(remove(MeetingPersonRow).where(MeetingPersonRow.id == person_id))
     tell_removed(connection, meeting_id, person_id)
+
+
+def trim_entries(connection: Connection, meeting_id: str) -> None:
+    """Remove the oldest entries about people beyond `MOST_ENTRIES`; what became of the meeting,
+    its agenda and its proposals stays."""
+    mine = (MeetingEntryRow.meeting == meeting_id, MeetingEntryRow.person.is_not(None))
+    ids = select(MeetingEntryRow.id).where(*mine).order_by(MeetingEntryRow.id.desc())
+    first_gone = connection.scalar(ids.offset(MOST_ENTRIES).limit(1))
+    if first_gone is not None:
+        connection.execute(remove(MeetingEntryRow).where(*mine, MeetingEntryRow.id <= first_gone))
 
 
 def trim(connection: Connection, boxes: Boxes, now_ms: int) -> int:

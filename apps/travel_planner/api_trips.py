@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from backend.store.outbox import begin
 from backend.times import iso, wall_ms
 
 blueprint = Blueprint("trips", __name__)
+LOG = logging.getLogger(__name__)
 AHEAD_MS = 60_000
 """A device whose clock is further ahead does not know the time."""
 
@@ -271,6 +273,7 @@ def _work() -> Iterator[Work]:
         with state().engine.begin() as connection:
             begin(connection)
             yield Work(connection, _boxes(), clocks.read(connection).now_ms)
-    except (BoxError, OSError, sqlite3.Error) as error:
-        detail = f"trips cannot be kept now: {error}; try again later"
+    except (BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
+        LOG.warning("trips cannot be opened or sealed: %s", error)
+        detail = "trips cannot be kept now: their keys cannot be used; try again later"
         raise ProblemError(503, "trips-unavailable", "Trips unavailable", detail) from None

@@ -63,11 +63,13 @@ def sign_up() -> Response:
     parameters.only()
     body = instance_bodies.read(SignUp)
     limits.spend("sign-up", limits.address())
-    with hashing.turn(), as_problems(), state().engine.begin() as connection:
+    _refuse_uninvited(body.invitation)
+    # Who waits for a hash holds no lock: nobody else could write, nor this one go on.
+    with hashing.turn(), as_problems():
+        kept = hashing.apart(lambda: accounts.hashed(body.name, body.password))
+    with as_problems(), state().engine.begin() as connection:
         roles = _roles_of_new(connection, body.invitation)
-        account = hashing.apart(
-            lambda: accounts.create(connection, body.name, body.password, roles)
-        )
+        account = accounts.create_hashed(connection, body.name, kept, roles)
         return _welcome(connection, account, 201)
 
 
@@ -78,16 +80,15 @@ def log_in() -> Response:
     parameters.only()
     body = instance_bodies.read(Credentials)
     limits.refuse_guesser(body.name)
-    with hashing.turn(), state().engine.begin() as connection:
-        account = hashing.apart(lambda: accounts.log_in(connection, body.name, body.password))
+    with hashing.turn(), state().engine.connect() as connection:
+        proof = hashing.apart(lambda: accounts.proven(connection, body.name, body.password))
+    if proof is None:
+        limits.note_guess(body.name)
+        raise _wrong_login()
+    with state().engine.begin() as connection:
+        account = accounts.admit(connection, proof)
         if account is None:
-            limits.note_guess(body.name)
-            raise ProblemError(
-                401,
-                "wrong-login",
-                "Wrong name or password",
-                "name or password is wrong, or the account is shut; try again",
-            )
+            raise _wrong_login()
         return _welcome(connection, account, 200)
 
 
@@ -125,8 +126,13 @@ def _welcome(connection: Connection, account: Account, status: int) -> Response:
     return answer
 
 
-def _roles_of_new(connection: Connection, invitation: str | None) -> list[str]:
-    """What whoever signs up may be; a problem where they may not."""
+def _wrong_login() -> ProblemError:
+    detail = "name or password is wrong, or the account is shut; try again"
+    return ProblemError(401, "wrong-login", "Wrong name or password", detail)
+
+
+def _refuse_uninvited(invitation: str | None) -> None:
+    """A problem where nobody may sign up, or nobody without an invitation."""
     how = state().settings.people.sign_up
     if how == "closed":
         raise ProblemError(
@@ -135,14 +141,18 @@ def _roles_of_new(connection: Connection, invitation: str | None) -> list[str]:
             "Sign-up closed",
             "nobody can sign up here; ask who runs this for an account (`citywise user add`)",
         )
-    if invitation is not None:
-        first_admin.close(connection)
-        return invitations.take(connection, invitation)
-    if how == "invited":
+    if how == "invited" and invitation is None:
         raise ProblemError(
             403, "invitation-needed", "Invitation needed", "ask an admin here for an invitation"
         )
-    return ["user"]
+
+
+def _roles_of_new(connection: Connection, invitation: str | None) -> list[str]:
+    """What whoever signs up may be; an invitation is used up."""
+    if invitation is None:
+        return ["user"]
+    first_admin.close(connection)
+    return invitations.take(connection, invitation)
 
 
 # --- For admins -----------------------------------------------------------------------------------

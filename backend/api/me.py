@@ -90,12 +90,12 @@ def change_me() -> Response:
         _prove(body.old, "old")
     if body.name is not None:
         limits.spend("sign-up", f"user {user}")  # Each tells whether a name is taken.
-    with hashing.turn(), as_problems(), state().engine.begin() as connection:
+    kept = _hashed(user, body)
+    with as_problems(), state().engine.begin() as connection:
         if body.name is not None:
             accounts.rename(connection, user, body.name)
-        if body.password is not None:
-            wanted = body.password
-            hashing.apart(lambda: accounts.change_password(connection, user, wanted))
+        if kept is not None:
+            accounts.keep(connection, user, kept)
             logins.close_all(connection, user, but=asker.login.id if asker.login else None)
             if body.devices == "end":
                 tokens.revoke_all(connection, user)
@@ -142,6 +142,17 @@ def export_me() -> Response:
     answer = as_json(found)
     answer.headers["Content-Disposition"] = 'attachment; filename="citywise.json"'
     return answer
+
+
+def _hashed(user: str, body: ChangedMe) -> str | None:
+    """What is kept of the password that an account is to have, if it is to have another; before
+    the transaction: who waits for a hash holds no lock."""
+    password = body.password
+    if password is None:
+        return None
+    with hashing.turn(), as_problems(), state().engine.connect() as connection:
+        name = body.name or accounts.known(connection, user).name
+        return hashing.apart(lambda: accounts.hashed(name, password))
 
 
 def _prove(password: str | None, field: str) -> None:

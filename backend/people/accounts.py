@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -41,9 +41,20 @@ def create(
     Raises `PeopleError` for a name, password or role that cannot be, `NameTakenError` for a
     name that somebody has.
     """
-    shown = names.checked(name)
-    secret = passwords.hashed(passwords.checked(password, shown))
-    return _insert(connection, new_id(), shown, secret, checked_roles(roles))
+    return create_hashed(connection, name, hashed(name, password), roles)
+
+
+def hashed(name: str, password: str) -> str:
+    """What an account of a name keeps of its password; it takes long, and no connection.
+
+    Raises `PeopleError` for a name or a password that cannot be.
+    """
+    return passwords.hashed(passwords.checked(password, names.checked(name)))
+
+
+def create_hashed(connection: Connection, name: str, kept: str, roles: Iterable[str]) -> Account:
+    """`create`, with what is kept of the password (`hashed`)."""
+    return _insert(connection, new_id(), names.checked(name), kept, checked_roles(roles))
 
 
 def ensure_demo(connection: Connection) -> Account:
@@ -112,8 +123,23 @@ def gone(connection: Connection, users: Collection[str]) -> set[str]:
     return asked - there
 
 
+class Proof(NamedTuple):
+    """Somebody has shown the password of an account, of which `kept` is kept."""
+
+    account: str
+    kept: str
+    renewed: str | None
+    """What is to be kept from now on, where `kept` was made with other parameters."""
+
+
 def log_in(connection: Connection, name: str, password: str) -> Account | None:
-    """The account, if name and password are right and it is not disabled.
+    """The account, if name and password are right and it is not disabled."""
+    proof = proven(connection, name, password)
+    return None if proof is None else admit(connection, proof)
+
+
+def proven(connection: Connection, name: str, password: str) -> Proof | None:
+    """Whose name and password these are; it takes long, and writes nothing.
 
     It takes as long where there is no such name, so that nobody learns which names there are.
     """
@@ -122,10 +148,21 @@ def log_in(connection: Connection, name: str, password: str) -> Account | None:
     if not passwords.matches(kept, password[: passwords.LONGEST * 4]):
         return None
     assert row is not None
+    assert kept is not None
     if row["disabled_ms"] is not None:
         return None
-    if passwords.is_outdated(row["password"]):
-        _set(connection, row["id"], password=passwords.hashed(password))
+    renewed = passwords.hashed(password) if passwords.is_outdated(kept) else None
+    return Proof(row["id"], kept, renewed)
+
+
+def admit(connection: Connection, proof: Proof) -> Account | None:
+    """The account of a proof, unless it has another password now or is disabled."""
+    query = select(AccountRow.__table__).where(AccountRow.id == proof.account)
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None or row["password"] != proof.kept or row["disabled_ms"] is not None:
+        return None
+    if proof.renewed is not None:
+        keep(connection, proof.account, proof.renewed)
     return _account(row)
 
 
@@ -149,8 +186,12 @@ def rename(connection: Connection, account: str, name: str) -> None:
 
 def change_password(connection: Connection, account: str, password: str) -> None:
     """Give an account another password; its logins stay (see `logins.close_all`)."""
-    name = known(connection, account).name
-    _set(connection, account, password=passwords.hashed(passwords.checked(password, name)))
+    keep(connection, account, hashed(known(connection, account).name, password))
+
+
+def keep(connection: Connection, account: str, kept: str) -> None:
+    """`change_password`, with what is kept of it (`hashed`)."""
+    _set(connection, account, password=kept)
 
 
 def change_roles(connection: Connection, account: str, roles: Iterable[str]) -> None:

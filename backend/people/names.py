@@ -11,7 +11,17 @@ import unicodedata
 from backend.people.errors import PeopleError
 
 LONGEST = 40
+_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me", "Zl", "Zp", "Zs"})
+"""Categories of what shows nothing by itself: control and format characters, what marks others,
+blanks, and what no alphabet has."""
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+"""Letters, and a pattern of dots, that are blanks by another name."""
 _NAME = re.compile(r"[^\W_](?:[\w.\-' ]*[^\W_])?")
+
+
+def is_seen(text: str) -> bool:
+    """Whether there is anything in a text that people can see."""
+    return any(s not in _FILLERS and unicodedata.category(s) not in _UNSEEN for s in text)
 
 
 def checked(name: str) -> str:
@@ -20,7 +30,7 @@ def checked(name: str) -> str:
     Raises `PeopleError` for what cannot be a name.
     """
     text = " ".join(unicodedata.normalize("NFKC", name).split())
-    if not 2 <= len(text) <= LONGEST or not _NAME.fullmatch(text):
+    if not 2 <= len(text) <= LONGEST or not _NAME.fullmatch(text) or not is_seen(text):
         raise PeopleError(
             "name",
             f"expected 2 to {LONGEST} letters, digits and . - _ ' or blanks, beginning and "

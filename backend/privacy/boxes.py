@@ -7,7 +7,8 @@ The rows of an app say whose they are; what is personal in them is in a box. For
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +24,10 @@ class BoxError(CitywiseError):
     """Nothing can be sealed: the user's key is gone."""
 
 
+class KeysAwayError(BoxError):
+    """The keys cannot be read or written now; this is no single user's fault."""
+
+
 class Boxes:
     """Seals and opens texts for a purpose (`subject`): a box of another does not open."""
 
@@ -34,7 +39,8 @@ class Boxes:
     def close(self, texts: Sequence[tuple[str, bytes]]) -> list[str]:
         """Boxes with texts, each with its user, who is given a key where there is none. Raises
         `BoxError`."""
-        keys = self._ring.make([user for user, _text in texts])
+        with _reached():
+            keys = self._ring.make([user for user, _text in texts])
         return [self._closed(keys.get(user), text) for user, text in texts]
 
     def _closed(self, key: Key | None, text: bytes) -> str:
@@ -43,8 +49,17 @@ class Boxes:
         return f"{key.id}:{orjson.loads(seal(key, self._subject, text))}"
 
     def open(self, boxes: Sequence[str]) -> list[bytes | None]:
-        """What is in boxes; None where the key is gone."""
-        return self._keys.open([Sealed(self._subject, *box.split(":", 1)) for box in boxes])
+        """What is in boxes; None where the key is gone. Raises `KeysAwayError`."""
+        with _reached():
+            return self._keys.open([Sealed(self._subject, *box.split(":", 1)) for box in boxes])
+
+
+@contextmanager
+def _reached() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise KeysAwayError(f"the keys cannot be used: {error}") from error
 
 
 def boxes_for(settings: Settings, subject: str) -> Boxes:

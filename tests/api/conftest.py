@@ -18,6 +18,7 @@ from backend.api.state import WebState
 from backend.people import accounts
 from backend.settings import People, Settings
 from backend.store.database import create_engine_for
+from tests.api import giving_way
 from tests.api.server import Server, serving
 from tests.api.town import Town
 from tests.databases import begun
@@ -85,7 +86,8 @@ def app(settings: Settings, engine: Engine) -> Iterator[Flask]:
     if settings.people.demo_user:
         with engine.begin() as connection:
             accounts.ensure_demo(connection)
-    yield app
+    with giving_way.refused(engine):
+        yield app
     hub.close()
 
 

@@ -183,6 +183,19 @@ def test_a_new_password_needs_the_old_one_and_ends_other_logins(app: Flask, anna
     assert Browser.of(app).log_in("Anna", BETTER).status_code == 200
 
 
+def test_name_and_password_are_changed_together_or_not_at_all(
+    app: Flask, anna: Browser, engine: Engine
+) -> None:
+    """And nobody waits for the hash with the lock of all who write (`giving_way.refused`)."""
+    Browser.of(app).sign_up("Berta")
+    taken = anna.patch("/me", {"name": "Berta", "password": BETTER, "old": PASSWORD})
+    assert code(taken) == (409, "name-taken")
+    called = anna.patch("/me", {"name": "Anni", "password": BETTER, "old": PASSWORD}).json["name"]
+    with engine.connect() as connection:
+        found = accounts.log_in(connection, "Anni", BETTER)
+    assert (called, found is not None and found.id) == ("Anni", anna.user)
+
+
 @pytest.mark.parametrize(("devices", "status"), [("keep", 200), ("end", 401)])
 def test_a_new_password_ends_tokens_if_told_so(
     app: Flask, anna: Browser, devices: str, status: int

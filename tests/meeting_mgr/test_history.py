@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import views
+from apps.meeting_mgr import store, views
 from apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
     Body,
     Entry,
+    HandRaised,
     ItemChanged,
     Joined,
     PresenceChanged,
 )
 from apps.meeting_mgr.model import Ability, Capability, Reason
+from apps.meeting_mgr.record import Step
 from backend.settings import Settings
+from backend.store.outbox import begin
+from backend.times import wall_ms
 from tests.api.browsers import Browser
 from tests.api.test_openapi import assert_described, document_of
-from tests.meeting_mgr.hosted import Json, conclude, host, me, of
+from tests.meeting_mgr.hosted import Json, conclude, host, me, of, stored
 from tests.meeting_mgr.made import NOW_MS, person
 
 BOB = person("b", "a2")
@@ -44,7 +49,7 @@ def able(state: Ability, *which: Capability, because: tuple[Reason, ...] = ()) -
 
 
 def told(*steps: tuple[Body, ...], limit: int = 30) -> views.Page:
-    return views.happened(entries(*steps), [BOB], limit)
+    return views.happened(entries(*steps), limit)
 
 
 JOINED: tuple[Body, ...] = (Joined(name="Bob", attendee="a2"),)
@@ -58,7 +63,7 @@ def test_abilities_that_change_for_the_same_reasons_are_one_sentence() -> None:
         "off",
         ["noise"],
     )
-    assert (on["capabilities"], on["name"], joined["kind"]) == (["read"], BOB.name, "joined")
+    assert (on["capabilities"], on["person"], joined["kind"]) == (["read"], BOB.id, "joined")
     assert page.following is None
 
 
@@ -97,7 +102,7 @@ def test_pages_follow_each_other_without_splitting_a_step() -> None:
     some = entries(*steps)
     following: int | None = some[0].id + 1
     while following is not None:
-        page = views.happened([one for one in some if one.id < following], [BOB], 2)
+        page = views.happened([one for one in some if one.id < following], 2)
         found += page.told
         following = page.following
     assert [one["id"] for one in found] == [one["id"] for one in whole]
@@ -106,7 +111,7 @@ def test_pages_follow_each_other_without_splitting_a_step() -> None:
 def test_of_very_many_entries_the_last_are_told_and_where_to_go_on() -> None:
     turns = [able("off" if n % 2 else "on", "speak") for n in range(views.CONTEXT + 5)]
     newest = entries(*turns)[: views.CONTEXT]
-    page = views.happened(newest, [BOB], views.CONTEXT)
+    page = views.happened(newest, views.CONTEXT)
     assert len(page.told) == views.CONTEXT - 1  # The oldest may be a part of a step.
     assert page.following == newest[-2].id
 
@@ -145,6 +150,52 @@ def test_what_somebody_withdraws_is_no_longer_told(
     assert "noise" in str(happened(alice, meeting))
     bob.put(f"{me(meeting)}/sharing", {"sensors": []})
     assert "noise" not in str(happened(alice, meeting))
+
+
+def test_of_what_is_much_only_as_much_is_opened_as_is_told(
+    alice: Browser,
+    meeting: Json,
+    bob: Browser,
+    engine: Engine,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = entries_read(monkeypatch)
+    write(engine, settings, meeting, bob, *able("off", "speak"), *able("on", "speak") * 200)
+    assert [one["kind"] for one in happened(alice, meeting, "?limit=1")["entries"]] == ["abilities"]
+    few, all_ = read
+    assert few < 150 < all_ == views.CONTEXT
+    read.clear()
+    write(engine, settings, meeting, bob, HandRaised())
+    assert [one["kind"] for one in happened(alice, meeting, "?limit=1")["entries"]] == ["hand"]
+    assert read == [few]
+
+
+def entries_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many entries are asked for, from now on."""
+    read: list[int] = []
+    usual = store.newest_entries
+
+    def noted(*asked: Any) -> list[Entry]:
+        read.append(asked[-1])
+        return usual(*asked)
+
+    monkeypatch.setattr(store, "newest_entries", noted)
+    return read
+
+
+def write(
+    engine: Engine, settings: Settings, meeting: Json, person: Browser, *bodies: Body
+) -> None:
+    """Let all this happen to somebody."""
+    assert person.user is not None
+    with engine.begin() as connection:
+        begin(connection)
+        record, found = stored(connection, settings, meeting, person.user)
+        now_ms = wall_ms()
+        happens = [Entry(now_ms + n, body, found.id) for n, body in enumerate(bodies)]
+        step = Step(record, "abilities", entries=tuple(happens), is_record_new=False)
+        store.write(connection, store.boxes_of(settings), step)
 
 
 def test_nobody_else_reads_it(bob: Browser, meeting: Json, app: Flask) -> None:

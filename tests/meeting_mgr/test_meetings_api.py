@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from werkzeug.test import TestResponse
 
 from apps.meeting_mgr.api import meetings as api_meetings
 from backend.api import limits
+from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import MeetingPersonRow, MeetingRow
 from tests.api.browsers import Browser
@@ -115,6 +118,38 @@ def test_a_host_has_not_more_meetings_than_can_be_shown(
     assert code(alice.post("/meetings", BUSINESS)) == (409, "too-many-meetings")
 
 
+def test_a_new_meeting_opens_none_of_the_others(
+    alice: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All who write wait for it meanwhile."""
+    opened = boxes_opened(monkeypatch)
+    many = [len(opened)]
+    for _ in range(3):
+        assert alice.post("/meetings", BUSINESS).status_code == 201
+        many.append(len(opened))
+    assert len({after - before for before, after in pairwise(many)}) == 1
+
+
+def test_a_list_of_meetings_opens_one_box_of_each(
+    alice: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = boxes_opened(monkeypatch)
+    assert len(alice.get("/meetings").json["meetings"]) == len(opened) == 1
+
+
+def boxes_opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The boxes that are opened from now on."""
+    opened: list[str] = []
+    usual = Boxes.open
+
+    def noted(own: Boxes, boxes: Sequence[str]) -> list[bytes | None]:
+        opened.extend(boxes)
+        return usual(own, boxes)
+
+    monkeypatch.setattr(Boxes, "open", noted)
+    return opened
+
+
 def test_what_is_left_out_of_a_change_stays(alice: Browser, meeting: Json) -> None:
     busy = [{"from": "2026-05-04T09:00:00Z", "until": "2026-05-04T09:30:00Z"}]
     attendees = [dict(each, busy=busy) for each in BUSINESS["attendees"]]
@@ -204,6 +239,30 @@ def test_a_host_asks_and_says_what_somebody_can_do(
     assert show(alice, meeting)["people"][0]["presents"] is True
     taken = alice.put(f"{people(meeting)}/{bob.user}/overrides", {"speak": None}).json
     assert taken["people"][0]["overrides"] == {}
+
+
+@pytest.mark.parametrize("over", ["end", "cancel"])
+def test_what_was_asked_is_over_with_the_meeting(
+    alice: Browser, bob: Browser, meeting: Json, over: str
+) -> None:
+    if over == "end":
+        act(alice, meeting, "start")
+    bob.put(me(meeting), {"hand": True})
+    bob.put(me(meeting), {"presents": True})
+    act(alice, meeting, "ask_to_present", person=bob.user)
+    assert asked(show(alice, meeting)) == (True, True, True)
+    if over == "end":
+        act(alice, meeting, "end")
+    else:
+        alice.delete(of(meeting))
+    assert asked(show(alice, meeting)) == (False, False, False)
+
+
+def asked(seen: Json) -> tuple[bool, bool, bool]:
+    """Whether the one who is there has a raised hand, shows the screen, and is asked for
+    something."""
+    [bob] = seen["people"]
+    return bob["hand"], bob["presents"], bob["asked"] is not None
 
 
 def test_what_cannot_be_seen_is_refused_in_words(alice: Browser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from icalendar import Calendar
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
+from apps.meeting_mgr import store
+from apps.meeting_mgr.api import papers
 from apps.meeting_mgr.papers import calendars
 from backend.settings import Meetings, Settings
 from backend.times import from_ms, parse_ms
@@ -243,6 +246,29 @@ def test_minutes_tell_what_happened(
     assert "example.org" not in text
     danish = paper(alice, meeting, "minutes.md?lang=da").get_data(as_text=True)
     assert "# Referat: Business Meeting" in danish
+
+
+@pytest.mark.parametrize("name", [name for name in PAPERS if name.startswith("minutes")])
+def test_minutes_are_made_where_they_hold_up_no_event_stream(
+    alice: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    is_aside: list[bool] = []
+
+    def aside(work: Callable[[], Any]) -> Any:
+        is_aside.append(True)
+        made = work()
+        is_aside.append(False)
+        return made
+
+    def opened(*given: Any) -> Any:
+        assert is_aside == [True]
+        return store_opened(*given)
+
+    store_opened = store.opened
+    monkeypatch.setattr(papers, "aside", aside)
+    monkeypatch.setattr(store, "opened", opened)
+    assert paper(alice, meeting, name).status_code == 200
+    assert is_aside == [True, False]
 
 
 def test_the_page_of_minutes_may_load_nothing(alice: Browser, meeting: Json) -> None:

@@ -3,6 +3,7 @@ nothing else; what they tell is seen by nobody."""
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -172,11 +173,12 @@ def test_who_hears_that_the_broker_is_away_can_try_again(
     bob: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send(*_: object) -> None:
-        raise forwarding.NotForwardedError("the broker is away; try again later")
+        raise forwarding.NotForwardedError("not handed to the broker at 10.1.2.3:1883; again")
 
     monkeypatch.setattr(forwarding, "send", send)
     answer = bob.post(f"{me(meeting)}/readings", NOISY)
     assert (answer.status_code, answer.json["type"]) == (503, "urn:citywise:problem:broker-away")
+    assert "10.1.2.3" not in answer.text
 
 
 def test_mqtt_is_opened_with_a_new_password_each_time(
@@ -352,3 +354,21 @@ def test_where_the_database_does_not_answer_one_hears_that_and_no_more(
     answer = bob.put(me(meeting), {"hand": True})
     assert (answer.status_code, "later" in answer.json["detail"]) == (503, True)
     assert "private" not in answer.text
+
+
+@pytest.mark.parametrize("error", [PermissionError, sqlite3.OperationalError])
+def test_where_keys_cannot_be_used_nobody_hears_where_they_are(
+    bob: Browser,
+    meeting: Json,
+    error: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def unreadable(*_: object) -> None:
+        raise error("cannot open /srv/citywise/keys.db")
+
+    monkeypatch.setattr(store, "write", unreadable)
+    answer = bob.put(me(meeting), {"hand": True})
+    assert (answer.status_code, "later" in answer.json["detail"]) == (503, True)
+    assert "/srv" not in answer.text
+    assert "/srv/citywise/keys.db" in caplog.text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,7 +47,7 @@ class Guest:
         key = {"key": self.meeting["join"]["key"], "name": "Bob"}
         status, self.view, self.cookie = city.ask("POST", f"{self.path}/people", key)
         assert status == 201, self.view
-        self.own("PUT", "/sharing", {"sensors": sharing})
+        self.share(sharing)
 
     @property
     def id(self) -> str:
@@ -55,6 +57,9 @@ class Guest:
         status, answer, _ = self.city.ask(method, f"{self.path}/people/me{path}", body, self.cookie)
         assert status < 300, answer
         return answer
+
+    def share(self, sensors: Sequence[str]) -> Any:
+        return self.own("PUT", "/sharing", {"sensors": sensors})
 
     def tell(self, noise_db: float) -> None:
         self.own("POST", "/readings", {"at": iso(wall_ms()), "values": {"noise_db": noise_db}})
@@ -86,6 +91,25 @@ def test_what_is_posted_reaches_the_host(city: Running) -> None:
     bob.until("on")
     bob.tell(LOUD)
     bob.until("off")
+
+
+def test_people_who_act_at_the_same_moment_hold_up_nobody(city: Running) -> None:
+    """One that waited for the lock of another would stop the web process that both are in."""
+    guests = [Guest(city, "noise") for _ in range(4)]
+    with ThreadPoolExecutor(len(guests)) as together:
+        for sensors in (["light"], ["noise", "light"], ["noise"]):
+            shared = together.map(partial(Guest.share, sensors=sensors), guests)
+            assert [answer["me"]["sharing"] for answer in shared] == [sensors] * len(guests)
+        assert [*together.map(lambda bob: bob.own("DELETE"), guests)] == [None] * len(guests)
+
+
+def test_strangers_who_guess_at_the_same_moment_hold_up_nobody(city: Running) -> None:
+    def guess(number: int) -> int:
+        key = {"key": "nope", "name": "Mallory"}
+        return city.ask("POST", f"/meetings/m-{'a' * 19}{number}/people", key)[0]
+
+    with ThreadPoolExecutor(4) as together:
+        assert [*together.map(guess, range(2, 6))] == [404] * 4
 
 
 def test_a_phone_sends_by_websocket_until_its_person_leaves(city: Running) -> None:

@@ -56,6 +56,8 @@ def test_names_of_people_are_accepted(name: str) -> None:
         "аdmin",
         "a,b",
         "@al",
+        "\u3164\u3164",
+        "\u200b\u200b",
     ],
 )
 def test_what_could_be_mistaken_or_break_something_is_no_name(name: str) -> None:

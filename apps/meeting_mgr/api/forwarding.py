@@ -83,7 +83,8 @@ def send(settings: Settings, meeting: str, person: str, body: bytes) -> None:
     """Hand a reading of somebody in a meeting to the broker of a system; raises
     `NotForwardedError`."""
     broker = settings.broker
-    _forwarders.setdefault(broker, Forwarder(broker)).send(meeting, person, body)
+    found = _forwarders.get(broker) or _forwarders.setdefault(broker, Forwarder(broker))
+    found.send(meeting, person, body)
 
 
 def close() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flask import Blueprint, Response
 
 from apps.meeting_mgr import store, views
@@ -22,7 +24,8 @@ def list_entries(meeting_id: str) -> Response:
     before = parameters.integer("before", None, 1, 2**62)
     with reading() as work:
         record = work.hosted(meeting_id)
-        found = store.newest_entries(work.connection, work.boxes, record.id, before, views.CONTEXT)
-        people = store.people_of(work.connection, work.boxes, record)
-    page = views.happened(found, people, limit)
-    return as_json({"entries": page.told, "next": page.following})
+        newest = partial(store.newest_entries, work.connection, work.boxes, record.id, before)
+        page = views.page(newest, limit)
+        whom = {one["person"] for one in page.told} - {None}
+        people = store.people(work.connection, work.boxes, whom)
+    return as_json({"entries": views.named(page.told, people), "next": page.following})

@@ -29,6 +29,7 @@ from apps.meeting_mgr.steps import (
     sharing,
     taking_part,
 )
+from apps.meeting_mgr.steps.drafts import Changes
 from backend.api import access, identity, instance_bodies, limits, parameters, presence
 from backend.api.answers import as_json
 from backend.api.problems import fault, invalid
@@ -46,7 +47,7 @@ def list_meetings() -> Response:
     parameters.only()
     asker = identity.own_id()
     with reading() as work:
-        hosted = store.of_host(work.connection, work.boxes, asker)
+        hosted = store.listed_of_host(work.connection, work.boxes, asker)
         joined = store.joined_by(work.connection, work.boxes, asker)
     return as_json(
         {
@@ -87,15 +88,14 @@ def change_meeting(meeting_id: str) -> Response:
     parameters.only()
     body = instance_bodies.read(ChangedMeeting)
     _refuse_hook(body)
+    _refuse_probing(meeting_id, body)
     with working() as work:
         record = work.hosted(meeting_id)
         _refuse_stale(record, body.version)
         if body.state == "planned" and record.state == "cancelled":
             record = work.write(running.restore(record, work.now_ms))
         if (changes := body.changes()).model_fields_set:
-            step = editing.edit(record, changes, work.now_ms)
-            _refuse_probing(work, record, step.record)
-            _write(work, record, step)
+            _write(work, record, editing.edit(record, changes, work.now_ms))
         answer = _shown(work, meeting_id)
     presence.tell_broker()
     return answer
@@ -112,7 +112,7 @@ def cancel_meeting(meeting_id: str) -> Response:
             store.delete(work.connection, _removable(record).id)
             answer = Response(status=204)
         else:
-            _write(work, record, running.cancel(record, work.now_ms))
+            _write(work, record, running.cancel(record, work.now_ms, work.people(record)))
             answer = _shown(work, meeting_id)
     presence.tell_broker()
     return answer
@@ -189,19 +189,32 @@ def _changed(meeting_id: str, step: Callable[[Work, MeetingRecord], Step]) -> Re
 def _write(work: Work, record: MeetingRecord, step: Step) -> None:
     """Write a step of a meeting; what people did not share it for, they are asked for anew."""
     work.write(step)
-    for person in store.people_of(work.connection, work.boxes, record):
+    for person in work.people(record):
         if because := sharing.unasked(record, step.record, person):
             work.write(consent.cease(step.record, person, because, work.now_ms))
 
 
-def _refuse_probing(work: Work, before: MeetingRecord, after: MeetingRecord) -> None:
+def _refuse_probing(meeting_id: str, body: ChangedMeeting) -> None:
     """Raise a 429 where bounds, or the room, are moved again and again while people are there:
-    what changes with each move would tell what their sensors measure."""
-    if bounds.bounds(before.meeting) == bounds.bounds(after.meeting):
-        return
-    people = store.people_of(work.connection, work.boxes, before)
+    what changes with each move would tell what their sensors measure. Counted before the
+    transaction that moves them."""
+    changes = body.changes()
+    with reading() as work:
+        before = work.hosted(meeting_id)
+        _refuse_stale(before, body.version)
+        if not _moves_bounds(before, changes, work.now_ms):
+            return
+        people = work.people(before)
     if any(person.left_ms is None for person in people):
         limits.spend("bounds", f"user {before.user}")
+
+
+def _moves_bounds(record: MeetingRecord, changes: Changes, now_ms: int) -> bool:
+    """Whether changes would move what sensors are compared with."""
+    if not changes.model_fields_set & {"rules", "room"}:
+        return False
+    after = editing.edit(record, changes, now_ms).record
+    return bounds.bounds(record.meeting) != bounds.bounds(after.meeting)
 
 
 def _step(work: Work, record: MeetingRecord, body: Action) -> Step:
@@ -217,7 +230,7 @@ def _step(work: Work, record: MeetingRecord, body: Action) -> Step:
         case "extend":
             return running.extend(record, body.minutes or 0, now_ms)
         case "end":
-            return running.end(record, now_ms)
+            return running.end(record, now_ms, work.people(record))
         case "new_link":
             return running.new_link(record, now_ms)
     person = work.person(record, body.person)
@@ -232,7 +245,7 @@ def _step(work: Work, record: MeetingRecord, body: Action) -> Step:
 
 def _shown(work: Work, meeting_id: str, status: int = 200) -> Response:
     record = work.hosted(meeting_id)
-    people = store.people_of(work.connection, work.boxes, record)
+    people = work.people(record)
     return as_json(Showing.of_request().host(record, people, work.now_ms), status)
 
 
@@ -246,7 +259,7 @@ def _refuse_stale(record: MeetingRecord, version: int) -> None:
 
 
 def _refuse_more(work: Work, user: str) -> None:
-    if len(store.of_host(work.connection, work.boxes, user)) >= MOST_MEETINGS:
+    if store.count_of_host(work.connection, user) >= MOST_MEETINGS:
         detail = f"{MOST_MEETINGS} meetings are kept of one host; remove those that are over"
         raise MeetingError("too-many-meetings", detail)
 

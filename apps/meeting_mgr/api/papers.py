@@ -214,8 +214,9 @@ def _minutes(meeting_id: str) -> Minutes:
     with reading() as work:
         record = work.hosted(meeting_id)
         people = store.people_of(work.connection, work.boxes, record)
-        entries = store.entries_of(work.connection, work.boxes, record.id)
-        return minutes.made(record, people, entries, work.now_ms)
+        sealed = store.sealed_entries(work.connection, record.id)
+        boxes, now_ms = work.boxes, work.now_ms
+        return aside(lambda: minutes.made(record, people, store.opened(boxes, sealed), now_ms))
 
 
 def _file(body: bytes, kind: str, name: str | None, *, shown: bool = False) -> Response:

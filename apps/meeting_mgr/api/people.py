@@ -12,7 +12,7 @@ from flask import Blueprint, Response, request
 from apps.meeting_mgr import readings, store, topics, views
 from apps.meeting_mgr.api import forwarding, rights
 from apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
-from apps.meeting_mgr.api.rights import Seat, Work, reading, working
+from apps.meeting_mgr.api.rights import Seat, Work, reading, seated, working
 from apps.meeting_mgr.api.showing import Showing
 from apps.meeting_mgr.model import Person
 from apps.meeting_mgr.record import MeetingError, Step
@@ -48,7 +48,7 @@ def join(meeting_id: str) -> Response:
     body = instance_bodies.read(Joining)
     with working() as work:
         record = work.linked(meeting_id, body.key)
-        there = store.people_of(work.connection, work.boxes, record)
+        there = work.people(record)
         _refuse_crowd(there)
         former = work.known(record)
         if former is not None:  # Its seat would stay, and be nobody's.
@@ -96,9 +96,7 @@ def leave(meeting_id: str) -> Response:
     """
     parameters.only("forget")
     is_forgotten = bool(parameters.boolean("forget"))
-    with working() as work:
-        seat = work.seat(meeting_id)
-        rights.spend(seat)
+    with seated(meeting_id) as (work, seat):
         work.write(taking_part.leave(*seat, work.now_ms, forget=is_forgotten))
     presence.end_streams(user=person_channel(seat.person.id))
     presence.tell_broker()
@@ -136,8 +134,9 @@ def tell(meeting_id: str) -> Response:
     rights.spend(seat, "readings")
     try:
         forwarding.send(state().settings, meeting_id, seat.person.id, told)
-    except forwarding.NotForwardedError as error:
-        raise ProblemError(503, "broker-away", "Broker away", str(error)) from None
+    except forwarding.NotForwardedError as error:  # Where it is is told by the app's process.
+        detail = "readings cannot be passed on now: the broker is away; send the next one"
+        raise ProblemError(503, "broker-away", "Broker away", detail) from error
     return as_json({}, 202)
 
 
@@ -149,9 +148,7 @@ def open_mqtt(meeting_id: str) -> Response:
     parameters.only()
     city = state().settings
     url = websocket.address(city, request.host)
-    with working() as work:
-        seat = work.seat(meeting_id)
-        rights.spend(seat)
+    with seated(meeting_id) as (work, seat):
         consent.require_open(seat.record)
         if url is None:
             return as_json({"mqtt": None})
@@ -164,15 +161,13 @@ def open_mqtt(meeting_id: str) -> Response:
 
 def _changed(meeting_id: str, step: Callable[[Work, Seat], Step]) -> Response:
     """Make a step for who asks, and show them the meeting after it."""
-    with working() as work:
-        seat = work.seat(meeting_id)
-        rights.spend(seat)
+    with seated(meeting_id) as (work, seat):
         work.write(step(work, seat))
         return _shown(work, work.seat(meeting_id))
 
 
 def _shown(work: Work, seat: Seat, status: int = 200) -> Response:
-    people = store.people_of(work.connection, work.boxes, seat.record)
+    people = work.people(seat.record)
     view = Showing.of_request().participant(seat.record, people, seat.person, work.now_ms)
     return as_json(view, status)
 

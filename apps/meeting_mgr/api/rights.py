@@ -4,6 +4,7 @@ answered as if there were no such meeting."""
 from __future__ import annotations
 
 import hmac
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,16 @@ from backend.store.outbox import begin
 from backend.times import wall_ms
 
 COOKIE = "citywise-meeting"
+LOG = logging.getLogger(__name__)
 _COOKIE_S = 7 * 24 * 3600
+
+
+class _UnknownError(Exception):
+    """There is no such meeting for who asks; said, and counted, when no transaction is open."""
+
+    def __init__(self, meeting: str) -> None:
+        super().__init__(meeting)
+        self.meeting = meeting
 
 
 class Seat(NamedTuple):
@@ -53,7 +63,7 @@ class Work(NamedTuple):
         """The meeting to which a link leads; a 404 for every other key."""
         found = store.find(self.connection, self.boxes, meeting_id)
         if found is None or not hmac.compare_digest(found.join_key.encode(), key.encode()):
-            raise _unknown(meeting_id)
+            raise _UnknownError(meeting_id)
         return found
 
     def seat(self, meeting_id: str) -> Seat:
@@ -61,7 +71,7 @@ class Work(NamedTuple):
         record = store.find(self.connection, self.boxes, meeting_id)
         found = record and self.known(record)
         if record is None or found is None:
-            raise _unknown(meeting_id)
+            raise _UnknownError(meeting_id)
         return Seat(record, found)
 
     def known(self, record: MeetingRecord) -> Person | None:
@@ -71,9 +81,13 @@ class Work(NamedTuple):
             return None
         return store.person_by_secret(self.connection, self.boxes, record, person, secret)
 
+    def people(self, record: MeetingRecord) -> list[Person]:
+        """All who have joined a meeting, also who has left."""
+        return store.people_of(self.connection, self.boxes, record)
+
     def person(self, record: MeetingRecord, person_id: str | None) -> Person:
         """Somebody who takes part in a meeting now, for its host."""
-        for each in store.people_of(self.connection, self.boxes, record):
+        for each in self.people(record):
             if each.id == person_id and each.left_ms is None:
                 return each
         raise not_found(f"person {person_id!r} in this meeting (any more)")
@@ -93,10 +107,22 @@ def reading() -> Iterator[Work]:
 
 @contextmanager
 def working() -> Iterator[Work]:
-    """A transaction in which nobody else announces anything."""
+    """A transaction in which nobody else announces anything. Nothing in it may give way to
+    another greenlet, as counting a call does (`limits.spend`): that one would wait for the lock
+    of this one, and as it waits in SQLite, this one could not go on."""
     with _answered(), state().engine.begin() as connection:
         begin(connection)
         yield Work(connection, boxes(), wall_ms())
+
+
+@contextmanager
+def seated(meeting_id: str) -> Iterator[tuple[Work, Seat]]:
+    """`working`, for who takes part; the call is counted before."""
+    with reading() as work:
+        seat = work.seat(meeting_id)
+    spend(seat)
+    with working() as work:
+        yield work, work.seat(meeting_id)
 
 
 def boxes() -> Boxes:
@@ -109,6 +135,8 @@ def _answered() -> Iterator[None]:
     """What is not possible as a problem that says why."""
     try:
         yield
+    except _UnknownError as error:
+        raise _unknown(error.meeting) from None
     except FaultError as error:
         message = error.detail.removeprefix(f"{error.field}: ")
         raise invalid([fault(error.field, message, error.code)]) from None
@@ -116,8 +144,9 @@ def _answered() -> Iterator[None]:
         raise ProblemError(409, error.code, "Not possible now", error.detail) from None
     except OperationalError:  # What it says holds what was to be written.
         raise _unavailable("the database does not answer") from None
-    except (BoxError, OSError, sqlite3.Error) as error:
-        raise _unavailable(str(error)) from None
+    except (BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
+        LOG.warning("meetings cannot be opened or sealed: %s", error)
+        raise _unavailable("their keys cannot be used") from None
 
 
 def _unavailable(why: str) -> ProblemError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,7 +20,9 @@ from apps.meeting_mgr.views.shown import View
 from backend.times import iso
 
 CONTEXT = 400
-"""So many entries are read to tell what is news; no step writes nearly as many."""
+"""So many entries are read at most to tell what is news; no step writes nearly as many."""
+_FEWEST, _OF_EACH = 100, 5
+"""So many entries, and so many for each sentence, are mostly enough."""
 
 
 class Page(NamedTuple):
@@ -30,14 +32,31 @@ class Page(NamedTuple):
     following: int | None
 
 
-def happened(entries: Sequence[Entry], people: Iterable[Person], limit: int) -> Page:
-    """What some entries (the newest first, at most `CONTEXT`) tell: `limit` sentences, or a few
-    more since no step is split. What was so before the first of them is not known."""
+def page(newest: Callable[[int], Sequence[Entry]], limit: int) -> Page:
+    """`limit` sentences of what `newest` gives, which are so many entries or all there are: few at
+    first, as each is a box to open and a host's page asks again and again. Where these do not tell
+    enough, with some before it to tell what is news, `CONTEXT`."""
+    few = max(_FEWEST, limit * _OF_EACH)
+    if few < CONTEXT:
+        entries = newest(few)
+        found = happened(entries, limit, few)
+        if len(entries) < few:
+            return found
+        before = sum(entry.id < (found.following or 0) for entry in entries)
+        if len(found.told) >= limit and before >= few // 4:
+            return found
+    return happened(newest(CONTEXT), limit)
+
+
+def happened(entries: Sequence[Entry], limit: int, asked: int = CONTEXT) -> Page:
+    """What some entries (the newest first, of which `asked` were asked for) tell: `limit`
+    sentences, or a few more since no step is split. What was so before the first of them is not
+    known."""
     steps = [list(step) for _when, step in groupby(entries, lambda one: (one.at_ms, one.person))]
-    is_all = len(entries) < CONTEXT
-    if not is_all:
+    is_all = len(entries) < asked
+    if not is_all and steps:
         steps.pop()  # Perhaps a part of it only.
-    news = _News({person.id: person.name for person in people})
+    news = _News()
     sentences = [news.of(reversed(step)) for step in reversed(steps)][::-1]
     told: list[View] = []
     for n, (step, said) in enumerate(zip(steps, sentences, strict=True), 1):
@@ -47,11 +66,16 @@ def happened(entries: Sequence[Entry], people: Iterable[Person], limit: int) -> 
     return Page(told, steps[-1][-1].id if steps and not is_all else None)
 
 
+def named(told: Iterable[View], people: Iterable[Person]) -> list[View]:
+    """Sentences with the names of whom they are about."""
+    names = {person.id: person.name for person in people}
+    return [{"name": names.get(one["person"]), **one} for one in told]
+
+
 class _News:
     """Tells what was not so before, step by step, the oldest first."""
 
-    def __init__(self, names: Mapping[str | None, str]) -> None:
-        self._names = names
+    def __init__(self) -> None:
         self._known: dict[tuple[str | None, str], str] = {}
         self._able: dict[tuple[str | None, str], bool] = {}  # Whether they were before.
 
@@ -72,9 +96,7 @@ class _News:
 
     def _sentence(self, entry: Entry) -> dict[str, Any]:
         said = entry.body.model_dump(mode="json", exclude={"capability"})
-        name = self._names.get(entry.person)
-        head = {"id": entry.id, "at": iso(entry.at_ms), "person": entry.person}
-        return {**head, "name": name, **said}
+        return {"id": entry.id, "at": iso(entry.at_ms), "person": entry.person, **said}
 
     def _is_news(self, entry: Entry) -> bool:
         match entry.body:
