@@ -5,10 +5,11 @@
 
 Broker, the app's own process and the web are the real ones, the database is SQLite; there is no
 city beside them. All phones are one client, which sends readings that make people unable to speak
-and able again every 30 seconds each, and the agendas are thought about meanwhile. Every meeting
-has the event streams of its host and of one participant open. Latency is from publishing a
-reading to the host's stream saying what changed. The baselines, of the same run: the bare broker
-from publisher to subscriber, and the processes' work while no reading changes anything.
+and able again every 30 seconds each, and the agendas are thought about meanwhile. Every meeting has
+the event streams of its host and of one participant open, and the host's page asks what happened
+after each change, once a second at most. Latency is from publishing a reading to the host's stream
+saying what changed. The baselines, of the same run: the bare broker from publisher to subscriber,
+and the processes' work while no reading changes anything.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import Request
@@ -54,6 +54,8 @@ OFTEN = 1 / 19
 QUIET_DB, LOUD_DB = 50.0, 92.0
 SHARED: tuple[Sensor, ...] = ("noise", "light", "motion", "speed", "visible", "battery")
 SETTLE_S, PATIENCE_S = 5.0, 10.0
+ASKING_S = 1.0
+"""From one question of a page to its next."""
 AGENDAS = 10
 Name = tuple[str, str]
 """A meeting and a person in it."""
@@ -89,9 +91,10 @@ def _measured(city: Running, size: Size) -> dict[str, Any]:
         stack.callback(echo.close)
         stack.enter_context(phones.sending())
         for meeting in dict.fromkeys(meeting for meeting, _ in secrets):
-            stack.enter_context(_listening(city, meeting, phones))
+            page = stack.enter_context(Page(city, meeting).asking())
+            stack.enter_context(_listening(city, meeting, page, phones))
         for (meeting, person), secret in _one_of_each(secrets).items():
-            stack.enter_context(_listening(city, meeting, None, f"{person}.{secret}"))
+            stack.enter_context(_listening(city, meeting, cookie=f"{person}.{secret}"))
         time.sleep(SETTLE_S)
         calm = _work(city, size.seconds / 2, echo)
         phones.flips.set()
@@ -235,15 +238,59 @@ def _prepare(client: Any) -> None:
     client.max_inflight_messages_set(2_000)
 
 
+@dataclass
+class Page:
+    """A host's page, which asks what happened as `meeting-notices.js` does."""
+
+    city: Running
+    meeting: str
+    _news: threading.Event = field(default_factory=threading.Event)
+    _ends: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def asking(self) -> Iterator[Page]:
+        thread = threading.Thread(target=self._ask)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ends.set()
+            self._news.set()
+            thread.join()
+
+    def hear(self) -> None:
+        """Ask what happened, soon."""
+        self._news.set()
+
+    def _ask(self) -> None:
+        while self._news.wait() and not self._ends.is_set():
+            self._news.clear()
+            status, told, _ = self.city.ask("GET", f"/meetings/{self.meeting}/entries?limit=30")
+            assert status == 200, told
+            self._ends.wait(ASKING_S)
+
+
 def _listening(
-    city: Running, meeting: str, phones: Phones | None, cookie: str | None = None
+    city: Running,
+    meeting: str,
+    page: Page | None = None,
+    phones: Phones | None = None,
+    *,
+    cookie: str | None = None,
 ) -> AbstractContextManager[None]:
-    """An event stream that is open: the host's, who tells `phones`, or of who has the cookie."""
+    """An event stream that is open: the host's, who tells their `page` and `phones`, or of who has
+    the cookie."""
     path = "people/me/events" if cookie else "events"
     request = Request(f"{city.url}/api/v1/meetings/{meeting}/{path}")
     if cookie is not None:
         request.add_header("Cookie", f"citywise-meeting={cookie}")
-    hear = None if phones is None else partial(phones.hear, meeting)
+    if page is None or phones is None:
+        return followed(request, None, seconds=600)
+
+    def hear(told: Mapping[str, Any]) -> None:
+        phones.hear(meeting, told)
+        page.hear()
+
     return followed(request, hear, seconds=600)
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from backend.people.names import is_seen
+
 APP = "meeting_mgr"
 
 Sensor = Literal[
@@ -74,14 +76,20 @@ _ADDRESS = re.compile(r"[^@\s<>\"?#%&,;:\\()\[\]]+@[^@\s<>\"?#%&,;:\\()\[\]]+")
 
 
 def _one_line(text: str) -> str:
-    if _UNSEEN.search(text) or not text.strip():
+    if _UNSEEN.search(text):
         raise ValueError(f"found {text!r}, expected one line of text that can be seen")
-    return text
+    return _seen(text)
 
 
 def _lines(text: str) -> str:
     if _UNSEEN.search(text.replace("\n", "").replace("\t", "")):
         raise ValueError(f"found {text!r}, expected lines of text without control characters")
+    return _seen(text)
+
+
+def _seen(text: str) -> str:
+    if not is_seen(text):
+        raise ValueError(f"found {text!a}, which shows nothing; expected text that can be seen")
     return text
 
 

@@ -143,7 +143,7 @@ class Asked:
         self.items = [i for i in meeting.agenda if i.state == "open" or _returns(i)]
         self.first_ms = self._first_ms()
         self.soon_ms = now_ms + meeting.rules.absence_minutes * MINUTE
-        self.minutes = max(0, (meeting.ends_ms - self.first_ms) // MINUTE)
+        self.minutes = max(0, -((self.first_ms - meeting.ends_ms) // MINUTE))
         self.begins = self.first_ms + MINUTE * np.arange(self.minutes + 1)
 
     def _first_ms(self) -> int:
@@ -174,7 +174,7 @@ class Asked:
         missed = (begins < self.soon_ms) & self.is_hindered(who, item)
         for busy in who.busy if item.type != "break" else ():
             ends = begins + minutes * MINUTE
-            overlaps = (busy.from_ms < ends) & (begins < busy.until_ms)
+            overlaps = (busy.from_ms <= ends - MINUTE) & (begins < busy.until_ms)
             missed |= overlaps & (busy.from_ms < busy.until_ms)
         return missed.astype(np.int64)
 
@@ -182,7 +182,8 @@ class Asked:
         """Required and other people who miss an item for each of its beginnings, and whether it
         cannot be then: its speaker misses it, or it ends too late."""
         required, others = np.zeros_like(begins), np.zeros_like(begins)
-        impossible = (begins + minutes * MINUTE > self.meeting.ends_ms).astype(np.int64)
+        too_late = begins + minutes * MINUTE >= self.meeting.ends_ms + MINUTE
+        impossible = too_late.astype(np.int64)
         for who in self.meeting.attendees:
             missed = self.misses(who, item, begins, minutes)
             required += who.required * missed
@@ -204,13 +205,13 @@ class Asked:
         return Asked(self.meeting.model_copy(update=longer), self.people, self.now_ms)
 
     def of(self, option: Proposed) -> Cost | None:
-        """What an option costs as it is written down; None if it is not allowed."""
+        """What an option costs as it is written down; None if it is not allowed. Not looked at
+        is for whose sake something is put off or shortened where something else is taken up."""
         items = {item.id: item for item in self.items}
         placed = [each for each in option.agenda if each.item in items]
         stay_off = [i for i in items if _returns(items[i]) and i not in option.taken_up]
         named = [*(each.item for each in placed), *option.put_off, *stay_off]
-        is_full = not option.shortened and not option.put_off
-        if sorted(named) != sorted(items) or not (is_full or not option.taken_up):
+        if sorted(named) != sorted(items):
             return None
         if not all(self.is_free_again(items[name]) for name in option.taken_up):
             return None

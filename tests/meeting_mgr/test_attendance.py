@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.meeting_mgr.agenda.attendance import attending
+from apps.meeting_mgr.agenda.attendance import Lack, attending, lack_of
 from apps.meeting_mgr.agenda.planning import standing
 from apps.meeting_mgr.agenda.problem import Problem, problem
 from apps.meeting_mgr.busy import is_busy
-from apps.meeting_mgr.model import CAPABILITIES, Attendee, Busy, Meeting, Person
+from apps.meeting_mgr.model import CAPABILITIES, Attendee, Busy, Item, Meeting, Person
 from apps.meeting_mgr.planned import meant
-from tests.meeting_mgr.agendas import random_meeting
+from tests.meeting_mgr.agendas import off, person, random_meeting
 
 Found = tuple[str, str, str]
 """Somebody, an item, and why they cannot take part in it: a capability, `away` or `busy`."""
@@ -58,3 +58,10 @@ def test_who_is_busy_has_no_time_for_what_overlaps(
     assert is_busy(ann, from_ms, until_ms) == expected
     none = ann.model_copy(update={"busy": (Busy(from_ms=15, until_ms=15),)})
     assert not is_busy(none, from_ms, until_ms)
+
+
+def test_a_guest_is_asked_what_listeners_are_whatever_the_speaker_is_called() -> None:
+    item = Item(id="i1", title="Any", speaker="a0", listeners=("listen",), minutes=5)
+    guest = person(0, None, state={"abilities": off("speak")})
+    assert lack_of(item, guest) == Lack()
+    assert lack_of(item, person(0, "a0", state=guest.state)) == Lack(("speak",), ("noise",))

@@ -82,6 +82,26 @@ def test_a_browser_that_joins_again_is_no_second_device(
     assert [*there(alice, meeting).values()] == [1]
 
 
+def test_each_of_two_browsers_keeps_its_number_however_often_it_joins(
+    alice: Browser, bob: Browser, laptop: Browser, meeting: Json
+) -> None:
+    for browser in (bob, laptop, bob, bob, laptop):
+        assert comes(browser, meeting, meeting["join"]["key"]) == 201
+        assert sorted(there(alice, meeting).values()) == [1, 2]
+
+
+def test_numbers_that_are_free_again_are_given_again(
+    app: Flask, alice: Browser, bob: Browser, laptop: Browser, meeting: Json
+) -> None:
+    for _ in range(3):
+        tablet = join(app, meeting, attendee="a2")
+        assert there(alice, meeting) == {bob.user: 1, laptop.user: 2, tablet.user: 3}
+        tablet.delete(me(meeting))
+    laptop.delete(me(meeting))
+    again = join(app, meeting, attendee="a2")
+    assert there(alice, meeting) == {bob.user: 1, again.user: 2}
+
+
 def test_devices_keep_their_numbers_while_others_come_and_go(
     app: Flask, alice: Browser, bob: Browser, laptop: Browser, meeting: Json
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import OperationalError
 
 from apps.meeting_mgr import store
@@ -25,6 +25,8 @@ from apps.meeting_mgr.steps import editing, running, taking_part
 from apps.meeting_mgr.steps.drafts import Changes
 from backend.privacy.boxes import Boxes
 from backend.settings import Meetings, Settings
+from backend.store.models import OutboxRow
+from backend.store.outbox import newest
 from tests.meeting_mgr.kept import NOW_MS, Kept
 from tests.meeting_mgr.other_system import receiving
 from tests.ports import nobody_at
@@ -205,6 +207,23 @@ def test_messages_come_in_order_and_each_once(kept: Kept, telling: Deliveries, p
     assert [one["event"] for one in post.bodies] == ["started", "joined", "left", "ended"]
     numbers = [int(one.number) for one in post.sent]
     assert numbers == sorted(set(numbers))
+
+
+def test_what_others_are_told_is_read_over_once(
+    kept: Kept, telling: Deliveries, post: Post, engine: Engine
+) -> None:
+    """However much it is: the process that does it answers readings, too."""
+    meeting = hooked(kept)
+    told(telling)
+    with engine.begin() as connection:
+        row = {"kind": "notice", "user": "u-else", "body": {}, "created_ms": NOW_MS, "t_ms": 0}
+        connection.execute(insert(OutboxRow), [row] * 3)
+    told(telling)
+    with engine.connect() as connection:
+        assert telling._cursor == newest(connection)
+    kept.change(meeting, lambda record: running.end(record, NOW_MS))
+    told(telling)
+    assert [one["event"] for one in post.bodies] == ["started", "ended"]
 
 
 def test_a_meeting_without_a_hook_tells_nobody(kept: Kept, telling: Deliveries, post: Post) -> None:

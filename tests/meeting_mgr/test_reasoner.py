@@ -20,6 +20,8 @@ from apps.meeting_mgr.steps import answering, running, taking_part
 from apps.meeting_mgr.steps.drafts import Changes
 from apps.meeting_mgr.steps.editing import edit
 from apps.meeting_mgr.telling import host_channel
+from backend.ingest.keyring import Keyring
+from backend.privacy.boxes import KeysAwayError
 from backend.settings import Settings
 from tests.api.town import soon
 from tests.meeting_mgr.kept import NOW_MS, QUICK, Kept, heard
@@ -187,6 +189,23 @@ def test_who_has_left_is_not_heard_any_more(kept: Kept, reasoner: Reasoner) -> N
     assert bob not in reasoner._lives[meeting]._latest
 
 
+def test_a_shared_screen_changes_no_agenda(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting, wanted = kept.make(), list[str]()
+    bob = kept.join(meeting)
+    reasoner.step([], NOW_MS)
+    monkeypatch.setattr(reasoner._suggester, "want", wanted.extend)
+    kept.change_person(
+        meeting, bob, lambda record, one: taking_part.say(record, one, NOW_MS, presents=True)
+    )
+    reasoner.step([], NOW_MS + 1)
+    assert wanted == []
+    kept.leave(meeting, bob)
+    reasoner.step([], NOW_MS + 2)
+    assert wanted == [meeting]
+
+
 def test_of_a_meeting_that_is_over_nothing_is_known(kept: Kept, reasoner: Reasoner) -> None:
     meeting = kept.make()
     bob = kept.join(meeting, "noise")
@@ -326,6 +345,23 @@ def test_one_bad_meeting_stops_no_other(
     assert eve not in caplog.text
 
 
+def test_of_what_people_could_do_only_the_last_is_kept(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MOST_ENTRIES", 5)
+    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.TRIM_AFTER", 3)
+    meeting = kept.make()
+    before, bob = kept.entries(meeting), kept.join(meeting, "noise")
+    for n in range(8):
+        now_ms = NOW_MS + n * 60_000
+        reasoner.step([heard(meeting, bob, now_ms, noise_db=(LOUD, QUIET)[n % 2])], now_ms)
+    after, his = kept.entries(meeting), kept.entries(meeting, bob)
+    assert 0 < len(his) < 5 + 3
+    assert kept.able(meeting, bob) == "on"
+    assert his[-1]["state"] == "on"
+    assert after[: len(before)] == before != []
+
+
 # --- What fails ----------------------------------------------------------------------------------
 
 
@@ -346,6 +382,40 @@ def test_while_the_database_is_locked_nothing_is_lost(
             with pytest.raises(OperationalError):
                 reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)
     assert kept.able(meeting, bob) is None
+    reasoner.step([], NOW_MS)
+    assert kept.able(meeting, bob) == "off"
+
+
+def test_an_error_of_the_system_with_one_meeting_is_that_meetings(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = kept.make(), kept.make()
+    bob, eve = kept.join(good, "noise"), kept.join(bad, "noise", name="Eve")
+    evaluate = Capabilities.evaluate
+
+    def evaluate_some(self: Capabilities, now_ms: int, situations: Any) -> Any:
+        if any(one.meeting == bad for one in situations):
+            raise TimeoutError
+        return evaluate(self, now_ms, situations)
+
+    monkeypatch.setattr(Capabilities, "evaluate", evaluate_some)
+    reasoner.step([heard(good, bob, noise_db=LOUD), heard(bad, eve, noise_db=LOUD)], NOW_MS)
+    assert kept.able(good, bob) == "off"
+
+
+def test_keys_that_cannot_be_read_are_no_fault_of_a_meeting(
+    kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting = kept.make()
+    bob = kept.join(meeting, "noise")
+
+    def denied(*_given: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Keyring, "keys_of", denied)
+        with pytest.raises(KeysAwayError):
+            reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)
     reasoner.step([], NOW_MS)
     assert kept.able(meeting, bob) == "off"
 

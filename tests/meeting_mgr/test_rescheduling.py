@@ -198,7 +198,7 @@ def test_a_host_who_does_not_want_another_time_is_told_what_can_be_done_at_this_
 
 
 def test_where_nobody_is_there_another_time_is_the_first_proposal() -> None:
-    about, now_ms = meeting((), (), ()), ms(MONDAY) + MINUTE
+    about, now_ms = meeting((), (), ()), ms(MONDAY) + MINUTE // 2
     gone = [person(n, f"a{n}", left_ms=now_ms) for n in range(3)]
     proposal = proposed(about, gone, now_ms)
     assert proposal is not None
@@ -206,6 +206,18 @@ def test_where_nobody_is_there_another_time_is_the_first_proposal() -> None:
     assert {cause.because for cause in proposal.causes} == {("away",)}
     one_there = proposed(about, [person(0, "a0"), *gone[1:]], now_ms)
     assert one_there is None or one_there.kind != "reschedule"
+
+
+def test_where_required_people_could_attend_nothing_that_is_left_another_time_comes_first() -> None:
+    about, now_ms = meeting((), (), ()), ms(MONDAY) + MINUTE
+    there = [person(0, "a0"), *(person(n, f"a{n}", left_ms=now_ms) for n in (1, 2))]
+    proposal = proposed(about, there, now_ms)
+    assert proposal is not None
+    assert proposal.kind == "reschedule"
+    assert [cause.person for cause in proposal.causes] == ["a1", "a2"]
+    again = proposed(about, there, now_ms, refused=[refused(proposal)])
+    assert again is not None
+    assert (again.kind, again.options[0].put_off) == ("put_off", ("i2",))
 
 
 def test_where_all_would_be_put_off_another_time_is_proposed_instead() -> None:

@@ -314,3 +314,61 @@ def test_a_host_who_declines_is_not_asked_again() -> None:
     proposal = found(meeting(FIRST, THIRD, *put_off(SECOND)))
     assert proposal is not None
     assert same_as(proposal, proposal.model_copy(update={"answer": "declined"}))
+
+
+# --- Some seconds late ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("late_ms", [1, 2_000, 59_999])
+def test_what_is_less_than_a_minute_costs_no_item(late_ms: int) -> None:
+    first = FIRST.model_copy(update={"began_ms": STARTS + late_ms})
+    full = meeting(first, SECOND, THIRD, minutes=30)
+    assert found(full, now_ms=STARTS + late_ms) is None
+    waiting = meeting(FIRST.model_copy(update={"state": "done"}), THIRD, minutes=10)
+    assert found(waiting, now_ms=STARTS + late_ms) is None
+
+
+def test_a_minute_does() -> None:
+    first = FIRST.model_copy(update={"began_ms": STARTS + MINUTE})
+    proposal = found(meeting(first, SECOND, THIRD, minutes=30), now_ms=STARTS + MINUTE)
+    assert proposal is not None
+    assert proposal.kind == "shorten"
+    late = past_end(proposal)
+    assert late is not None
+    assert late.ends_ms == STARTS + 31 * MINUTE
+
+
+@pytest.mark.parametrize(("late_ms", "is_missed"), [(59_999, False), (60_000, True)])
+def test_who_is_busy_from_its_end_on_stays_for_less_than_a_minute_more(
+    late_ms: int, is_missed: bool
+) -> None:
+    busy = Busy(from_ms=STARTS + 30 * MINUTE, until_ms=STARTS + 60 * MINUTE)
+    ann = ANN.model_copy(update={"busy": (busy,)})
+    first = FIRST.model_copy(update={"began_ms": STARTS + late_ms})
+    about = meeting(first, SECOND, THIRD, attendees=(ann, BOB, CID))
+    assert (found(about, now_ms=STARTS + late_ms) is not None) == is_missed
+
+
+def test_a_meeting_that_goes_on_past_its_end_ends_less_than_a_minute_before_all_is_done() -> None:
+    first = FIRST.model_copy(update={"began_ms": STARTS + 20_000})
+    about = meeting(first, SECOND, THIRD, minutes=25)
+    option = past_end(found(about))
+    assert option is not None
+    assert option.ends_ms == STARTS + 30 * MINUTE
+    assert found(about.model_copy(update={"ends_ms": option.ends_ms})) is None
+
+
+# --- All at once ----------------------------------------------------------------------------------
+
+
+def test_what_there_is_time_for_once_something_else_is_put_off_comes_with_that() -> None:
+    short = Item(id="i4", title="Short", minutes=5)
+    about = meeting(FIRST, SECOND, *put_off(short), minutes=25, rules=Rules(absence_minutes=40))
+    proposal = found(about, joined(NOISY))
+    assert proposal is not None
+    assert proposal.kind == "put_off"
+    assert (proposal.options[0].put_off, proposal.options[0].taken_up) == (("i2",), ("i4",))
+    assert [(one.item, one.because) for one in proposal.causes] == [
+        ("i2", ("noise",)),
+        ("i4", ("again",)),
+    ]

@@ -18,6 +18,32 @@ def test_a_title_is_one_line_that_can_be_seen(text: str) -> None:
         TEXT.validate_python(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u200b",
+        "\u2060\ufeff",
+        "\xad",
+        "\u3164",
+        "\uffa0 ",
+        "\u2800",
+        "\U000e0041",
+        "\u034f",
+        "\ue000",
+    ],
+)
+def test_what_shows_nothing_is_no_name_title_or_decision(text: str) -> None:
+    for kind in (TEXT, LONG):
+        with pytest.raises(ValidationError, match="shows nothing"):
+            kind.validate_python(text)
+
+
+@pytest.mark.parametrize("text", ["?", "👍", "a\u200d", "\u5fae", "ﷺ"])
+def test_one_sign_is_enough(text: str) -> None:
+    assert TEXT.validate_python(text) == text
+    assert LONG.validate_python(text) == text
+
+
 @pytest.mark.parametrize("text", ["Møde", " a ", "会议 (2)", "👩‍💻 x", "שלום"])
 def test_a_title_is_in_any_language(text: str) -> None:
     assert TEXT.validate_python(text) == text

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from apps.meeting_mgr.agenda.members import Member, members
+from apps.meeting_mgr.agenda.members import Devices, Member, members
 from apps.meeting_mgr.busy import is_busy
 from apps.meeting_mgr.model import Attendee, Capability, Item, Meeting, Person, Reason
 from apps.meeting_mgr.planned import MINUTE_MS, Span
@@ -39,8 +39,7 @@ def needed(item: Item, attendee: str | None) -> tuple[Capability, ...]:
 
 def lack_of(item: Item, me: Person) -> Lack:
     """What somebody lacks now for an item, by the device that they are there with."""
-    attendee = Attendee(id=me.attendee or "a0", name=me.name)
-    return _lack(item, Member(attendee, (me,), is_away=False, is_overdue=False, has_left=False))
+    return _missing(item, me.attendee, Devices((me,)))
 
 
 def attending(
@@ -55,18 +54,21 @@ def attending(
     found = []
     for member in members(meeting, people, now_ms):
         lack = _lack(item, member) if is_soon else Lack()
-        has_no_time = item.type != "break" and is_busy(member.attendee, *span)
+        until_ms = span.ends_ms - MINUTE_MS + 1  # It may end less than a minute too late.
+        has_no_time = item.type != "break" and is_busy(member.attendee, span.starts_ms, until_ms)
         because = (*lack.because, *(("busy",) if has_no_time else ()))
         found.append(Attendance(member.attendee, not because, lack.lacks, because))
     return found
 
 
 def _lack(item: Item, member: Member) -> Lack:
-    if item.type == "break":
-        return Lack()
-    if member.is_away:
+    if member.is_away and item.type != "break":
         return Lack((), ("away",))
-    missing = {*member.lacking(), *(member.hushed() if item.sensitive else ())}
-    lacks = tuple(name for name in needed(item, member.attendee.id) if name in missing)
-    because = (reason for name in lacks for reason in member.because(name))
+    return _missing(item, member.attendee.id, member)
+
+
+def _missing(item: Item, attendee: str | None, devices: Devices) -> Lack:
+    missing = {*devices.lacking(), *(devices.hushed() if item.sensitive else ())}
+    lacks = tuple(name for name in needed(item, attendee) if name in missing)
+    because = (reason for name in lacks for reason in devices.because(name))
     return Lack(lacks, tuple(dict.fromkeys(because)))

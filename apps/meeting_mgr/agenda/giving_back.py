@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from apps.meeting_mgr.agenda.planning import Plan, Standing, places
+from apps.meeting_mgr.agenda.planning import Plan, Standing, counted, places
 from apps.meeting_mgr.agenda.problem import Problem
 
 
@@ -27,7 +27,7 @@ def given_back(rest: Problem, stands: Standing, plan: Plan) -> Plan:
     minutes = tuple(n + more for n, more in zip(plan.minutes, back, strict=True))
     shortened = {i for i, n in zip(plan.order, minutes, strict=True) if n < rest.items[i].minutes}
     better = replace(plan, minutes=minutes, shortened=frozenset(shortened))
-    return _counted(rest, stands, better)
+    return counted(rest, stands, better)
 
 
 def restored(cuts: Sequence[int], slack: Sequence[int]) -> list[int]:
@@ -61,18 +61,3 @@ def _slack(rest: Problem, stands: Standing, plan: Plan) -> list[int]:
         if i in ends and ends[i] <= from_minute:
             until[i] = min(until[i], from_minute)
     return [until[i] - ends[i] for i in plan.order]
-
-
-def _counted(rest: Problem, stands: Standing, plan: Plan) -> Plan:
-    """A plan with who misses what, and its costs, as they are."""
-    at = {i: (begins, begins + minutes) for i, begins, minutes in places(plan)}
-    misses = frozenset(
-        (u, i)
-        for u, i, from_minute, until in stands.absent
-        if i in at and at[i][0] < until and from_minute < at[i][1]
-    )
-    required = sum(rest.members[u].attendee.required for u, _i in misses)
-    cut = sum(rest.items[i].minutes for i in plan.order) - sum(plan.minutes)
-    off, *_old, swaps = plan.cost
-    cost = (off, required, len(plan.shortened), cut, len(misses) - required, swaps)
-    return replace(plan, misses=misses, cost=cost)

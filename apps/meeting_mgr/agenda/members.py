@@ -22,16 +22,10 @@ HUSHED: tuple[Capability, ...] = ("speak", "share")
 
 
 @dataclass(frozen=True)
-class Member:
-    """Somebody invited; `present` are those who are there as them, with one device each."""
+class Devices:
+    """With what somebody is there; `present` is who joined with each."""
 
-    attendee: Attendee
     present: tuple[Person, ...]
-    is_away: bool
-    """Whether they should be there by now, and are not."""
-    is_overdue: bool
-    """Whether they have been away for so long that they are not expected any more."""
-    has_left: bool
 
     def lacking(self) -> tuple[Capability, ...]:
         """What none of their devices lets them do, whatever the item."""
@@ -52,6 +46,18 @@ class Member:
         return bool(self.present) and all(each)
 
 
+@dataclass(frozen=True)
+class Member(Devices):
+    """Somebody invited, and the devices with which they are there."""
+
+    attendee: Attendee
+    is_away: bool
+    """Whether they should be there by now, and are not."""
+    is_overdue: bool
+    """Whether they have been away for so long that they are not expected any more."""
+    has_left: bool
+
+
 def members(meeting: Meeting, people: Sequence[Person], now_ms: int) -> tuple[Member, ...]:
     """The invited in the meeting's order; `people` are all who joined, also those who left."""
     joined: dict[str, list[Person]] = {}
@@ -69,7 +75,7 @@ def _member(meeting: Meeting, attendee: Attendee, joined: Sequence[Person], now_
     since_ms = max(meeting.starts_ms, gone_ms)
     patience_ms = meeting.rules.absence_minutes * MINUTE_MS
     is_overdue = is_away and now_ms >= since_ms + patience_ms
-    return Member(attendee, present, is_away, is_overdue, has_left)
+    return Member(present, attendee, is_away, is_overdue, has_left)
 
 
 def _began_ms(meeting: Meeting) -> int:

@@ -17,13 +17,13 @@ def overrun(
     meeting: Meeting, rest: Problem, now_ms: int, room_until_ms: int | None = None
 ) -> Problem | None:
     """What is left of an agenda with an end that leaves time for all open items in full; what
-    has been put off stays so.
+    has been put off stays so. It is a whole minute of the clock, the last before all is done.
 
     None where that would be no later than the meeting's end, or by more than `MOST_MS`, or where
     somebody required, or a speaker, is busy by then, or the room is wanted from `room_until_ms` on.
     """
     ends_ms = rest.first_ms + sum(item.minutes for item in rest.open_items) * MINUTE_MS
-    ends_ms += -ends_ms % MINUTE_MS
+    ends_ms -= ends_ms % MINUTE_MS
     later = ends_ms - meeting.ends_ms
     if not 0 < later <= MOST_MS or ends_ms - meeting.starts_ms > LONGEST_MS:
         return None

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from typing import Literal
 
 from apps.meeting_mgr import RULES
@@ -109,6 +110,22 @@ def places(plan: Plan) -> list[tuple[int, int, int]]:
         found.append((i, begins, minutes))
         begins += minutes
     return found
+
+
+def counted(problem: Problem, stands: Standing, plan: Plan) -> Plan:
+    """A plan with who misses what, and its costs, as they are."""
+    at = {i: (begins, begins + minutes) for i, begins, minutes in places(plan)}
+    misses = frozenset(
+        (u, i)
+        for u, i, from_minute, until in stands.absent
+        if i in at and at[i][0] < until and from_minute < at[i][1]
+    )
+    required = sum(problem.members[u].attendee.required for u, _i in misses)
+    off = sum(problem.items[i].minutes for i in plan.put_off)
+    cut = sum(problem.items[i].minutes for i in plan.order) - sum(plan.minutes)
+    swaps = sum(i > j for i, j in combinations(plan.order, 2))
+    cost = (off, required, len(plan.shortened), cut, len(misses) - required, swaps)
+    return replace(plan, misses=misses, cost=cost)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from apps.meeting_mgr.agenda.members import Member, members
@@ -52,8 +52,9 @@ class Problem:
 
     @cached_property
     def until_end(self) -> int:
-        """Minutes until the meeting's end."""
-        return max(0, (self.ends_ms - self.first_ms) // MINUTE_MS)
+        """Minutes until the meeting's end; one that has begun counts, so that a few seconds
+        cost no item."""
+        return max(0, -((self.first_ms - self.ends_ms) // MINUTE_MS))
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -123,16 +124,29 @@ class Problem:
         return [sorted({_rounded(span, step, self.minutes) for span in spans}) for spans in exact]
 
     def _busy(self, member: Member) -> Iterator[tuple[int, int]]:
-        """When a member is busy while items may take place, in minutes."""
+        """When a member is busy while items may take place, in minutes; an item may end less
+        than a minute after it has begun."""
         for busy in merged(member.attendee.busy):
-            begins = max(0, (busy.from_ms - self.first_ms) // MINUTE_MS)
-            ends = self._minute(busy.until_ms)
-            if begins < ends:
+            begins, ends = self._minute(busy.from_ms), self._minute(busy.until_ms)
+            if ends > 0 and begins < self.minutes:
                 yield begins, ends
 
     def _minute(self, ms: int) -> int:
         """The first whole minute that is not before a time; 0 and `minutes` are the bounds."""
         return max(0, min(self.minutes, -((self.first_ms - ms) // MINUTE_MS)))
+
+
+def after(rest: Problem, order: Sequence[int], minutes: Sequence[int]) -> tuple[Problem, list[int]]:
+    """What is left to be planned at the same time where these items take place, so long each, and
+    the others are put off; and which position each of its items had before."""
+    taking = dict(zip(order, minutes, strict=True))
+    off = sorted(set(range(len(rest.items))) - set(order), key=lambda i: (i in rest.returning, i))
+    placed = {"state": "open", "returns": False}
+    items = (
+        *(rest.items[i].model_copy(update={**placed, "minutes": n}) for i, n in taking.items()),
+        *(rest.items[i].model_copy(update={"state": "put_off", "returns": True}) for i in off),
+    )
+    return replace(rest, items=items), [*order, *off]
 
 
 def problem(meeting: Meeting, people: Sequence[Person], now_ms: int) -> Problem:

@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from apps.meeting_mgr.agenda.causes import absences, causes
+from apps.meeting_mgr.agenda.causes import absences
 from apps.meeting_mgr.agenda.giving_back import given_back
 from apps.meeting_mgr.agenda.moves import moved
 from apps.meeting_mgr.agenda.overrunning import overrun
 from apps.meeting_mgr.agenda.planning import Plan, Standing, Wish, places, plan, standing
 from apps.meeting_mgr.agenda.problem import Problem, has_begun, problem
 from apps.meeting_mgr.agenda.rescheduling import Slot, slots
+from apps.meeting_mgr.agenda.settling import Settled, is_better
 from apps.meeting_mgr.model import (
     Cause,
     Item,
@@ -28,8 +29,9 @@ from apps.meeting_mgr.planned import MINUTE_MS
 from reasoning.engines.limits import LimitError
 
 ALTERNATIVES = 2
-_SHARE = 0.7
-"""Of the time, for the best option; the alternatives have what is left."""
+_SHARE, _SETTLED = 0.7, 0.85
+"""Of the time, for the best option, and until it is known to what it leads; the alternatives
+have what is left."""
 
 
 def proposed(
@@ -65,9 +67,14 @@ def proposed(
     patience_s = limits_s if patience_s is None else patience_s
     found = plan(rest, started_s + _SHARE * limits_s, patience_s=patience_s)
     best = None if found is None else given_back(rest, stands, found)
-    if best is None or not _is_better(best, stands):
+    if best is None or not is_better(best, stands):
         return None
-    why = causes(rest, stands, best)
+    settled = Settled(rest, stands, best, started_s + _SETTLED * limits_s)
+    best, why = settled.plan, settled.causes
+    if missing := settled.stands.cannot_come or _all_away(rest, settled.stands):
+        elsewhen = _rescheduled(meeting, rest, absences(settled.then, missing), now_ms)
+        if elsewhen is not None and not _is_refused(elsewhen, refused):
+            return elsewhen
     until_s = started_s + limits_s
     drops = best.shortened or best.put_off - rest.returning
     longer = overrun(meeting, rest, now_ms, room_until_ms) if drops else None
@@ -101,10 +108,6 @@ def _way(proposal: Proposal) -> tuple[object, ...]:
     return items, best.put_off, best.shortened, best.starts_ms
 
 
-def _is_better(plan: Plan, stands: Standing) -> bool:
-    return not stands.is_possible or plan.cost < stands.cost
-
-
 def _kind(best: Proposed) -> Kind:
     if best.put_off:
         return "put_off"
@@ -129,7 +132,7 @@ def _alternatives(rest: Problem, stands: Standing, best: Plan, until_s: float) -
         with suppress(LimitError):
             found = plan(rest, now_s + share_s, wish)
         found = None if found is None else given_back(rest, stands, found)
-        if found is None or found.way in ways or not _is_better(found, stands):
+        if found is None or found.way in ways or not is_better(found, stands):
             continue
         ways.add(found.way)
         yield found

@@ -98,18 +98,22 @@ class Deliveries:
 
     def _take_up(self) -> None:
         with self._engine.connect() as connection:
-            found = self._news(connection)
+            newest = outbox.newest(connection)
+            found = self._news(connection, newest)
             meetings = {one.body["meeting"] for one in found}
             told = {meeting for meeting in meetings if self._is_told(connection, meeting)}
+        self._cursor = found[-1].id if len(found) == _BATCH else newest
         for one in found:
-            self._cursor = one.id
             if one.body["meeting"] in told:
                 self._add(one)
 
-    def _news(self, connection: Connection) -> list[News]:
+    def _news(self, connection: Connection, newest: int) -> list[News]:
+        """What hosts were told since the last time, in part where that is very much."""
+        if newest == self._cursor:
+            return []
         query = (
             select(OutboxRow.id, OutboxRow.body, OutboxRow.created_ms)
-            .where(OutboxRow.id > self._cursor)
+            .where(OutboxRow.id > self._cursor, OutboxRow.id <= newest)
             .where(OutboxRow.kind == MEETING)
             .where(OutboxRow.user.startswith(_HOSTS, autoescape=True))
             .order_by(OutboxRow.id)

@@ -9,9 +9,12 @@ import traceback
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
+from backend.privacy.boxes import KeysAwayError
+
 LOG = logging.getLogger("citywise.meeting_mgr")
-PASSING = (OperationalError, InterfaceError, NoConnectionError, sqlite3.Error, OSError)
-"""The database or the keys are locked or away: no meeting's fault, and soon over."""
+PASSING = (OperationalError, InterfaceError, NoConnectionError, sqlite3.Error, KeysAwayError)
+"""The database or the keys (`sqlite3.Error` is theirs) are locked or away: no meeting's fault,
+and soon over. Any other error may be that of one meeting."""
 
 
 def tell(what: str, error: BaseException) -> None:

@@ -27,7 +27,7 @@ from apps.meeting_mgr.process.live import Live
 from apps.meeting_mgr.process.rooms import Rooms
 from apps.meeting_mgr.process.suggesting import Suggested, Suggester, answers
 from apps.meeting_mgr.readings import BadReadingError
-from apps.meeting_mgr.record import Step
+from apps.meeting_mgr.record import Change, Step
 from apps.meeting_mgr.steps import taking_part
 from backend.settings import Settings
 from backend.store.models import MeetingRow
@@ -36,7 +36,21 @@ from backend.times import wall_ms
 
 AGAIN_S = 60.0
 """So often agendas of running meetings are thought about because time passes."""
-_IRRELEVANT = {"hand", "muted", "asked", "link", "decided", "proposed", "declined", "outdated"}
+TRIM_AFTER = 1000
+"""After so many more entries of a meeting those that are too many are removed."""
+_IRRELEVANT: frozenset[Change] = frozenset(
+    (
+        "hand",
+        "muted",
+        "presenting",
+        "asked",
+        "link",
+        "decided",
+        "proposed",
+        "declined",
+        "outdated",
+    )
+)
 """Changes that no agenda depends on."""
 _T = TypeVar("_T")
 _ByMeeting = Mapping[str, Sequence[Concluded]]
@@ -58,6 +72,7 @@ class Reasoner:
         self._unheard: deque[Heard] = deque(maxlen=MOST)
         self._since_ms, self._now_ms = wall_ms(), 0
         self._again_at = time.monotonic()
+        self._written: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         """Readings that were `heard`, those of nobody who is there (`unknown`), and those that
         are none (`refused`; `failed` where our check of them failed)."""
@@ -126,6 +141,7 @@ class Reasoner:
         record = store.find(connection, self._boxes, meeting)
         if record is None or record.state not in OPEN:
             self._lives.pop(meeting, None)
+            self._written.pop(meeting, None)
             return
         people = store.people_of(connection, self._boxes, record)
         if meeting in self._lives:
@@ -192,6 +208,7 @@ class Reasoner:
                 self._read(connection)
                 steps = [*self._steps(now_ms, concluded)]
                 store.write_all(connection, self._boxes, steps)
+                self._trim(connection, steps)
                 written = newest(connection)
             self._outbox.skip(written)
         for meeting, some in concluded.items():
@@ -199,6 +216,13 @@ class Reasoner:
                 self._lives[meeting].took(some)
                 if any(change.before != change.after for one in some for change in one.changes):
                     self._suggester.want([meeting])
+
+    def _trim(self, connection: Connection, steps: Iterable[Step]) -> None:
+        for step in steps:
+            self._written[step.record.id] += len(step.entries)
+            if self._written[step.record.id] >= TRIM_AFTER:
+                store.trim_entries(connection, step.record.id)
+                del self._written[step.record.id]
 
     def _steps(self, now_ms: int, concluded: _ByMeeting) -> Iterator[Step]:
         for meeting in concluded.keys() - self._changed.keys():

@@ -21,6 +21,12 @@ def about(
     return Step(record, change, (person,), entries, person.id, is_record_new=False)
 
 
+def quiet(person: Person) -> Person:
+    """Somebody of whom nothing is asked any more, and who neither asks to speak nor shows their
+    screen."""
+    return person.model_copy(update={"hand": False, "presents": False, "asked": None})
+
+
 def has_moved(before: PersonState, after: PersonState) -> bool:
     """Whether somebody takes part from elsewhere."""
     return before.presence != after.presence

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from apps.meeting_mgr.entries import Body, Decided, Entry, ItemChanged, StateChanged
-from apps.meeting_mgr.model import Decision, Item, ItemState, MeetingState
+from apps.meeting_mgr.model import Decision, Item, ItemState, MeetingState, Person
 from apps.meeting_mgr.record import Change, FaultError, MeetingError, MeetingRecord, Step
+from apps.meeting_mgr.steps.about import quiet
 from backend.people.ids import random_text
 
 LONGEST_MINUTES = 480
@@ -70,20 +71,28 @@ def extend(record: MeetingRecord, minutes: int, now_ms: int) -> Step:
     return _step(record, "extended", now_ms, agenda)
 
 
-def end(record: MeetingRecord, now_ms: int) -> Step:
-    """End the meeting (`ended`); `start` goes on with it."""
+def end(record: MeetingRecord, now_ms: int, people: Iterable[Person] = ()) -> Step:
+    """End the meeting (`ended`); `start` goes on with it. What its `people` were asked, or asked
+    for themselves, is over."""
     require(record, "be ended", "running")
     now = record.meeting.current()
     agenda = record.meeting.agenda
     if now is not None:
         agenda = _with(agenda, _done(now, now_ms))
-    return _step(record, "ended", now_ms, agenda, "ended")
+    step = _step(record, "ended", now_ms, agenda, "ended")
+    return step._replace(people=_quieted(people))
 
 
-def cancel(record: MeetingRecord, now_ms: int) -> Step:
-    """Cancel a meeting that has not begun (`cancelled`)."""
+def cancel(record: MeetingRecord, now_ms: int, people: Iterable[Person] = ()) -> Step:
+    """Cancel a meeting that has not begun (`cancelled`); to its `people` it is over as by `end`."""
     require(record, "be cancelled", "planned")
-    return _step(record, "cancelled", now_ms, record.meeting.agenda, "cancelled")
+    step = _step(record, "cancelled", now_ms, record.meeting.agenda, "cancelled")
+    return step._replace(people=_quieted(people))
+
+
+def _quieted(people: Iterable[Person]) -> tuple[Person, ...]:
+    """Those of some people to whom the end of a meeting makes a difference."""
+    return tuple(after for person in people if (after := quiet(person)) != person)
 
 
 def restore(record: MeetingRecord, now_ms: int) -> Step:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import count
 from typing import Any, Literal
 
 from apps.meeting_mgr.entries import (
@@ -30,7 +31,7 @@ from apps.meeting_mgr.record import (
     Step,
     new_person_id,
 )
-from apps.meeting_mgr.steps.about import about, has_moved, news, require_there
+from apps.meeting_mgr.steps.about import about, has_moved, news, quiet, require_there
 from apps.meeting_mgr.steps.running import new_link, require
 from apps.meeting_mgr.steps.sharing import rests_on
 
@@ -74,13 +75,18 @@ def join(
 
 
 def _device(attendee: str | None, there: Collection[Person], former: Person | None) -> int:
-    """Which device of one of the invited it is that joins."""
-    others = [
+    """Which device of one of the invited it is that joins: a browser that is known keeps its
+    number; another beside others has the first that is free, but never looks like the only one."""
+    if attendee is None:
+        return 1
+    others = {
         one.device
         for one in there
         if one.left_ms is None and one.attendee == attendee and one != former
-    ]
-    return 1 if attendee is None else max(others, default=0) + 1
+    }
+    if former is not None and former.attendee == attendee and former.device not in others:
+        return former.device
+    return next(n for n in count(2) if n not in others) if others else 1
 
 
 def _attendee_name(record: MeetingRecord, attendee: str | None) -> str:
@@ -123,8 +129,7 @@ def _gone(person: Person, now_ms: int) -> Person:
         abilities=dict.fromkeys(CAPABILITIES, unknown), presence_since_ms=now_ms, due_ms=None
     )
     changes = {"left_ms": now_ms, "sharing": (), "shared_ms": {}, "ended": (), "state": state}
-    quiet = {"hand": False, "presents": False, "asked": None}
-    return person.model_copy(update=changes | quiet)
+    return quiet(person).model_copy(update=changes)
 
 
 def say(
