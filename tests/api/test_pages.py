@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,21 @@ from tests.api.town import Town
 
 ADDRESSES = (*PAGES.values(), "/plan", "/apps/traces", "/log-in", "/sign-up", "/account")
 
-STRINGS = {
-    name: json.loads((WEB / "strings" / f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("en", "da")
+TEXTS = {
+    name: (WEB / "strings" / f"{name}.json").read_text(encoding="utf-8") for name in ("en", "da")
 }
+STRINGS = {name: json.loads(text) for name, text in TEXTS.items()}
 SOURCES = [
     *sorted((WEB / "static" / "js").rglob("*.js")),
     *sorted((WEB / "templates").glob("*.html")),
 ]
+ASKED = re.compile(r"""['"`]([\w-]+(?:\.[\w-]+)*)['"`]""")
+"""A key, as it stands where its string is asked for."""
+FILLED_IN = re.compile(
+    r"""`([\w-]+\.[\w.-]*\$\{[^`]*)`|f"([\w-]+\.[\w.-]*\{[^"]*)"|'([\w-]+\.' ~)"""
+)
+"""A key with places to be filled in, in JavaScript, in Python and in a template."""
+PLACE = re.compile(r"\$?\{[^{}]*\}|' ~")
 ALLOWED_ADDRESSES = {"http://www.w3.org/2000/svg"}
 
 
@@ -117,8 +125,36 @@ def test_both_languages_have_the_same_strings_and_placeholders() -> None:
         assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", other)), key
 
 
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_no_string_is_there_twice(text: str) -> None:
+    pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
+    assert [key for key, count in Counter(key for key, _ in pairs).items() if count > 1] == []
+
+
+def test_every_string_is_asked_for_somewhere() -> None:
+    python = (path for top in ("apps", "backend") for path in (WEB.parent / top).rglob("*.py"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (*SOURCES, *python))
+    asked = set(ASKED.findall(text))
+    heads = {next(filter(None, found)) for found in FILLED_IN.findall(text)}
+    among = re.compile("|".join(map(any_of, heads)))
+    unused = [
+        key for key in STRINGS["en"] if not {key, bare(key)} & asked and not among.fullmatch(key)
+    ]
+    assert unused == []
+
+
+def bare(key: str) -> str:
+    """A key without what a number makes of it."""
+    return re.sub(r"\.(one|other)$", "", key)
+
+
+def any_of(key: str) -> str:
+    """A pattern of all that a key with places may become."""
+    return ".*".join(map(re.escape, PLACE.split(key)))
+
+
 def test_every_string_the_pages_ask_for_exists() -> None:
-    known = {re.sub(r"\.(one|other)$", "", key) for key in STRINGS["en"]} | STRINGS["en"].keys()
+    known = {bare(key) for key in STRINGS["en"]} | STRINGS["en"].keys()
     asked = {
         (path.name, key)
         for path in SOURCES

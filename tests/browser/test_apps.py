@@ -14,7 +14,7 @@ from backend.times import wall_ms
 from tests.api.log import Log
 from tests.api.templates import NOON_MS, Change, change, install, jam_ahead
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
-from tests.browser.test_people import serious, settled
+from tests.browser.test_people import come, drawn, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -355,6 +355,46 @@ def test_an_evaluation_is_looked_into_and_says_why(
     jam_card(page).get_by_role("link", name="Why?").click()
     expect(answer).to_contain_text(there)
     expect(page.locator("why-not .notice-card")).to_contain_text("Traffic jam")
+
+
+def test_the_button_for_more_evaluations_is_there_while_the_list_looks_for_new_ones(
+    open_page: Open,
+) -> None:
+    held: list[Route] = []
+
+    def answer(more: int | None, *ids: int) -> None:
+        """The latest question's."""
+        with page.expect_response("**/api/v1/traces?*"):
+            held[-1].fulfill(json={"traces": [trace(number) for number in ids], "next": more})
+
+    page = settled(open_page("/apps/traces"))
+    page.route("**/api/v1/traces?*", lambda route: held.append(route))
+    page.get_by_label("Which").select_option("changed")
+    come(page, held, 1)
+    answer(8, 9, 8)
+    more = page.get_by_role("button", name="Show older")
+    more.focus()
+    come(page, held, 2)  # The list looks for new ones by itself.
+    drawn(page)
+    expect(more).to_be_focused()
+    more.press("Enter")
+    come(page, held, 3)
+    more.press("Enter")
+    drawn(page)
+    expect(more).to_be_focused()
+    assert len(held) == 3  # Pressed twice, asked once.
+    assert "before=8" in held[-1].request.url
+    answer(None, 7)
+    expect(page.locator("[data-trace]")).to_have_count(3)
+    expect(page.locator("[data-trace='7'] summary")).to_be_focused()  # There is no more.
+
+
+def trace(number: int) -> dict[str, Any]:
+    """An evaluation, as the API tells of it."""
+    return {
+        "id": number, "t": NOON, "request": "city", "keys": 0, "items": 0, "seconds": 0, "atoms": 0,
+        "notices": 0, "error": None, "position": 1, "changed": {"instances": [], "notices": []},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -21,6 +21,7 @@ from playwright.sync_api import (
 
 from backend.settings import Meetings, People, Settings
 from backend.times import iso, parse_ms
+from tests.api.browsers import PASSWORD
 from tests.browser import devices, keys
 from tests.browser.conftest import DESKTOP, PHONE, WAITED_MS
 from tests.browser.devices import Told
@@ -46,6 +47,10 @@ COUNTED = """window.microphones = 0;
 const media = navigator.mediaDevices, open = media?.getUserMedia.bind(media);
 if (media) media.getUserMedia = (...how) => { window.microphones += 1; return open(...how); };"""
 """Counts how often a page asks for the microphone."""
+
+
+SIGN_UP = """(body) => fetch('/api/v1/accounts', { method: 'POST', body: JSON.stringify(body),
+    headers: { 'Content-Type': 'application/json' } }).then(({ status }) => status)"""
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +155,29 @@ def join_as(page: Page, name: str = "Bob") -> None:
     expect(page.get_by_role("heading", name="What may your device tell?")).to_be_focused()
 
 
+def enter(page: Page) -> None:
+    """Join as Bob, and share nothing."""
+    join_as(page)
+    page.get_by_role("button", name="Enter without sharing").click()
+    expect(page.get_by_role("region", name="You now")).to_be_visible()
+
+
+def in_room(city: Running, device: Open) -> tuple[dict[str, Any], Page]:
+    """A meeting with a video room, and Bob's page, where it is open."""
+    meeting = made(city, conference="jitsi")
+    page = device(meeting["join"]["url"], DESKTOP)
+    page.route(f"{JITSI}/external_api.js", _stub)
+    enter(page)
+    page.get_by_role("button", name="Open the room").click()
+    return meeting, page
+
+
+def leave(page: Page) -> None:
+    """Press the button, and say that it is meant."""
+    page.get_by_role("button", name="Leave meeting").tap()
+    page.get_by_role("dialog").get_by_role("button", name="Leave meeting").tap()
+
+
 def share(page: Page, *sensors: str) -> None:
     for sensor in sensors:
         page.get_by_role("switch", name=sensor, exact=True).check()
@@ -215,8 +243,7 @@ def test_who_is_in_the_noise_sees_so_and_what_is_no_longer_shared_ends_at_once(
     until(lambda: parse_ms(told.all[-1]["at"]) > ended_ms, page)
     assert all(parse_ms(m["at"]) <= ended_ms for m in told.all if "noise_db" in m["values"])
 
-    page.get_by_role("button", name="Leave meeting").tap()
-    page.get_by_role("dialog").get_by_role("button", name="Leave meeting").tap()
+    leave(page)
     expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
     (person,) = seen(city, meeting)["people"]
     assert person["left"] is not None
@@ -291,6 +318,10 @@ def test_who_leaves_shares_nothing_though_the_meeting_cannot_hear_it(
     expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
     asked = page.evaluate("microphones")
     page.route(OWN, lambda route: _refuse(route, "DELETE"))
+    (bob,) = seen(city, meeting)["people"]
+    act(city, meeting, "mute", person=bob["id"])
+    wanted = page.get_by_text("The host asks you to mute.")
+    expect(wanted).to_be_visible()
     page.get_by_role("button", name="Raise hand").tap()
     expect(page.locator(".toast")).to_be_visible()  # It must not be in the way.
     page.get_by_role("button", name="Leave meeting").tap()
@@ -299,6 +330,7 @@ def test_who_leaves_shares_nothing_though_the_meeting_cannot_hear_it(
     with page.expect_request(OWN):
         page.evaluate(ONLINE)
     expect(page.get_by_text("You are leaving. Nothing is shared any more")).to_be_visible()
+    expect(wanted).to_be_hidden()
     assert page.evaluate("microphones") == asked
     page.unroute(OWN)
     page.evaluate(ONLINE)
@@ -373,12 +405,7 @@ def test_without_a_broker_for_browsers_readings_are_posted(city: Running, device
 def test_the_video_room_is_muted_as_the_meeting_wants_it_and_unmuted_by_oneself_alone(
     city: Running, device: Open
 ) -> None:
-    meeting = made(city, conference="jitsi")
-    page = device(meeting["join"]["url"], DESKTOP)
-    page.route(f"{JITSI}/external_api.js", _stub)
-    join_as(page)
-    page.get_by_role("button", name="Enter without sharing").click()
-    page.get_by_role("button", name="Open the room").click()
+    meeting, page = in_room(city, device)
     expect(page.get_by_role("button", name="Share screen")).to_be_enabled()
     (opened,) = page.evaluate("window.calls ?? []")
     assert opened[1:] == ["meet.example.org", opened[2], "Bob"]
@@ -432,9 +459,7 @@ def test_who_is_removed_learns_it_though_nothing_live_comes_through(
     meeting = made(city)
     page = device(meeting["join"]["url"], SMALLEST)
     page.route(re.compile(r"/people/me/events"), lambda route: route.abort())
-    join_as(page)
-    page.get_by_role("button", name="Enter without sharing").tap()
-    expect(page.get_by_role("region", name="You now")).to_be_visible()
+    enter(page)
     (bob,) = seen(city, meeting)["people"]
     act(city, meeting, "remove", person=bob["id"])
     expect(page.get_by_text("You are no longer in this meeting.")).to_be_visible()
@@ -453,12 +478,32 @@ def test_a_meeting_that_one_joined_is_found_again_without_the_link(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     mine.get_by_role("link", name="Found again").tap()
     page.get_by_role("button", name="Enter without sharing").tap()
-    page.get_by_role("button", name="Leave meeting").tap()
-    page.get_by_role("dialog").get_by_role("button", name="Leave meeting").tap()
+    leave(page)
     expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
     page.goto(f"{city.url}/meetings")
     expect(page.get_by_role("link", name="Found again")).to_have_count(1)  # As its host.
     expect(mine).to_be_hidden()
+
+
+def test_who_logs_out_is_in_no_meeting_and_the_browser_knows_of_none(
+    city: Running, device: Open
+) -> None:
+    meeting = made(city, title="Secret merger")
+    page = device(meeting["join"]["url"], DESKTOP)
+    assert page.evaluate(SIGN_UP, {"name": "Nora", "password": PASSWORD}) == 201
+    page.reload()
+    enter(page)
+    other = page.context.new_page()
+    other.goto(f"{city.url}/meet/{meeting['id']}")
+    expect(other.get_by_role("region", name="You now")).to_be_visible()
+    page.get_by_label("Your account: Nora").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_url(f"{city.url}/")
+    (nora,) = seen(city, meeting)["people"]
+    assert nora["left"] is not None
+    expect(other.get_by_role("heading", name="No meeting here")).to_be_visible()
+    assert page.evaluate("Object.keys(localStorage).filter((name) => /meeting/.test(name))") == []
+    assert other.evaluate("Object.keys(sessionStorage).length") == 0
 
 
 def _stub(route: Route) -> None:
@@ -605,8 +650,7 @@ def test_who_is_there_twice_is_told_and_who_is_removed_is_alone(
     meeting = made(city)
     pages = [device(meeting["join"]["url"], SMALLEST) for _ in range(2)]
     for page in pages:
-        join_as(page)
-        page.get_by_role("button", name="Enter without sharing").click()
+        enter(page)
     for page in pages:
         expect(page.get_by_text("You are here with 2 devices.")).to_be_visible()
     second = next(one for one in seen(city, meeting)["people"] if one["device"] == 2)
@@ -620,12 +664,7 @@ def test_whoever_is_in_the_video_room_moves_on_when_the_link_is_new(
     city: Running, device: Open
 ) -> None:
     """Or who is removed would stay there, and who comes would be alone."""
-    meeting = made(city, conference="jitsi")
-    page = device(meeting["join"]["url"], DESKTOP)
-    page.route(f"{JITSI}/external_api.js", _stub)
-    join_as(page)
-    page.get_by_role("button", name="Enter without sharing").click()
-    page.get_by_role("button", name="Open the room").click()
+    meeting, page = in_room(city, device)
     until(lambda: len(page.evaluate("window.calls ?? []")) == 1, page)
     act(city, meeting, "new_link")
     until(lambda: len(page.evaluate("window.calls ?? []")) == 3, page)

@@ -127,6 +127,41 @@ def test_earlier_happenings_are_shown_when_asked_for(open_page: Open, meeting: H
     expect(log.get_by_role("button", name="Show more")).to_be_hidden()
 
 
+HAPPENED = """async () => {
+    const at = document.querySelector('script[type=module]').src.replace(/js\\/.*/, 'js/meetings/');
+    const { meetingNotices } = await import(at + 'meeting-notices.js');
+    const view = { now: '2026-11-22T10:00:00Z' };
+    const store = Object.assign(new EventTarget(), { id: 'm-x', view, now: Date.now });
+    const [fetched, later] = [window.fetch, window.setTimeout];
+    let [asked, counts, pauses] = [[], [], []];
+    window.fetch = async (path, how) => {
+        if (!path.includes('/entries')) return fetched(path, how);
+        asked.push(path);
+        return { ok: true, json: async () => ({ entries: [], next: 7 }) };
+    };
+    window.setTimeout = (end) => pauses.push(end);
+    const { element } = meetingNotices(store);
+    const look = () => store.dispatchEvent(new Event('view'));
+    const pass = () => pauses.splice(0).forEach((end) => end());
+    const more = () => element.querySelector('details .button').click();
+    for (const acts of [[look, look, look], [look], [pass], [pass], [look], [look, more], [pass]]) {
+        acts.forEach((act) => act());
+        await new Promise((end) => later(end));
+        counts.push(asked.length);
+    }
+    [window.fetch, window.setTimeout] = [fetched, later];
+    return [counts, asked.at(-1)];
+}"""
+
+
+def test_what_happened_is_asked_at_once_then_after_a_pause_however_much_happens(
+    open_page: Open,
+) -> None:
+    counts, last = open_page("/offline").evaluate(HAPPENED)
+    assert counts == [1, 1, 2, 2, 3, 4, 4]  # Who wants to see more does not wait.
+    assert last.endswith("/entries?limit=60")
+
+
 def test_a_proposal_says_why_and_is_accepted_and_taken_back(
     open_page: Open, meeting: Hosted
 ) -> None:
@@ -189,6 +224,7 @@ def test_the_host_goes_on_and_back_decides_and_has_the_last_word(
     expect(page.get_by_role("heading", level=1)).to_have_text("Another name")
     page.get_by_role("button", name="End meeting").click()
     page.get_by_role("dialog").get_by_role("button", name="End meeting").click()
+    expect(page.get_by_role("button", name="End meeting")).to_have_count(0)
     expect(page.get_by_role("link", name="Minutes: Web page")).to_be_visible()
 
 
@@ -251,6 +287,36 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_smallest_phone(
     page.goto(page.url.rsplit("/", 1)[0])
     expect(page.locator(".meeting-cards li").first).to_be_visible()
     assert serious(page, axe) == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, SMALL])
+def test_words_of_any_length_fit_on_the_screen(
+    open_page: Open, site: Site, viewport: dict[str, int]
+) -> None:
+    word = "W" * 150
+    meeting = hosted(
+        site,
+        title=word,
+        room={"name": word},
+        attendees=[{"id": f"a{n}", "name": f"{n}{word}"} for n in (1, 2)],
+        agenda=[{"id": f"i{n}", "title": word, "minutes": 9, "speaker": "a2"} for n in (1, 2, 3)],
+    )
+    meeting.start()
+    bob = meeting.join(f"2{word}", "a2")
+    meeting.conclude(bob, "off", "speak", because=["noise"])
+    meeting.propose("i1", "i3", "i2")
+    page = open_page(meeting.path, viewport)
+    expect(page.locator(".proposal")).to_be_visible()
+    for details in page.locator("main details").all():
+        details.evaluate("(each) => { each.open = true }")
+    assert widest(page) <= viewport["width"]
+    page.get_by_role("button", name="Accept").click()
+    expect(page.locator(".proposal-done")).to_be_visible()
+    assert widest(page) <= viewport["width"]
+    page.goto(page.url.rsplit("/", 1)[0])
+    expect(page.get_by_role("link", name=word).first).to_be_visible()
+    assert widest(page) <= viewport["width"]
+    meeting.finish()
 
 
 def widest(page: Page) -> int:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from backend.people import accounts, audit
 from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, settle
-from tests.browser.test_people import LOOKS, serious, settled
+from tests.browser.test_people import LOOKS, come, drawn, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -126,6 +126,48 @@ def test_letters_for_another_reason_are_shown_though_somebody_has_read_further_d
     expect(letters).to_have_count(90)
     page.get_by_label("Reason").select_option("json")
     expect(letters).to_have_count(1)
+
+
+def test_older_letters_that_come_late_are_not_added_to_those_of_another_reason(
+    open_page: Open, homes: Site, operator: Any
+) -> None:
+    held: list[Route] = []
+
+    def answer(route: Route) -> None:
+        asked = parse_qs(urlsplit(route.request.url).query)
+        if "before" in asked:
+            held.append(route)
+            return
+        rows = [letter(7)] if "reason" in asked else [letter(9), letter(8)]
+        counts = {"json": 3}
+        route.fulfill(json={"dead_letters": rows, "counts": counts, "next": rows[-1]["id"]})
+
+    def give(nth: int, *rows: dict[str, Any]) -> None:
+        with page.expect_response("**/dead-letters?*before=*"):
+            held[nth].fulfill(json={"dead_letters": rows, "counts": {}, "next": None})
+
+    page = settled(open_page("/system", url=homes.server.url, person=operator))
+    page.route("**/api/v1/dead-letters?*", answer)
+    page.get_by_role("tab", name="Dead letters").click()
+    letters = page.locator("dead-letters details")
+    expect(letters).to_have_count(2)
+    older = page.locator("dead-letters").get_by_role("button", name="Show older")
+    for _ in range(2):  # Pressed twice, asked once.
+        older.press("Enter")
+    page.evaluate("document.querySelector('dead-letters').refresh()")
+    page.get_by_label("Reason").select_option("json")
+    expect(letters).to_have_count(1)
+    come(page, held, 1)
+    give(0, letter(1))
+    older.press("Enter")
+    come(page, held, 2)
+    assert "before=7" in held[1].request.url
+    drawn(page)
+    expect(older).to_be_focused()
+    give(1, letter(6))
+    expect(letters).to_have_count(2)
+    assert [each.get_attribute("data-id") for each in letters.all()] == ["7", "6"]
+    expect(letters.last.locator("summary")).to_be_focused()  # There is nothing older.
 
 
 def letter(number: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from tests.browser.conftest import DESKTOP, PHONE, Open
 
@@ -35,6 +35,17 @@ def settled(page: Page) -> Page:
         expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
         page.wait_for_timeout(100)  # What is asked for besides, such as notices.
     return page
+
+
+def come(page: Page, held: list[Route], count: int) -> None:
+    """Wait until so many requests have come and are held."""
+    while len(held) < count:
+        page.wait_for_timeout(20)
+
+
+def drawn(page: Page) -> None:
+    """Wait until the page has been drawn: what cannot have the focus has lost it by then."""
+    page.evaluate("new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))")
 
 
 def serious(page: Page, axe: str) -> list[Any]:

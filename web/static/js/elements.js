@@ -29,6 +29,13 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Show or hide what one may have pressed: the focus that it has then goes to `heir()`. */
+export function setHidden(element, isHidden, heir) {
+  const isHeld = isHidden && document.activeElement === element;
+  element.hidden = isHidden;
+  if (isHeld) heir()?.focus();
+}
+
 /**
  * Make the children of `parent` match `items` in order, reusing those with the same key. What has
  * the focus keeps it where it is moved.

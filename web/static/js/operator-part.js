@@ -1,6 +1,6 @@
 // What the parts of the operator's page share: who sees them, and when they ask.
 import { wrong } from './api.js';
-import { h, keyed, setText } from './elements.js';
+import { h, keyed, setHidden, setText } from './elements.js';
 import { t } from './strings.js';
 import { user } from './user.js';
 
@@ -32,11 +32,25 @@ export class OperatorPart extends HTMLElement {
 
   async refresh() {
     if (!user.has('admin') || document.hidden || !this.checkVisibility()) return;
+    await this.asked(() => this.load(), (answer) => this.show(answer));
+  }
+
+  /**
+   * `take` the answer to `question()`, or say why there is none; whether anything came of it:
+   * answers may overtake each other, and only the one to the last question counts.
+   */
+  async asked(question, take) {
     const asked = ++this.#asked;
-    const { answer, error = null } = await Promise.resolve(this.load()).then((answer) => ({ answer }), (error) => ({ error }));
-    if (asked !== this.#asked) return; // Answers may overtake each other.
-    if (!error) this.show(answer);
+    const { answer, error = null } = await Promise.resolve(question()).then((answer) => ({ answer }), (error) => ({ error }));
+    if (asked !== this.#asked) return false;
+    if (!error) take(answer);
     setText(this.fault, error ? wrong(error) : '');
+    return true;
+  }
+
+  /** Take no answer to what was asked so far: it is about something else. */
+  drop() {
+    this.#asked += 1;
   }
 }
 
@@ -48,6 +62,7 @@ export class OperatorPart extends HTMLElement {
 export class OperatorPages extends OperatorPart {
   #rows = [];
   #next = null;
+  #isLookingBack = false; // Until the older ones are there.
 
   /** The list, what is said where nothing is in it, and the button for more. */
   pages(none, attributes = {}) {
@@ -64,8 +79,13 @@ export class OperatorPages extends OperatorPart {
 
   /** Begin again with the newest, wherever somebody reads. */
   restart() {
-    this.#rows = [];
+    this.drop();
+    [this.#rows, this.#isLookingBack] = [[], false];
     return this.refresh();
+  }
+
+  async refresh() {
+    if (!this.#isLookingBack) await super.refresh();
   }
 
   load() {
@@ -82,21 +102,19 @@ export class OperatorPages extends OperatorPart {
     return this.#rows.length > PAGE;
   }
 
+  // The button is not disabled meanwhile: it would lose the focus.
   async #older() {
-    this.more.disabled = true;
-    try {
-      const { rows, next } = await this.page(this.#next);
-      this.#draw([...this.#rows, ...rows], next);
-    } catch (error) {
-      setText(this.fault, wrong(error));
-    }
-    this.more.disabled = false;
+    if (this.#isLookingBack) return;
+    this.#isLookingBack = true;
+    const isOver = await this.asked(() => this.page(this.#next), ({ rows, next }) => this.#draw([...this.#rows, ...rows], next));
+    if (isOver) this.#isLookingBack = false;
   }
 
   #draw(rows, next) {
+    const first = this.#rows.length; // Of what is older.
     [this.#rows, this.#next] = [rows, next];
     keyed(this.list, rows, (row) => this.key(row), (row) => this.item(row), (item, row) => item.update?.(row));
     this.empty.hidden = rows.length > 0;
-    this.more.hidden = next === null;
+    setHidden(this.more, next === null, () => this.list.children[first]?.querySelector('summary'));
   }
 }

@@ -1,7 +1,7 @@
 // For developers: what each evaluation did, and why somebody was not told something.
 import { ask, query } from './api.js';
 import { city } from './city.js';
-import { h, keyed, setText } from './elements.js';
+import { h, keyed, setHidden, setText } from './elements.js';
 import { eventTitle } from './event-card.js';
 import { noticeCard } from './notice-card.js';
 import { heldWords } from './notice-actions.js';
@@ -19,6 +19,7 @@ const given = new URLSearchParams(location.search);
 customElements.define('trace-list', class extends HTMLElement {
   #asked = 0;
   #next = null;
+  #isAwaited = false; // Whether somebody waits for an answer.
 
   connectedCallback() {
     const reload = () => this.#load();
@@ -28,7 +29,7 @@ customElements.define('trace-list', class extends HTMLElement {
       ...['all', 'changed', 'failed'].map((which) => h('option', { value: which }, t(`trace.which.${which}`))));
     this.list = h('ul', { class: 'letters' });
     this.empty = h('p', { class: 'empty', hidden: true }, t('trace.none'));
-    this.more = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#load(this.#next) }, t('trace.more'));
+    this.more = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#isAwaited || this.#load(this.#next) }, t('trace.more'));
     this.append(h('div', { class: 'fields' },
       h('label', { class: 'field' }, h('span', {}, t('trace.request')), this.request),
       h('label', { class: 'field' }, h('span', {}, t('trace.which')), this.which)),
@@ -38,7 +39,7 @@ customElements.define('trace-list', class extends HTMLElement {
       if (user.has('developer')) this.#load();
     });
     // Not while somebody reads: the list moves down as it grows.
-    setInterval(() => user.has('developer') && !this.querySelector('details[open]') && !this.more.disabled && this.list.childElementCount <= PAGE && this.#load(), EVERY_MS);
+    setInterval(() => user.has('developer') && !this.querySelector('details[open]') && !this.#isAwaited && this.list.childElementCount <= PAGE && this.#load(null, false), EVERY_MS);
   }
 
   async #offer() {
@@ -51,9 +52,10 @@ customElements.define('trace-list', class extends HTMLElement {
     }
   }
 
-  async #load(before = null) {
+  // What is under way disables no button: it would lose the focus.
+  async #load(before = null, isAwaited = true) {
     const asked = ++this.#asked;
-    this.more.disabled = true;
+    this.#isAwaited = isAwaited;
     const { value: request } = this.request;
     const which = request === TEMPLATES ? { templates: true } : { request };
     const wanted = { limit: PAGE, before, idle: 'false', ...which };
@@ -65,18 +67,19 @@ customElements.define('trace-list', class extends HTMLElement {
       body = null;
     }
     if (asked !== this.#asked) return; // Something else was asked for since.
-    this.more.disabled = false;
+    this.#isAwaited = false;
     if (!body) {
       setText(this.empty, t('list.failed'));
       this.empty.hidden = false;
       return;
     }
+    const first = before ? this.traces.length : 0;
     this.traces = before ? [...this.traces, ...body.traces] : body.traces;
     keyed(this.list, this.traces, ({ id }) => id, (trace) => this.#item(trace), () => null);
     setText(this.empty, t('trace.none'));
     this.empty.hidden = this.list.childElementCount > 0;
     this.#next = body.next;
-    this.more.hidden = body.next === null;
+    setHidden(this.more, body.next === null, () => this.list.children[first]?.querySelector('summary'));
   }
 
   #item(trace) {
@@ -140,7 +143,10 @@ customElements.define('why-not', class extends HTMLElement {
       h('button', { type: 'submit', class: 'button primary' }, t('why.ask')));
     this.told = h('ul', { class: 'cards', hidden: true });
     this.append(this.told, given.has('id') ? h('details', { class: 'why' }, h('summary', {}, t('why.other')), form) : form, this.error, this.answer);
-    city.follow(() => this.#offerThings());
+    city.follow(() => {
+      this.#offerThings();
+      this.#nameAgain();
+    });
     user.follow(() => this.#offerInstances());
     if (given.has('id')) this.#aboutNotice(Object.fromEntries(given));
     else if (given.has('instance')) this.about(Object.fromEntries(given));
@@ -230,13 +236,22 @@ customElements.define('why-not', class extends HTMLElement {
     }
   }
 
+  /** The verdict, with the name that the city has by now for what it is about. */
+  #nameAgain() {
+    if (!this.verdict) return;
+    const { words, about, at: time } = this.verdict;
+    setText(this.verdict.element, t(words, { about: about && this.#nameOf(about), time: at(Date.parse(time), city.now()) }));
+  }
+
   #show({ at: time, told, about, text, inputs, answer }) {
     const isClosed = told !== null && !user.has('developer');
     const words = told === null ? 'why.then' : told ? 'why.told' : 'why.nottold';
+    this.verdict = { words, about, at: time, element: h('p', { class: 'verdict' }) };
+    this.#nameAgain();
     const part = (key, atoms) => h('details', { class: 'why', open: told === null }, h('summary', {}, t(key, { count: atoms.length })),
       h('ul', { class: 'atoms' }, ...atoms.map((atom) => h('li', {}, h('code', {}, short(atom))))));
     this.answer.replaceChildren(
-      h('p', { class: 'verdict' }, t(words, { about: about && this.#nameOf(about), time: at(Date.parse(time), city.now()) })),
+      this.verdict.element,
       told === null ? h('p', { class: 'quiet' }, t('why.choose')) : '',
       h('details', { class: 'why rules', open: !isClosed }, h('summary', {}, t('why.rules')),
         text ? h('pre', { class: 'tree', tabindex: '0' }, short(text)) : '',

@@ -1,11 +1,13 @@
 // Who the person is: an account that is logged in, the demo's user, or nobody.
 import { ask, asker } from './api.js';
+import { keepNothing } from './meet/kept.js';
+import { leaveMeetings } from './meet/logging-out.js';
 
 const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed' };
 const RECENT_PLACES = 'citywise-recent-places';
-const MEETINGS = 'citywise-meeting-'; // What keys about meetings begin with.
 const TEST_PERSON = 'citywise-test-person';
 const RETRY_MS = 3000;
+const LEFT = 'left'; // What other pages are told where somebody logs out.
 
 /** What a test person's name looks like. */
 export const NAME = '[A-Za-z0-9][A-Za-z0-9_.:\\-]{0,63}';
@@ -19,7 +21,7 @@ class User extends EventTarget {
 
   constructor() {
     super();
-    others.addEventListener('message', () => this.load());
+    others.addEventListener('message', ({ data }) => this.#heard(data));
     addEventListener('pageshow', (event) => event.persisted && this.load());
   }
 
@@ -109,13 +111,24 @@ class User extends EventTarget {
     await this.leave();
   }
 
-  /** Keep nothing of the person on this device. */
+  /** Keep nothing of the person on this device, and be in no meeting with it. */
   async leave() {
     sessionStorage.removeItem(TEST_PERSON);
     localStorage.removeItem(RECENT_PLACES);
-    for (const key of Object.keys(localStorage)) if (key.startsWith(MEETINGS)) localStorage.removeItem(key);
+    const isOut = leaveMeetings();
+    others.postMessage(LEFT);
+    await isOut;
     await forgetOnDevice();
-    await this.#changed();
+    await this.load();
+  }
+
+  /** Another page logged in, or out: then this one dispatches `left`. */
+  #heard(word) {
+    if (word === LEFT) {
+      keepNothing();
+      this.dispatchEvent(new Event(LEFT));
+    }
+    this.load();
   }
 
   async #changed() {

@@ -93,13 +93,15 @@ export function livePanel(seat, sensing, left) {
     setText(state, t(`meetings.is.${view.state}`));
     state.dataset.state = view.state;
     for (const part of Object.values(parts)) part.update(view, now);
-    sharing.hidden = parts.word.element.hidden = parts.own.element.hidden = !isOn || seat.isLeaving;
+    const isAway = !isOn || seat.isLeaving;
+    sharing.hidden = parts.word.element.hidden = parts.own.element.hidden = isAway;
+    parts.word.asked.hidden ||= isAway;
     if (!seat.isLeaving && state.dataset.state !== before && (!isOn || before === 'running')) end();
     before = state.dataset.state;
-    if (isOn && !seat.isLeaving) own.apply();
+    if (!isAway) own.apply();
     setText(note, noteWords(view));
     setText(twice, isOn && view.me.devices > 1 ? t('meet.devices', { n: view.me.devices }) : '');
-    ended.element.hidden = !isOn || seat.isLeaving || view.me.ended.length === 0;
+    ended.element.hidden = isAway || view.me.ended.length === 0;
     ended.update(view);
     showSharing(view, now);
   }

@@ -5,7 +5,7 @@ import { t } from '../strings.js';
 import { user } from '../user.js';
 import { consentForm } from './consent-form.js';
 import { joinForm } from './join-form.js';
-import { beginAnew, hideKey, keepJoined, keepOff, keepStage, linkKey, stage, whyAnew } from './kept.js';
+import { beginAnew, hideKey, keepJoined, keepOff, keepsNothing, keepStage, linkKey, stage, whyAnew } from './kept.js';
 import { livePanel } from './live-panel.js';
 import { Seat } from './seat.js';
 import { Sensing } from './sensing.js';
@@ -29,6 +29,7 @@ customElements.define('meet-page', class extends HTMLElement {
     this.append(this.said, this.whole);
     this.seat.addEventListener('change', () => this.#changed());
     addEventListener('online', () => this.#again());
+    user.addEventListener('left', () => location.reload()); // Streams, sensors and the microphone end with the page.
     user.load().then(() => this.#begin());
   }
 
@@ -91,6 +92,7 @@ customElements.define('meet-page', class extends HTMLElement {
 
   #changed() {
     const { error, view } = this.seat;
+    if (keepsNothing()) return; // Whoever logs out is about to leave the page.
     if (error?.status === 404) {
       if (!this.seat.isLeaving) beginAnew(this.meeting, view ? 'removed' : 'over');
       return;

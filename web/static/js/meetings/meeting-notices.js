@@ -1,7 +1,7 @@
 // What has happened in the meeting, newest first; what is new is said once to screen readers.
 import { ask, query } from '../api.js';
 import { button } from '../doing.js';
-import { h, keyed, setText } from '../elements.js';
+import { h, keyed, setHidden, setText } from '../elements.js';
 import { t } from '../strings.js';
 import { atSecondOf } from '../times.js';
 import { happenedWords } from './happened-words.js';
@@ -10,6 +10,7 @@ import { pathOf } from './meeting-store.js';
 const SHOWN = 5;
 const PAGE = 30;
 const MOST = 200; // What was before stands in the minutes.
+const APART_MS = 1000; // From one question to the next, however much happens.
 const EVERY_MS = 1500;
 const RETRY_MS = 3000;
 const MOST_SAID = 4;
@@ -22,6 +23,7 @@ export function meetingNotices(store) {
   let lastSaid = null; // The newest entry that was there before.
   let waiting = [];
   let isLoading = false;
+  let hurry = () => null; // Ends the pause.
   let isStale = false; // Something has happened since it was asked what has.
   const said = h('p', { class: 'visually-hidden', role: 'log', 'aria-live': 'polite', 'aria-atomic': 'true' });
   const none = h('p', { class: 'quiet' }, t('meetings.notices.none'));
@@ -39,7 +41,7 @@ export function meetingNotices(store) {
     waiting = [];
   }
 
-  /** Read what has happened; whatever happens meanwhile is read after it, never beside it. */
+  /** Read what has happened; whatever happens meanwhile is read after it, at once but for a pause. */
   async function load() {
     opened ??= Date.parse(store.view.now);
     isStale = true;
@@ -47,9 +49,16 @@ export function meetingNotices(store) {
     isLoading = true;
     while (isStale) {
       isStale = false;
-      await ask(pathOf(store.id, `/entries${query({ limit })}`)).then(take, again);
+      await Promise.all([ask(pathOf(store.id, `/entries${query({ limit })}`)).then(take, again), pause()]);
     }
     isLoading = false;
+  }
+
+  function pause() {
+    return new Promise((end) => {
+      hurry = end;
+      setTimeout(end, APART_MS);
+    });
   }
 
   function again(error) {
@@ -72,6 +81,7 @@ export function meetingNotices(store) {
 
   function lookBack() {
     limit = Math.min(limit + PAGE, MOST);
+    hurry();
     load();
   }
 
@@ -87,7 +97,7 @@ export function meetingNotices(store) {
     fill(earlier, notices.slice(SHOWN));
     none.hidden = notices.length > 0;
     more.hidden = notices.length <= SHOWN && !isMore;
-    beyond.hidden = !isMore;
+    setHidden(beyond, !isMore, () => more.firstChild);
   }
 
   store.addEventListener('view', load);
