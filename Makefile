@@ -10,9 +10,10 @@ BIN := .venv/bin
 PYTEST = mkdir -p .cache/tests && PYTHONDONTWRITEBYTECODE= TMPDIR=$(CURDIR)/.cache/tests $(BIN)/python -m pytest
 # Tests run side by side; those that start Spark one after the other.
 FAST = -m "not slow and not long" -n 2 --dist loadfile
-SLOW = -m "slow and not long and not spark" -n 2 --dist loadfile $(AGAIN)
-LARGE = -m "slow and not long and spark" $(AGAIN)
-# Of real browsers and processes one may be late on a busy machine: the summary names who was.
+SLOW = -m "slow and not long and not spark" -n 2 --dist loadfile
+LARGE = -m "slow and not long and spark"
+# Of real brokers, browsers and processes one may be late on a busy machine: such a test is tried
+# once more, and the summary names it.
 AGAIN = --reruns 1 -r fER
 # Options that leave one of them without tests are fine (exit code 5).
 SOME = || [ $$? -eq 5 ]
@@ -24,9 +25,9 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 	@exec $(BIN)/citywise demo $(ARGS)
 
 test: prepare-tests ## run all tests but those that take minutes each
-	@$(PYTEST) $(FAST) $(ARGS) $(SOME)
-	@$(PYTEST) $(SLOW) $(ARGS) $(SOME)
-	@$(PYTEST) $(LARGE) $(ARGS) $(SOME)
+	@$(PYTEST) $(FAST) $(AGAIN) $(ARGS) $(SOME)
+	@$(PYTEST) $(SLOW) $(AGAIN) $(ARGS) $(SOME)
+	@$(PYTEST) $(LARGE) $(AGAIN) $(ARGS) $(SOME)
 
 check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
 	$(BIN)/ruff check .
