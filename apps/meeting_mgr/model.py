@@ -62,10 +62,13 @@ Kind = Literal["reorder", "shorten", "put_off", "take_up", "reschedule"]
 Answer = Literal["open", "accepted", "declined", "undone", "outdated"]
 LONGEST_MS = 24 * 3_600_000
 """So long a meeting takes at most."""
+LONGEST_MINUTES = 480
+"""So long an item takes at most."""
 _PROGRESS: tuple[ItemState, ...] = ("done", "current", "open", "put_off")
 
 ItemId = Annotated[str, Field(pattern=r"^i[0-9]{1,4}$")]
-PersonId = Annotated[str, Field(pattern=r"^p-[a-z2-7]{20}$")]
+PERSON_ID = r"p-[a-z2-7]{20}"
+PersonId = Annotated[str, Field(pattern=f"^{PERSON_ID}$")]
 AttendeeId = Annotated[str, Field(pattern=r"^a[0-9]{1,4}$")]
 _UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
@@ -170,8 +173,8 @@ class PlannedItem(Value):
     title: Text
     type: Literal["talk", "discussion", "decision", "break"] = "talk"
     speaker: AttendeeId | None = None
-    minutes: int = Field(ge=1, le=480)
-    least_minutes: int | None = Field(default=None, ge=1, le=480)
+    minutes: int = Field(ge=1, le=LONGEST_MINUTES)
+    least_minutes: int | None = Field(default=None, ge=1, le=LONGEST_MINUTES)
     sensitive: bool = False
     needs: tuple[Capability, ...] = Field(default=("speak",), strict=False)
     listeners: tuple[Capability, ...] = Field(default=("listen",), strict=False)

@@ -6,11 +6,10 @@ import re
 from typing import Any, Literal, NamedTuple
 
 from apps.meeting_mgr.entries import Entry
-from apps.meeting_mgr.model import Meeting, MeetingState, Person, Proposal, Sensor
+from apps.meeting_mgr.model import PERSON_ID, Meeting, MeetingState, Person, Proposal, Sensor
 from backend.errors import CitywiseError
 from backend.people.ids import random_text
 
-_PERSON_ID = re.compile(r"p-[a-z2-7]{20}")
 Change = Literal[
     "created",
     "edited",
@@ -130,4 +129,4 @@ def new_person_id() -> str:
 
 def is_person_id(text: str) -> bool:
     """Whether an id may be one of who joined."""
-    return _PERSON_ID.fullmatch(text) is not None
+    return re.fullmatch(PERSON_ID, text) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,21 +13,12 @@ from backend.api.entitled import Reader, unentitled
 from backend.people import accounts, invitations
 from backend.settings import People, Settings
 from backend.store.models import InletRow, LoginRow
-from tests.api.browsers import PASSWORD, Browser, quick_passwords
+from tests.api.accounts_alone import quick as quick
+from tests.api.accounts_alone import settings as settings
+from tests.api.browsers import PASSWORD, Browser
 
 BETTER = "four small boats at sea"
 TOKEN = {"label": "phone", "rights": ["all"]}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with quick_passwords():
-        yield
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path)
 
 
 @pytest.fixture

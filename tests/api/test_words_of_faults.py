@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,13 @@ from flask import Flask
 
 from backend.machine import REPOSITORY
 from backend.settings import Broker, Settings
-from tests.api.browsers import PASSWORD, Browser, quick_passwords
+from tests.api.accounts_alone import quick as quick
+from tests.api.browsers import PASSWORD, Browser
 
 LANGUAGES = ("en", "da")
 CODE = re.compile(
     r'(?:PeopleError|BadTimesError|fault)\([^()]*(?:\([^()]*\)[^()]*)*"([a-z-]+)",?\s*\)'
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with quick_passwords():
-        yield
 
 
 @pytest.fixture

@@ -185,6 +185,16 @@ def share(page: Page, *sensors: str) -> None:
     expect(page.locator(".meet-live")).to_be_visible()
 
 
+def in_noise(city: Running, device: Open, *also: str) -> tuple[dict[str, Any], Page]:
+    """A meeting, and Bob's page, who shares that it is too noisy around him to speak."""
+    meeting = made(city)
+    page = device(meeting["join"]["url"], SMALLEST)
+    join_as(page)
+    share(page, "Noise", *also)
+    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    return meeting, page
+
+
 def until(is_so: Callable[[], bool], page: Page, within_s: float = WAITED_MS / 1000) -> None:
     """Wait, while the page goes on, until something is so."""
     deadline = time.monotonic() + within_s
@@ -279,11 +289,7 @@ def test_all_of_it_by_keyboard_alone_and_the_host_is_heard(
 def test_what_is_switched_off_stays_off_though_the_meeting_cannot_hear_it(
     city: Running, device: Open
 ) -> None:
-    meeting = made(city)
-    page = device(meeting["join"]["url"], SMALLEST)
-    join_as(page)
-    share(page, "Noise", "Where you are")
-    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    meeting, page = in_noise(city, device, "Where you are")
     page.get_by_text("You share 2 sensors").tap()
     noise = page.get_by_role("switch", name="Noise")
     expect(page.get_by_text("Counts as too noisy from 80 dB.")).to_be_visible()
@@ -311,11 +317,7 @@ def test_what_is_switched_off_stays_off_though_the_meeting_cannot_hear_it(
 def test_who_leaves_shares_nothing_though_the_meeting_cannot_hear_it(
     city: Running, device: Open
 ) -> None:
-    meeting = made(city)
-    page = device(meeting["join"]["url"], SMALLEST)
-    join_as(page)
-    share(page, "Noise")
-    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    meeting, page = in_noise(city, device)
     asked = page.evaluate("microphones")
     page.route(OWN, lambda route: _refuse(route, "DELETE"))
     (bob,) = seen(city, meeting)["people"]
@@ -342,11 +344,7 @@ def test_who_leaves_shares_nothing_though_the_meeting_cannot_hear_it(
 def test_who_leaves_can_have_what_was_concluded_taken_out_of_the_minutes(
     city: Running, device: Open
 ) -> None:
-    meeting = made(city)
-    page = device(meeting["join"]["url"], SMALLEST)
-    join_as(page)
-    share(page, "Noise")
-    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    meeting, page = in_noise(city, device)
     assert "noise" in str(happened(city, meeting))
     leaving = re.compile(r"/people/me\?forget=true$")
     page.route(leaving, lambda route: route.abort())
@@ -437,11 +435,7 @@ def test_the_video_room_is_muted_as_the_meeting_wants_it_and_unmuted_by_oneself_
 def test_who_cannot_share_the_screen_is_told_why_and_may_say_no(
     city: Running, device: Open
 ) -> None:
-    meeting = made(city)
-    page = device(meeting["join"]["url"], SMALLEST)
-    join_as(page)
-    share(page, "Noise")
-    expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
+    meeting, page = in_noise(city, device)
     (bob,) = seen(city, meeting)["people"]
     act(city, meeting, "ask_to_present", person=bob["id"])
     asked = page.get_by_role("status").filter(has_text="The host asks you to share")

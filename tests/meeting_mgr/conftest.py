@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from flask import Flask
 
-from backend.settings import Settings
-from tests.api.browsers import Browser, quick_passwords
+from tests.api.accounts_alone import quick as quick
+from tests.api.accounts_alone import settings as settings
+from tests.api.browsers import Browser
 from tests.api.conftest import app as app
 from tests.api.conftest import client as client
 from tests.api.conftest import engine as engine
 from tests.api.conftest import town as town
 from tests.meeting_mgr.hosted import Json, host, join, make
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with quick_passwords():
-        yield
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
 
 
 @pytest.fixture

@@ -8,15 +8,9 @@ import pytest
 
 from backend.api.app import create_app
 from backend.settings import Settings
-from tests.api.browsers import quick_passwords
+from tests.api.accounts_alone import quick as quick
 from tests.databases import begun
 from tests.security.cast import Cast, play
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with quick_passwords():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import orjson
@@ -21,7 +19,9 @@ from backend.privacy.boxes import Boxes
 from backend.settings import Settings
 from backend.store.models import ConsentRow, InletRow, InstanceRow, OutboxRow, TripRow
 from backend.store.outbox import begin
-from tests.api.browsers import Browser, quick_passwords
+from tests.api.accounts_alone import quick as quick
+from tests.api.accounts_alone import settings as settings
+from tests.api.browsers import Browser
 from tests.api.templates import install, pack_of
 from tests.api.town import Town
 from tests.travel_planner import followed
@@ -29,18 +29,6 @@ from tests.travel_planner.followed import EAST, NOON_MS, WEST, Live
 
 PACK = REPOSITORY / "apps" / "travel_planner"
 Json = dict[str, Any]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with quick_passwords():
-        yield
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Of a system where nobody is the demo's user."""
-    return Settings(data_dir=tmp_path)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from apps.meeting_mgr.model import (
     CAPABILITIES,
+    LONGEST_MINUTES,
     AttendeeId,
     Busy,
     Capability,
@@ -93,7 +94,7 @@ class Action(Value):
     ]
     item: ItemId | None = None
     person: PersonId | None = None
-    minutes: int | None = Field(default=None, ge=1, le=480)
+    minutes: int | None = Field(default=None, ge=1, le=LONGEST_MINUTES)
     keep_link: bool = False
     """Whether who is removed could come back with the link, which else leads nowhere."""
 
