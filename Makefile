@@ -29,10 +29,11 @@ test: prepare-tests ## run all tests but those that take minutes each
 	@$(PYTEST) $(SLOW) $(AGAIN) $(ARGS) $(SOME)
 	@$(PYTEST) $(LARGE) $(AGAIN) $(ARGS) $(SOME)
 
-check: prepare-tests ## ruff, mypy and the fast tests, in under two minutes
+check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under two minutes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 	@$(PYTEST) -q $(FAST) $(ARGS)
 
 test-long: prepare-tests ## run the tests that take minutes each, on new random examples

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from backend.limit_options import bounded
 from backend.times import parse_ms
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -46,6 +47,7 @@ def new(name: str, starter: str, folder: Path) -> None:
 @click.argument("path")
 @click.argument("scenarios", nargs=-1)
 @click.option("--update", is_flag=True, help="Write what came as what is expected.")
+@bounded
 def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
     """Run the scenarios of the app at PATH (or of that name) and compare the notices.
 
@@ -76,6 +78,7 @@ def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
 @click.option("--instance", required=True, help="Whose notice.")
 @click.option("--notice", "kind", required=True, help="Kind of the notice.")
 @click.option("--about", required=True, help="Id of the event or place.")
+@bounded
 def why(path: str, scenario: str, at: str | None, instance: str, kind: str, about: str) -> None:
     """Explain why a notice was, or was not, open in SCENARIO of the app at PATH."""
     from backend.packs import scenario_run

@@ -5,6 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { Aedes } from 'aedes'
 import { bound, Bucket } from './broker_bounds.mjs'
+import { guard } from './broker_guard.mjs'
 import { listenFor } from './broker_listening.mjs'
 import { derived, mayRead, NOBODY, operator, refusal, Rights } from './broker_rights.mjs'
 
@@ -57,7 +58,17 @@ async function authenticate (client, name, secret, done) {
   }
 }
 
+/** Read nothing more of a client until it is answered who it is: what comes in a packet of its own
+ * before that would be dealt with as if it had been let in. */
+function prepare (client, _packet, done) {
+  client.pause() // aedes resumes it after its answer
+  done(null, true)
+}
+
 // -- what it may ----------------------------------------------------------------------
+
+/** Of whoever it is: nobody, before it is known. `client` is null for the will of who is gone. */
+const rightsOf = (client) => client?.rights ?? NOBODY
 
 const REFUSED = '$refused' // Nobody may read it.
 const discreet = (text) => text.replace(/\b([ump])-[a-z2-7]{20}/g, '$1-…') // accounts, meetings, people in them
@@ -76,8 +87,8 @@ function drop (client, packet, why) {
 
 function authorizePublish (client, packet, done) {
   const check = () => {
-    const why = refusal(client?.rights ?? NOBODY, packet)
-    if (why && client?.rights?.token) drop(client, packet, why)
+    const why = refusal(rightsOf(client), packet)
+    if (why && rightsOf(client).token) drop(client, packet, why)
     else if (why) return done(new Error(why))
     done(null)
   }
@@ -90,16 +101,18 @@ const broker = await Aedes.createBroker({
   queueLimit: 0,
   connectTimeout: 10_000,
   maxInflightInbound: 20,
+  preConnect: prepare,
   authenticate,
   authorizePublish,
-  authorizeSubscribe: (client, sub, done) => done(null, mayRead(client.rights, sub.topic) ? sub : null),
+  authorizeSubscribe: (client, sub, done) => done(null, mayRead(rightsOf(client), sub.topic) ? sub : null),
   authorizeForward
 })
+broker.on('error', (error) => console.error(`broker: ${error.stack}`))
 
 /** A session may hold a subscription that was refused, or was allowed once: ask again. */
 function authorizeForward (client, packet) {
-  if (client.rights?.token && client.conn.writableLength > BACKLOG_BYTES) client.conn.destroy()
-  return mayRead(client.rights ?? NOBODY, packet.topic) ? packet : null
+  if (rightsOf(client).token && client.conn.writableLength > BACKLOG_BYTES) client.conn.destroy()
+  return mayRead(rightsOf(client), packet.topic) ? packet : null
 }
 
 // -- devices come and go --------------------------------------------------------------
@@ -115,7 +128,7 @@ function remember (client) {
   const { lasting } = sessions.get(token)
   const counted = `${rate.each} ${user}` // an account's phones together, and its sensors
   if (!buckets.has(counted)) buckets.set(counted, new Bucket(rate))
-  const open = Object.values(broker.clients).filter((other) => other.rights?.token === token)
+  const open = Object.values(broker.clients).filter((other) => rightsOf(other).token === token)
   const ids = new Set([...lasting, ...open.map((other) => other.id)])
   if (!ids.has(id) && ids.size >= MOST_SESSIONS) return false
   if (clean) lasting.delete(id)
@@ -143,7 +156,7 @@ function readRights () {
 function sweep () {
   if (rightsFile) readRights()
   for (const client of Object.values(broker.clients)) {
-    const token = client.rights?.token
+    const { token } = rightsOf(client)
     if (!token) continue
     const entry = devices.get(token)
     if (entry && !isOver(entry)) {
@@ -179,8 +192,10 @@ async function forget (token) {
 
 function take (connection, isForDevices) {
   connection.isForDevices = isForDevices
-  const client = broker.handle(connection)
-  bound(connection, () => client.rights ? client.rights.largest ?? Infinity : username ? CONNECT_BYTES : Infinity)
+  guard(connection, () => {
+    const client = broker.handle(connection)
+    bound(connection, () => client.rights ? client.rights.largest ?? Infinity : username ? CONNECT_BYTES : Infinity)
+  })
 }
 
 sweep()

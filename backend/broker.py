@@ -115,6 +115,11 @@ class EmbeddedBroker:
             apps={name: parts.topics for name, parts in of_settings(settings).items()},
         )
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has been started and has not ended."""
+        return self.process is not None and self.process.poll() is None
+
     def start(self) -> int:
         """Start it and return the port; raises `BrokerError` with the broker's own words."""
         orders = json.dumps({**self._orders, "port": self.port})

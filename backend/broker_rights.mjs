@@ -3,7 +3,10 @@
 import { pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 
-const CITY = ['places/#', 'observations/#', 'events/#']
+const PLACES = 'places/#'
+const READINGS = ['observations/#', 'events/#'] // what sensors and detectors tell
+const CITY = [PLACES, ...READINGS]
+const GIVEN = ['sensors', 'places'] // by admins only, and not part of `all`
 const RETAINED = ['places', 'events', 'clock', 'status']
 const RATES = { person: { burst: 200, each: 50 }, sensor: { burst: 5000, each: 1 }, reading: { burst: 4, each: 500 } } // milliseconds
 const DEVICE_BYTES = 512 * 1024 // a route of 10,000 points takes half of it
@@ -37,7 +40,7 @@ export class Rights {
   constructor ({ prefix, largest, apps }) {
     this.prefix = prefix
     this.largest = largest
-    this.sensors = [...CITY, ...apps.sensors]
+    this.sensors = [...READINGS, ...apps.sensors]
     const web = { ...PROCESSES.web, write: [...PROCESSES.web.write, ...apps.web] }
     this.processes = { ...PROCESSES, web, ...apps.processes }
     this.roles = Object.keys(this.processes)
@@ -61,17 +64,19 @@ export class Rights {
   }
 
   ofToken (token, entry, more) {
-    const may = (right) => entry.rights.includes(right) || (right !== 'sensors' && entry.rights.includes('all'))
+    const may = (right) => entry.rights.includes(right) || (!GIVEN.includes(right) && entry.rights.includes('all'))
+    const feeds = GIVEN.some(may)
     const notices = `notices/${entry.user}/${token}`
     const read = may('notices') ? [notices] : []
-    const write = may('sensors') ? [`status/${token}`] : []
+    const write = feeds ? [`status/${token}`] : []
     if (may('notices')) write.push(`${notices}/seen`)
     if (may('context')) write.push(`context/${entry.user}`)
     if (may('sensors')) write.push(...this.sensors)
+    if (may('places')) write.push(PLACES)
     return rights(this.prefix, read, write, {
       ...more,
-      largest: may('sensors') ? this.largest : DEVICE_BYTES,
-      rate: may('sensors') ? RATES.sensor : RATES.person
+      largest: feeds ? this.largest : DEVICE_BYTES,
+      rate: feeds ? RATES.sensor : RATES.person
     })
   }
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from backend import own_files
 from backend.roads import City, Mode
 from backend.roads.cityfiles import import_into
 from backend.settings import Settings
@@ -36,6 +37,8 @@ def import_file(settings: Settings, file: Path, into: Path | None) -> None:
     begin = time.monotonic()
     made = osm.city(file, lambda text: click.echo(text, err=True))
     folder = into or settings.city_dir
+    if into is None:
+        own_files.keep_from_others()
     import_into(folder, made)
     click.echo(f"{folder}: written in {time.monotonic() - begin:.1f} s")
     _show(made)

@@ -1,11 +1,10 @@
-"""The `citywise` command (DESIGN A3): exit 0 fine, 1 input at fault, 2 usage, 3 internal."""
+"""The `citywise` command: exit 0 fine, 1 input at fault, 2 usage, 3 internal (docs/reason.md)."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import logging
-import math
 import os
 import re
 import shutil
@@ -24,18 +23,16 @@ import click
 from backend import settings as configuration
 from backend.app_commands import app as app_commands
 from backend.errors import CitywiseError
+from backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
 from backend.machine import MachineError
 from backend.settings import Apps, Ingest, People, Settings, Web
 from backend.system_option import GroupWithApps, LaterGroup, of_a_system
-from reasoning.engines.limits import Limits
-from reasoning.errors import ReasoningError
+from reasoning import Limits, ReasoningError
 
 if TYPE_CHECKING:
     from backend.pipeline.appreplay import Recording
-    from reasoning.engines.incremental.choosing import Choice
-    from reasoning.output import Operator
-    from reasoning.parallel.plan import Name
-    from reasoning.recorded import Recorded
+    from reasoning import Choice, Operator, Recorded
+    from reasoning.partition.plan import Form, Name
 
 
 class Time(click.ParamType[datetime]):
@@ -88,21 +85,6 @@ class StreamTime(click.ParamType[int | str]):
         if re.fullmatch(r"-?\d+", text):
             return int(text)
         return Time().convert(text, param, ctx).isoformat()
-
-
-class Seconds(click.FloatRange):
-    """A time to wait at most."""
-
-    def __init__(self) -> None:
-        super().__init__(min=0.001, max=1_000_000)
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        seconds = float(super().convert(value, param, ctx))
-        if math.isnan(seconds):
-            self.fail(f"`{value}` is not a number of seconds", param, ctx)
-        return seconds
 
 
 class Hours(click.FloatRange):
@@ -218,7 +200,7 @@ def run(
         raise click.UsageError("give --config FILE, or --host ADDRESS to serve a network, or both")
     settings = configuration.load(config)
     for request in settings.pipeline.requests:
-        check(find(request))
+        check(find(request), settings.pipeline.limits.of_engine())
     if host is not None:
         _run_hosted(settings, host, port, seconds, verbose)
         return
@@ -271,6 +253,7 @@ def _run_hosted(
     metavar="GIT_REF|DIR",
     help="With APP: print how its notices differ from those of another version of it.",
 )
+@bounded
 def replay(app: str | None, data: Path, start: datetime, until: datetime, **given: Any) -> None:
     """Print the events that recorded data give, or the notices of APP, as JSON Lines.
 
@@ -312,46 +295,16 @@ def _replay_app(
         for line in after.lines():
             click.echo(line)
         for text in after.summary():
-            _say(text)
+            say(text)
         return
     with earlier(folder, against) as other:
         found = compare(Replayed(other, recording, users, travellers or 0, seed), after)
     for line in found.lines():
         click.echo(line)
-    _say(found.summary)
+    say(found.summary)
 
 
-_COUNT = click.IntRange(1, 2**31 - 1)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_LIMITS = (
-    click.option(
-        "--time-limit",
-        type=Seconds(),
-        default=60,
-        show_default=True,
-        help="Seconds for one evaluation.",
-    ),
-    click.option(
-        "--memory-limit",
-        type=_COUNT,
-        default=4096,
-        show_default=True,
-        help="Megabytes for one evaluation.",
-    ),
-    click.option(
-        "--atom-limit",
-        type=_COUNT,
-        default=10_000_000,
-        show_default=True,
-        help="Ground atoms of one evaluation.",
-    ),
-)
-
-
-def _limits(command: Callable[..., None]) -> Callable[..., None]:
-    for add in reversed(_LIMITS):
-        command = add(command)
-    return command
 
 
 def recorded(command: Callable[..., None]) -> Callable[..., None]:
@@ -369,11 +322,11 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base."),
             click.option("--from", "start", type=StreamTime(), help="Drop what is before."),
             click.option("--until", type=StreamTime(), help="End here [where the last item ends]."),
-            click.option("--models", type=_COUNT, help="So many answer sets at most [all]."),
-            *_LIMITS,
+            click.option("--models", type=COUNT, help="So many answer sets at most [all]."),
+            *LIMITS,
             click.option(
                 "--model-limit",
-                type=_COUNT,
+                type=COUNT,
                 default=100_000,
                 show_default=True,
                 help="Answer sets of one evaluation, where --models does not ask for fewer.",
@@ -409,6 +362,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
     help="Print results, or the answers as a stream that --stream of another program reads.",
 )
 @click.option("--emit-as", default="", metavar="IRI", help="IRI of the stream --emit prints.")
+@metered
 def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
     """Evaluate PROGRAM (.casp, .lars, .rif, .rifps, .lp) over recordings; print JSON Lines."""
     from backend.reason import emitted, report, results
@@ -422,9 +376,9 @@ def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **
     run = _recorded(**given)
     run.parallel, run.engine = parallel, cast("Choice", engine)
     if emit == "results":
-        fine = report(run, results(run, deltas=deltas), _say)
+        fine = report(run, results(run, deltas=deltas), say)
     else:
-        fine = report(run, emitted(run, cast("Operator", emit), emit_as), _say)
+        fine = report(run, emitted(run, cast("Operator", emit), emit_as), say)
     if not fine:
         sys.exit(1)
 
@@ -447,39 +401,12 @@ def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **
     show_default=True,
     help="Ours, the thesis' (which may be wrong), or the one that cuts nothing.",
 )
-def plan(program: Path, form: str, name: Name) -> None:
+@bounded
+def plan(program: Path, form: Form, name: Name) -> None:
     """Show how PROGRAM is evaluated: in which parts side by side and why, or by which network."""
-    from reasoning.languages import lars, rif
-    from reasoning.lars import description as of_lars
-    from reasoning.parallel.description import describe
-    from reasoning.parallel.dot import to_dot
-    from reasoning.parallel.render import to_json, to_text
-    from reasoning.recorded import read
+    from reasoning import read
 
-    if program.suffix in rif.SUFFIXES:
-        _plan_rif(program, form)
-        return
-    if program.suffix == lars.SUFFIX:
-        found = of_lars.describe(lars.parse_file(program), program)
-    else:
-        found = describe(read(program), program, name)
-    if form == "json":
-        click.echo(json.dumps(to_json(found), indent=2))
-    else:
-        click.echo(to_dot(found) if form == "dot" else to_text(found), nl=False)
-
-
-def _plan_rif(program: Path, form: str) -> None:
-    from reasoning.languages.rif import parse_file
-    from reasoning.rif.description import describe
-    from reasoning.rif.rendering import to_dot, to_json, to_text
-    from reasoning.rif.theory import theory
-
-    found = describe(theory(parse_file(program)))
-    if form == "json":
-        click.echo(json.dumps(to_json(found), indent=2))
-    else:
-        click.echo(to_dot(found) if form == "dot" else to_text(found), nl=False)
+    click.echo(read(program).plan(name, form), nl=False)
 
 
 @cli.command()
@@ -489,18 +416,19 @@ def _plan_rif(program: Path, form: str) -> None:
     is_flag=True,
     help="Demand what partitions need: no recursion through negation.",
 )
+@bounded
 def check(path: Path, partitioned: bool) -> None:
     """Look for faults in a program, an app, or all there are in a folder; one line each."""
     from backend.packs.check import check_path
     from backend.packs.library import folders
-    from reasoning.analysis.check import SUFFIXES
+    from reasoning.run.language import LANGUAGES
 
     if (
         path.is_dir()
         and not folders(path)
-        and not any(file.suffix in SUFFIXES for file in path.rglob("*"))
+        and not any(file.suffix in LANGUAGES for file in path.rglob("*"))
     ):
-        raise click.UsageError(f"{path} holds no app and no program ({', '.join(SUFFIXES)})")
+        raise click.UsageError(f"{path} holds no app and no program ({', '.join(LANGUAGES)})")
     found = check_path(path, partitioned=partitioned)
     for finding in found:
         click.echo(str(finding))
@@ -533,6 +461,7 @@ def check(path: Path, partitioned: bool) -> None:
     show_default=True,
     help="A tree to read, or JSON (docs/explain.md).",
 )
+@metered
 def explain(
     at: int | str | None,
     atom: str,
@@ -546,21 +475,20 @@ def explain(
 
     The limits are on each evaluation, as for `reason`, and on the explanation.
     """
-    from backend.limited import limited
-    from reasoning.explain.languages import recorded_explainer
-    from reasoning.explain.text import render
+    from reasoning import limited
+    from reasoning.explain.tree import render
 
     run = _recorded(**given)
-    about = recorded_explainer(run, at, answer, evaluation)
+    about = run.explainer(at, answer, evaluation)
     if evaluation is None and about.evaluations > 1:
-        _say(
+        say(
             f"there are {about.evaluations} evaluations at that time, this is the last; "
             f"choose another with --evaluation 1 to {about.evaluations}"
         )
     assert run.limits is not None
     found = limited(lambda: about.explainer.explain(atom), run.limits, "the explanation")
     if found.holds == absent and found.question != "conflict":
-        _say(f"`{found.atom}` is {'' if found.holds else 'not '}in the answer")
+        say(f"`{found.atom}` is {'' if found.holds else 'not '}in the answer")
     click.echo(json.dumps(found.to_json(), indent=2) if form == "json" else render(found), nl=False)
 
 
@@ -568,7 +496,8 @@ def explain(
 @click.argument("document", type=_FILE)
 @click.argument("conclusion", type=_FILE)
 @click.option("--kb", "knowledge", type=_FILE, multiple=True, help="Knowledge base; repeatable.")
-@_limits
+@limits
+@metered
 def entails(
     document: Path,
     conclusion: Path,
@@ -586,7 +515,7 @@ def entails(
     \b
         citywise entails streets.rifps expected.ttl --kb sensors.ttl
     """
-    from backend.entails import answer
+    from reasoning.languages.rif.answering import answer
 
     found = answer(document, conclusion, knowledge, Limits(time_limit, memory_limit, atom_limit))
     for line in found.lines():
@@ -604,7 +533,7 @@ def _recorded(
     models: int | None,
     **limits: float,
 ) -> Recorded:
-    from reasoning.recorded import Recorded
+    from reasoning import Recorded
 
     bounds = Limits(
         limits["time_limit"],
@@ -614,10 +543,6 @@ def _recorded(
     )
     opened = [Path("/dev/stdin") if str(path) == "-" else path for path in streams]
     return Recorded(program, opened, knowledge, start, until, models or 0, bounds)
-
-
-def _say(text: str) -> None:
-    click.echo(f"citywise: {text}", err=True)
 
 
 @cli.command()
@@ -630,6 +555,7 @@ def _say(text: str) -> None:
     help="Recorded data (the Aarhus pack's layout).",
 )
 @click.option("--at", type=Time(), help="When it is asked [where the data end].")
+@bounded
 def decide(what: str, request: Path, data: Path, at: datetime | None) -> None:
     """Answer one REQUEST (JSON) of an app, on the data as they were known at a time.
 
@@ -718,13 +644,28 @@ def _go_on(play: dict[str, Any], folder: Path) -> None:
     except NoClockError:
         return
     if play["start"] is None:
-        play |= {"start": from_ms(past).isoformat(), "lead_in_s": 0}
-        _say(f"{folder} goes on where it ended, at {from_ms(past):%Y-%m-%dT%H:%MZ}")
+        play |= _left_off(play["until"], folder, past)
+        say(f"{folder} goes on where it ended, at {from_ms(past):%Y-%m-%dT%H:%MZ}")
     elif parse_ms(play["start"]) - (play["lead_in_s"] or 0) * 1000 < past:
         raise click.UsageError(
             f"--state {folder} holds the city until {from_ms(past):%Y-%m-%dT%H:%MZ}, and time does "
             "not go back: leave out --start, give a later one with --lead-in 0, or another folder"
         )
+
+
+def _left_off(until: str | None, folder: Path, past: int) -> dict[str, Any]:
+    """How a source goes on that has sent everything up to `past` (Unix ms): its start stays
+    what it was, and where it was to end earlier nothing is left to send."""
+    from backend.city.source import SETTLE_MS
+    from backend.supervisor import last_played
+    from backend.times import iso, parse_ms
+
+    end = past if until is None else parse_ms(until)
+    if end + SETTLE_MS < past:
+        until = iso(past - SETTLE_MS)
+    began = last_played(folder) or {"start": iso(min(past, end)), "lead_in_s": 0}
+    kept = {key: began[key] for key in ("start", "lead_in_s")}
+    return {**kept, "since": iso(past), "until": until}
 
 
 def _check_source(play: dict[str, Any]) -> None:
@@ -755,7 +696,7 @@ def _run(
     system = System(settings, play, say=lambda text: click.echo(text, err=True))
     try:
         click.echo("Starting Citywise: broker, ingest, Spark, web …", err=True)
-        system.start()
+        system.start(lambda: bool(stopping))
         system.wait_ready(lambda: bool(stopping))
         if not stopping:
             click.echo(f"Citywise is ready at {settings.web.public_url or system.url}")
@@ -774,6 +715,13 @@ cli.add_command(
         "city",
         "backend.city_commands",
         "Import a road network and its named places, or show what there is (docs/city.md).",
+    )
+)
+cli.add_command(
+    LaterGroup(
+        "log",
+        "backend.log_commands",
+        "Look whether the log is whole, or save what can be read of it (docs/delivery.md).",
     )
 )
 cli.add_command(

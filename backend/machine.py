@@ -27,6 +27,9 @@ VECTOR_MODULE = "jdk.incubator.vector"  # Spark asks for it on every start
 _PORTS = range(20_000, 32_768)
 """Systems give none of these to a process that connects, or listens wherever there is room: what
 is free stays so until it is used."""
+_MEMORY = Path("/dev/shm")  # noqa: S108 - what lies there is a folder of ours, or not used
+_MEMORY_BYTES = 16_000_000
+"""What there must be free of it: mapped files that do not fit kill who writes to them, too."""
 CHROMIUM_NAMES = (
     "google-chrome",
     "google-chrome-stable",
@@ -118,6 +121,7 @@ def spark_environment(
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": python or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONSAFEPATH": "1",
         "SPARK_LOCAL_DIRS": str(scratch),
         "SPARK_LOCAL_IP": address,
         "SPARK_SUBMIT_OPTS": f'-XX:-UsePerfData -Djava.io.tmpdir="{temporary}"',
@@ -191,8 +195,28 @@ def _if_executable(path: Path, inside: str = "") -> Path | None:
 def _output(command: list[str]) -> str:
     try:
         finished = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=30, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=300, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return finished.stdout + finished.stderr
+
+
+def folder_in_memory(name: str, otherwise: Path) -> Path:
+    """A new, empty folder of ours that lies in memory; `otherwise` where there is none.
+
+    For files that are mapped: writing to one on a disk that is full kills the process.
+    """
+    try:
+        folder = _MEMORY / f"{name}-{os.getuid()}"
+        if shutil.disk_usage(_MEMORY).free >= _MEMORY_BYTES:
+            return _anew(folder)
+    except OSError:  # There is no such place, or somebody else's folder is in it.
+        pass
+    return _anew(otherwise)
+
+
+def _anew(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    return folder

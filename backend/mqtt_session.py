@@ -111,9 +111,16 @@ class BrokerSession:
         client.on_subscribe = self._on_subscribe
         client.on_disconnect = lambda *_: self._connected.clear()
         if self._hear is not None:
-            hear = self._hear
-            client.on_message = lambda _client, _data, message: hear(message)
+            client.on_message = lambda _client, _data, message: self._take(message)
         self._more(client)
+
+    def _take(self, message: paho.MQTTMessage) -> None:
+        """Hear a message; one at which that fails must not end the thread for all others."""
+        assert self._hear is not None
+        try:
+            self._hear(message)
+        except Exception:
+            LOG.exception("client `%s` cannot hear a message; it goes on", self._name)
 
     def _on_connect(
         self,

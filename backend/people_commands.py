@@ -14,6 +14,7 @@ from typing import Any
 import click
 from sqlalchemy import Connection, Engine
 
+from backend import own_files
 from backend.network import broker_rights as rights
 from backend.people import accounts, administration, audit, first_admin, invitations, logins, tokens
 from backend.people.accounts import ROLES, Account
@@ -144,7 +145,8 @@ def invite(settings: Settings, roles: tuple[str, ...], hours: float) -> None:
     type=click.Choice(tokens.RIGHTS),
     multiple=True,
     required=True,
-    help="What it may; `sensors` is to send places, readings and events; repeatable.",
+    help="What it may; `sensors` is to send readings and events, `places` to send and remove "
+    "places; repeatable.",
 )
 @of_a_system
 def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...]) -> None:
@@ -204,6 +206,7 @@ def _link(settings: Settings, secret: str, url: str | None = None) -> str:
 @contextmanager
 def database(settings: Settings) -> Iterator[Engine]:
     """The system's database, which is made if there is none yet."""
+    own_files.keep_from_others()
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     engine = create_engine_for(settings.database_url)
     try:

@@ -6,6 +6,7 @@ SIGTERM, and at once when its standard input closes, so that none outlives the s
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -17,7 +18,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from backend import own_files
+from backend.errors import CitywiseError
 from backend.people.ids import ACCOUNT
+from backend.repeats import Repeats
 from backend.settings import Settings
 
 
@@ -30,12 +36,14 @@ class Discreet(logging.Formatter):
 
 def main() -> None:
     """Read the arguments and play the role."""
+    own_files.keep_from_others()
     role, file = sys.argv[1:3]
     values = json.loads(Path(file).read_text(encoding="utf-8"))
     settings = Settings.model_validate(values["settings"])
     settings = settings.model_copy(update={"broker": settings.broker.of_process(role)})
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(Discreet(f"%(asctime)s {role} %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(Repeats())
     logging.basicConfig(level=os.environ.get("CITYWISE_LOG_LEVEL", "INFO"), handlers=[handler])
     for noisy in ("py4j", "alembic"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
@@ -46,7 +54,24 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stop.set())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    ROLES.get(role, _of_app(role))(settings, values, stop)
+    try:
+        ROLES.get(role, _of_app(role))(settings, values, stop)
+    except CitywiseError as error:
+        _tell(settings, role, error)
+        sys.exit(error.exit_code)
+
+
+def _tell(settings: Settings, role: str, error: CitywiseError) -> None:
+    """Say what the user can mend: in the process' log, and at /readyz."""
+    from backend.store.database import create_engine_for
+    from backend.store.heartbeat import fail
+
+    logging.getLogger("citywise").error("%s", error)
+    with (
+        contextlib.suppress(SQLAlchemyError),
+        create_engine_for(settings.database_url).begin() as connection,
+    ):
+        fail(connection, role, str(error))
 
 
 def _end_with_parent() -> None:
@@ -66,8 +91,10 @@ def _ingest(settings: Settings, _values: dict[str, Any], stop: threading.Event) 
     from backend.ingest.intake import IntakeStore
     from backend.ingest.service import IngestService
     from backend.store.database import create_engine_for
+    from backend.store.letters import Bounds
 
-    IngestService(settings, IntakeStore(create_engine_for(settings.database_url)), stop).run()
+    store = IntakeStore(create_engine_for(settings.database_url), Bounds.of(settings.ingest))
+    IngestService(settings, store, stop).run()
 
 
 def _pipeline(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
@@ -102,7 +129,8 @@ def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -
     from backend.city.source import run_source
 
     play = values["source"]
-    run_source(city(play), settings.broker, speed=play["speed"], stop=stop)
+    since = _time(play.get("since"))
+    run_source(city(play), settings.broker, speed=play["speed"], stop=stop, since=since)
 
 
 def city(play: dict[str, Any]) -> Any:
@@ -110,13 +138,15 @@ def city(play: dict[str, Any]) -> Any:
     from backend.city.replay import Replay
     from backend.city.simulation import Simulation
 
-    start, until = (
-        datetime.fromisoformat(t) if t else None for t in (play["start"], play["until"])
-    )
+    start, until = _time(play["start"]), _time(play["until"])
     lead_in = None if play["lead_in_s"] is None else timedelta(seconds=play["lead_in_s"])
     if play["data"]:
         return Replay(Path(play["data"]), start, until, lead_in)
     return Simulation(seed=play["seed"], start=start, until=until, lead_in=lead_in)
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 ROLES = {"ingest": _ingest, "pipeline": _pipeline, "notifier": _notifier, "source": _source}

@@ -1,4 +1,4 @@
-"""What `citywise reason` prints, and what it says on the way (DESIGN A3, A4)."""
+"""What `citywise reason` prints, and what it says on the way (docs/reason.md)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import TextIO
 
 import orjson
 
-from reasoning.engines.incremental.garbage import seldom_collected
-from reasoning.output import Operator
-from reasoning.recorded import Recorded
-from reasoning.recordings import write
+from reasoning import Operator, Recorded, write
+from reasoning.interpreter import seldom_collected
 
 _PROGRESS_S = 1.0
 

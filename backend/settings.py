@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from backend.errors import CitywiseError
-from reasoning.engines.limits import Limits
+from reasoning import Limits
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -92,6 +92,9 @@ class Ingest(Section):
     max_lag_bytes: int = 256_000_000
     min_free_bytes: int = 500_000_000
     segment_bytes: int = 16_000_000
+    dead_letters: int = Field(default=20_000, ge=100)
+    """How many of the messages refused are kept; all are counted."""
+    dead_letter_bytes: int = Field(default=50_000_000, ge=1_000_000)
     retention_hours: float = Field(default=24, ge=0)
     context_hours: float = Field(default=24, gt=0)
     """After how long without word of a user what the phone told of them is forgotten."""
@@ -135,7 +138,7 @@ class Cluster(Section):
     """Ports of the driver, for a firewall; 0: free ones."""
     cores: int = Field(default=2, gt=0)
     """Of all executors together."""
-    patience_s: float = Field(default=60, gt=0)
+    patience_s: float = Field(default=180, gt=0)
     """How long to wait at the start for the master, and then for a first executor."""
     python: str | None = None
     """Path or name of Python on driver and executors; default: the driver's own."""
@@ -251,6 +254,19 @@ class Web(Section):
     """The address at which people reach the pages, where it is not this one (a proxy's)."""
     trusted_proxies: int = Field(default=0, ge=0, le=10)
     """How many proxies stand before us and say in `X-Forwarded-…` who asks."""
+    connections: int = Field(default=2_000, ge=10, le=50_000)
+    """How many may be open at once."""
+    connections_per_address: int = Field(default=250, ge=1)
+    """How many of one address, or requests under way of one behind a trusted proxy; this
+    machine and the proxies themselves have no limit of their own."""
+    head_seconds: float = Field(default=20, gt=0)
+    """How long the head of a request may take to come."""
+    body_seconds: float = Field(default=60, gt=0)
+    """How long its body may take."""
+    idle_seconds: float = Field(default=75, gt=0)
+    """How long a connection may stay open without a request."""
+    send_seconds: float = Field(default=60, gt=0)
+    """How long a client may take nothing of an answer."""
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Web:
@@ -332,6 +348,15 @@ class Meetings(Section):
         return self
 
 
+class Start(Section):
+    """How long a start may take. Who gets on is waited for."""
+
+    patience_s: float = Field(default=180, gt=0)
+    """A start ends when nothing that it waits for has got on for so long."""
+    limit_s: float = Field(default=3600, gt=0)
+    """A start ends after so long, whatever gets on."""
+
+
 class Settings(Section):
     """All settings of a running system. Paths are relative to the working directory."""
 
@@ -346,6 +371,7 @@ class Settings(Section):
     web: Web = Web()
     people: People = People()
     meetings: Meetings = Meetings()
+    start: Start = Start()
 
     @model_validator(mode="after")
     def _demo_stays_at_home(self) -> Settings:
@@ -414,7 +440,7 @@ def load(path: Path | None = None) -> Settings:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise SettingsError(f"{path}: not valid TOML: {error}") from error
     for name, text in os.environ.items():
         if name.startswith("CITYWISE_SET__"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import logging
 import os
@@ -16,30 +17,45 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, delete
+from sqlalchemy.exc import SQLAlchemyError
 
-from backend import machine, mqtt
+from backend import machine, mqtt, own_files, starting
 from backend.broker import EmbeddedBroker
 from backend.errors import CitywiseError
+from backend.ingest import log
 from backend.network import broker_rights, certificates
+from backend.network.secret_files import replace
+from backend.operations import readiness
+from backend.operations.readiness import Heartbeat, Heartbeats
 from backend.packs.check import checked
-from backend.packs.installed import install
-from backend.packs.library import available
+from backend.packs.installed import StaleVersionError, install
+from backend.packs.library import available, of_packages
+from backend.packs.manifest import Pack, PackError
 from backend.packs.parts import of_settings
+from backend.patience import Mark, Patience, Reason, Stuck
 from backend.settings import Settings
+from backend.store import heartbeat, progress
 from backend.store.database import create_engine_for, migrate
-from backend.store.models import CursorRow, HeartbeatRow
+from backend.store.models import HeartbeatRow
 from backend.times import iso
+from reasoning.interpreter import environment
 
 LOG = logging.getLogger("citywise.supervisor")
 ORDERS = "orders.json"
 _STOP_SECONDS = 10
 _HEALTHY_SECONDS = 20
-_START_SECONDS = 120
+_LOOK_SECONDS = 1.0
+_ANSWER_SECONDS = 10
+"""How long the web may take to say whether all is ready; it is asked again."""
 _TRIES = 3
+_BEATING = ("ingest", "pipeline", "notifier")
+_OURS = frozenset({"ingest", "pipeline", "notifier", "web", "source"})
+"""Processes without which nothing goes on; the others are apps'."""
 
 
 class StartError(CitywiseError):
@@ -55,6 +71,8 @@ class Child:
     role: str
     process: subprocess.Popen[bytes]
     started: float
+    log_from: int = 0
+    """Where in its log what it writes begins."""
     failures: int = 0
     restart_at: float | None = None
 
@@ -73,8 +91,13 @@ class System:
     children: dict[str, Child] = field(default_factory=dict)
     broker: EmbeddedBroker | None = None
     _engine: Engine | None = None
+    _metrics: Path | None = None
+    """Where our processes count; gone when they have ended."""
     _held: IO[str] | None = None
     _fed_from: int | None = None
+    _web_answers: bool = False
+    _tends_not: type[Exception] | None = None
+    """Why it could not start again what had ended, when it last tried."""
 
     @property
     def url(self) -> str:
@@ -98,18 +121,22 @@ class System:
 
     # -- start ----------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Start everything; the address is known when this returns, see `wait_ready`."""
-        folder = self.settings.data_dir.resolve()
         # What it holds of people is nobody else's business on this machine.
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        own_files.keep_from_others()
+        folder = self.settings.data_dir.resolve()
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "logs").mkdir(exist_ok=True)
         self._lock(folder)
-        shutil.rmtree(folder / "metrics", ignore_errors=True)
-        (folder / "metrics").mkdir()
+        for path in own_files.tighten(folder):
+            LOG.warning("%s is another user's, and others may read it: chmod go= it", path)
+        name = f"citywise-{hashlib.sha256(bytes(folder)).hexdigest()[:16]}"
+        self._metrics = machine.folder_in_memory(name, folder / "metrics")
         self.settings = _with_ports(self.settings)
         self._engine = create_engine_for(self.settings.database_url)
         migrate(self._engine)
+        self._check_log(self._engine)
         self._install_apps(self._engine)
         self._prepare_city()
         with self._database.begin() as connection:
@@ -117,22 +144,45 @@ class System:
         if self.settings.broker.embedded:
             self.start_broker()
         else:
-            mqtt.wait_for_broker(self.settings.broker, 15)
+            self._wait_for_broker(stop)
         self._write_orders()
         for role in self.roles:
             self.spawn(role)
 
+    def _check_log(self, engine: Engine) -> None:
+        """Raise `LogError` where the log is damaged, before anything runs that needs it."""
+        with engine.connect() as connection:
+            needed_from = progress.read(connection).needed_from
+        log.check(self.settings.log_dir, needed_from)
+
     def _install_apps(self, engine: Engine) -> None:
         """Install what apps there are; the requests they bring run beside the city's."""
         folders = available([Path(folder) for folder in self.settings.apps.folders])
-        packs = [checked(folder) for folder in folders]
+        packaged = set(of_packages())
+        packs = [checked(folder) for folder in folders if folder not in packaged]
         install(engine, packs)
+        packs += [
+            pack
+            for folder in folders
+            if folder in packaged and (pack := self._tried(engine, folder))
+        ]
         brought = [str(path.resolve()) for pack in packs for path in pack.requests]
         pipeline = self.settings.pipeline
         requests = tuple(dict.fromkeys([*pipeline.requests, *brought]))
         self.settings = self.settings.model_copy(
             update={"pipeline": pipeline.model_copy(update={"requests": requests})}
         )
+
+    def _tried(self, engine: Engine, folder: Path) -> Pack | None:
+        """The app of an installed package, installed here; None, and a word, if it is not sound:
+        whoever starts the system did not write it."""
+        try:
+            pack = checked(folder)
+            install(engine, [pack])
+        except (PackError, StaleVersionError) as error:
+            self.say(f"{error}\nThe system goes on without this app.")
+            return None
+        return pack
 
     def _prepare_city(self) -> None:
         """Have the road network and the named places where the processes look for them."""
@@ -152,11 +202,25 @@ class System:
         self.broker = EmbeddedBroker.of(self.settings)
         self.broker.start()
 
+    def _wait_for_broker(self, stop: Callable[[], bool]) -> None:
+        """An external broker may start later than we do."""
+        broker, deadline = self.settings.broker, time.monotonic() + self.settings.start.patience_s
+        said = False
+        while not stop():
+            try:
+                mqtt.look_for_broker(broker)
+                return
+            except mqtt.NoBrokerError:
+                if time.monotonic() > deadline:
+                    raise
+                if not said:
+                    self.say(f"  no broker answers at {broker.host}:{broker.port} …")
+                said = True
+                time.sleep(0.3)
+
     def _write_orders(self) -> None:
-        path = self._orders
-        path.touch(mode=0o600)
         orders = {"settings": self.settings.model_dump(mode="json"), "source": self.play}
-        path.write_text(json.dumps(orders), encoding="utf-8")
+        replace(self._orders, json.dumps(orders).encode())
 
     @property
     def _orders(self) -> Path:
@@ -168,103 +232,171 @@ class System:
         temporary = folder / "tmp"
         temporary.mkdir(exist_ok=True)
         failures = self.children[role].failures if role in self.children else 0
-        with self.log_file(role).open("ab") as output:
+        log = self.log_file(role)
+        written = log.stat().st_size if log.exists() else 0
+        with log.open("ab") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "backend.process", role, str(self._orders)],
+                self.command(role),
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={
-                    **os.environ,
-                    "PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics"),
+                    **environment(),
+                    "PROMETHEUS_MULTIPROC_DIR": str(self._metrics),
                     "TMPDIR": str(temporary),
                 },
                 start_new_session=True,
             )
-        self.children[role] = Child(role, process, time.monotonic(), failures)
+        self.children[role] = Child(role, process, time.monotonic(), written, failures)
+
+    def command(self, role: str) -> Sequence[str]:
+        """What is executed for a role."""
+        return [sys.executable, "-m", "backend.process", role, str(self._orders)]
 
     def log_file(self, role: str) -> Path:
         """The file a process of ours writes its messages to."""
         return self.settings.data_dir.resolve() / "logs" / f"{role}.log"
 
+    # -- until all is ready -----------------------------------------------------------
+
     def wait_ready(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Return when every part is up and the present is reached, or on `stop`.
 
         With a source, the present is its start: what it feeds before for state has been
-        answered. Raises `StartError` when nothing moves any more.
+        answered. Waits as long as what it waits for gets on; raises `StartError` when nothing
+        does, when it takes too long in all (`settings.start`), or when a part does not stay up.
         """
-        said: set[str] = set()
-        deadline = time.monotonic() + _START_SECONDS
-        while (waiting := self._waiting_for()) and not stop():
-            if waiting - said:
-                deadline = time.monotonic() + _START_SECONDS
-            for reason in sorted(waiting - said):
-                self.say(f"  {reason} …")
-            said |= waiting
-            failed = [c for c in self.children.values() if c.failures >= _TRIES]
-            if failed:
-                raise StartError(self._why(failed[0].role, "does not stay up"))
-            if time.monotonic() > deadline:
-                raise StartError(self._why("pipeline", f"has not moved for {_START_SECONDS} s"))
+        limits = self.settings.start
+        patience, look_at = Patience(limits, time.monotonic()), 0.0
+        failing: frozenset[str] = frozenset()
+        while (reasons := self._waiting_for()) and not stop():
+            for reason in patience.news(reasons):
+                self.say(f"  {reason.text} …")
+            failing = self._failing(failing)
+            if (now := time.monotonic()) >= look_at:
+                look_at = now + min(_LOOK_SECONDS, limits.patience_s / 4)
+                patience.note(self._marks(), now)
+                if stuck := patience.stuck(reasons, now):
+                    raise StartError(self._is_stuck(stuck))
             time.sleep(0.3)
             self.tend()
 
-    def _waiting_for(self) -> set[str]:
-        """What is still to come before the system is ready."""
-        ready, reasons = _ready(self.url, self.settings.web.certificate)
-        if self.play and "source" not in self.children:
-            if self.answering():
-                self.spawn("source")
-            return reasons or {"the source has not started"}
-        if ready and self.play:
-            return self._lead_in()
-        return set() if ready else reasons or {"web has not started"}
+    def _failing(self, said: frozenset[str]) -> frozenset[str]:
+        """Which processes of apps do not stay up, and say so once: all else goes on without
+        them. Raises `StartError` for a process of ours."""
+        failing = [child for child in self.children.values() if child.failures >= _TRIES]
+        for child in failing:
+            if child.role in _OURS:
+                raise StartError(self._does_not_stay_up(child))
+            if child.role not in said:
+                self.say(f"{self._does_not_stay_up(child)}\nThe system goes on without it.")
+        return frozenset(child.role for child in failing)
 
-    def _lead_in(self) -> set[str]:
+    def _waiting_for(self) -> list[Reason]:
+        """What is still to come before the system is ready, in the order in which it comes."""
+        found = list(starting.reasons(readiness.check_all(self._database, self.settings)))
+        if self.play is not None:
+            if "source" not in self.children and self.answering():
+                self.spawn("source")
+            found = found or self._lead_in()
+        if found and self._web_answers:
+            return found
+        said = _readyz(self.url, self.settings.web.certificate)
+        self._web_answers = said is not None
+        if said is None:
+            return [*found, Reason("web", "web", "web has not started")]
+        # Who asks the web has to be told the same as we are.
+        if said and not found:
+            return [Reason("web", "readyz", f"web says: {'; '.join(said)}")]
+        return found
+
+    def _lead_in(self) -> list[Reason]:
         """How much of what comes before the source's start has been answered."""
-        with self._database.connect() as connection:
-            answered = connection.scalar(select(func.min(CursorRow.answered_ms)))
+        others = ("ingest", "source")
         start = self._ingest_says("start_ms")
-        if answered is None or start is None:
-            return {"no window has been evaluated yet"}
+        if start is None:
+            return [Reason("source", "source", "source has not started", others)]
+        answered = self._answered()
+        if answered is None:
+            return [Reason("pipeline", "window", "no window has been evaluated yet", others)]
         if answered >= start - 1:
-            return set()
+            return []
         self._fed_from = min(self._fed_from or answered, answered)
         done = (answered - self._fed_from) * 10 // (start - self._fed_from) * 10
-        return {f"feeding the hours before the start: {done} %"}
+        text = f"feeding the hours before the start: {done} %"
+        return [Reason("pipeline", text, text, others)]
+
+    def _answered(self) -> int | None:
+        """Stream time (Unix ms) up to which every request has answered, where that is known."""
+        try:
+            with self._database.connect() as connection:
+                return progress.read(connection).answered_ms
+        except SQLAlchemyError:
+            LOG.exception("cannot read what is answered")
+            return None
+
+    def answering(self) -> bool:
+        """Whether ingest and pipeline are up, so that a source may start."""
+        heartbeats = self._heartbeats()
+        return all(_is_at_work(heartbeats.get(process)) for process in ("ingest", "pipeline"))
 
     def _ingest_says(self, key: str) -> int | None:
         """A time (Unix ms) from the ingest's last sign of life."""
-        query = select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
-        with self._database.connect() as connection:
-            detail = connection.scalar(query)
-        return (detail or {}).get(key)
+        found = self._heartbeats().get("ingest")
+        return None if found is None else found.detail.get(key)
 
-    def answering(self) -> bool:
-        """Whether ingest and pipeline both show signs of life."""
-        with self._database.connect() as connection:
-            alive = set(connection.scalars(select(HeartbeatRow.process)))
-        return {"ingest", "pipeline"} <= alive
+    def _heartbeats(self) -> Heartbeats:
+        """What the processes said last; nothing where the database does not answer."""
+        try:
+            return readiness.read_heartbeats(self._database)
+        except SQLAlchemyError:
+            LOG.exception("cannot read the heartbeats")
+            return {}
 
-    def _why(self, role: str, what: str) -> str:
-        path = self.log_file(role)
-        lines = path.read_text(errors="replace").splitlines()[-8:] if path.exists() else []
-        return "\n".join([f"{role} {what}; the end of {path}:", *lines])
+    def _marks(self) -> dict[str, Mark]:
+        """How far each part is."""
+        heartbeats = self._heartbeats()
+        return {
+            role: starting.mark(child.process.pid, self.log_file(role), heartbeats.get(role))
+            for role, child in self.children.items()
+        }
+
+    def _is_stuck(self, stuck: Stuck) -> str:
+        part = stuck.reason.part
+        since = self.children[part].log_from if part in self.children else 0
+        return starting.told(stuck, self.settings.start, self.log_file(part), since)
+
+    def _does_not_stay_up(self, child: Child) -> str:
+        lines = starting.from_log(self.log_file(child.role), child.log_from)
+        return "\n".join([f"{child.role} does not stay up; {lines[0]}", *lines[1:]])
 
     # -- care -----------------------------------------------------------------------
 
     def tend(self) -> None:
-        """Start again what has died, a little later each time it fails soon."""
+        """Start again what has died, a little later each time it fails soon.
+
+        What cannot be started now, on a disk that is full, is tried again.
+        """
+        try:
+            self._tend()
+            self._tends_not = None
+        except (OSError, SQLAlchemyError) as error:
+            if type(error) is not self._tends_not:  # said once, or the log would grow for ever
+                LOG.warning("cannot start again what has ended: %s; trying again", error)
+            self._tends_not = type(error)
+
+    def _tend(self) -> None:
         now = time.monotonic()
-        if self.broker and self.broker.process and self.broker.process.poll() is not None:
+        if self.broker is not None and not self.broker.is_running:
             LOG.warning("the embedded broker died; starting it again")
             self.broker.stop()
             self.start_broker()
         for child in list(self.children.values()):
             if child.process.poll() is None:
                 if child.failures and now - child.started > _HEALTHY_SECONDS:
-                    child.failures = 0
+                    child.failures = 0 if self._is_up(child.role) else child.failures
             elif child.restart_at is None:
+                self._note_end(child.role)
                 child.failures += 1
                 child.restart_at = now + min(30.0, 0.2 * 2**child.failures)
                 LOG.warning("%s ended (%s)", child.role, child.process.returncode)
@@ -274,11 +406,24 @@ class System:
                     self._continue_source()
                 self.spawn(child.role)
 
+    def _is_up(self, role: str) -> bool:
+        """Whether a process has come as far as to do its work: on a slow machine that takes
+        longer than many a death."""
+        found = self._heartbeats().get(role)
+        return _is_at_work(found) or (found is None and role not in _BEATING)
+
+    def _note_end(self, role: str) -> None:
+        try:
+            with self._database.begin() as connection:
+                heartbeat.end(connection, role)
+        except SQLAlchemyError:
+            LOG.exception("cannot note that %s has ended", role)
+
     def _continue_source(self) -> None:
-        """A source that died goes on where its readings end."""
+        """A source that died goes on where its readings end; its start stays what it was."""
         complete = self._ingest_says("complete_ms")
         if self.play is not None and complete is not None:
-            self.play = {**self.play, "start": iso(complete), "lead_in_s": 0}
+            self.play = {**self.play, "since": iso(complete)}
             self._write_orders()
 
     def run(self, seconds: float | None, stop: Callable[[], bool]) -> None:
@@ -310,6 +455,8 @@ class System:
             self.broker.stop()
         if self._engine is not None:
             self._engine.dispose()
+        if self._metrics is not None:
+            shutil.rmtree(self._metrics, ignore_errors=True)
         if self._held is not None:
             self._held.close()
 
@@ -335,8 +482,19 @@ def as_run(settings: Settings) -> Settings:
     return Settings.model_validate(orders["settings"])
 
 
+def last_played(folder: Path) -> dict[str, Any] | None:
+    """What the last system in a data folder was given to play, if anything."""
+    try:
+        orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    found: dict[str, Any] | None = orders["source"]
+    return found
+
+
 def _take_lock(folder: Path) -> IO[str] | None:
     """The folder's lock, or None if another process has it."""
+    own_files.create(folder / "lock")
     held = (folder / "lock").open("a")
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -364,19 +522,24 @@ def _with_ports(settings: Settings) -> Settings:
     return settings.model_copy(update={"broker": broker, "web": web})
 
 
-def _ready(url: str, certificate: Path | None) -> tuple[bool, set[str]]:
-    """Whether `/readyz` says yes, and why not."""
+def _is_at_work(found: Heartbeat | None) -> bool:
+    """Whether a process lives and has come through its start."""
+    return found is not None and not found.ended and not found.detail.get("stage")
+
+
+def _readyz(url: str, certificate: Path | None) -> list[str] | None:
+    """Why `/readyz` says no; nothing if it says yes, None if it does not answer."""
     context = None if certificate is None else certificates.pinned(certificate)
     try:
-        with urllib.request.urlopen(f"{url}/readyz", timeout=2, context=context):
-            return True, set()
+        with urllib.request.urlopen(f"{url}/readyz", timeout=_ANSWER_SECONDS, context=context):
+            return []
     except urllib.error.HTTPError as error:
         try:
-            return False, set(json.loads(error.read()).get("reasons", []))
-        except ValueError:
-            return False, set()
-    except OSError:
-        return False, {"web has not started"}
+            return list(json.loads(error.read())["reasons"]) or ["not ready"]
+        except (ValueError, KeyError, OSError):
+            return [f"HTTP {error.code}"]
+    except (OSError, HTTPException):
+        return None
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

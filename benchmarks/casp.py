@@ -13,8 +13,9 @@ repetitions:
   query, take the window out again).
 - `knowledge`: the same windows with and without a knowledge base of 44,213 triples that
   the rules can see, grounded once; windows are 20 ms apart.
-- `once`: fresh grounding against knowledge grounded once, over sizes of knowledge, sizes
-  of windows and overlaps; the rule that picks is `GROUND_ONCE` in reasoning/engines/guard.py.
+- `once`: fresh grounding against knowledge grounded once, over sizes of knowledge,
+  sizes of windows and overlaps; the rule that picks is `GROUND_ONCE` in
+  reasoning/engines/clingo/guard.py.
 - `citybench`: the requests in examples/citybench over two hours of real streams (with
   the data pack), from items to answers, beside the same clingo call and pyoxigraph on the
   query's own text (which reuses its answer while a window does not change).
@@ -52,18 +53,19 @@ from pyoxigraph import NamedNode, Quad, Store
 
 from backend.settings import REPOSITORY
 from benchmarks.incremental.overlap import Overlap, overlapping
-from reasoning.encoding import Encoder
-from reasoning.engines.guard import GROUND_ONCE, GuardedEngine
-from reasoning.engines.limits import Limits
-from reasoning.engines.program import WindowFacts, program
-from reasoning.engines.solver import Engine, SolverEngine
-from reasoning.languages.casp import parse, parse_file
-from reasoning.program import KnowledgeSource, Request, Signature
+from reasoning.engines.clingo.guard import GROUND_ONCE, GuardedEngine
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.languages.casp.parsing import parse, parse_file
+from reasoning.limits import Limits
+from reasoning.model.engine import Engine, WindowFacts, program
+from reasoning.model.request import KnowledgeSource, Request, Signature
 from reasoning.rdf.knowledge import Background, background
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
-from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.recordings import Recording
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+from reasoning.streams.recordings import Recording
 
 PACK = Path(os.environ.get("CITYWISE_DATA", REPOSITORY.parent / "shared" / "data"))
 SIZES = (100, 1_000, 10_000, 100_000)

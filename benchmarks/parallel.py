@@ -43,20 +43,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast
 
 from backend.settings import REPOSITORY
 from benchmarks.measured.processes import cpu_s, memory_mb
-from reasoning.encoding import Encoder
-from reasoning.engines.limits import UNLIMITED
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
-from reasoning.languages.casp import parse_file
-from reasoning.parallel.engine import ParallelEngine
-from reasoning.parallel.plan import Name
-from reasoning.parallel.processes import Processes
-from reasoning.program import Request
-from reasoning.recordings import Recording
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.languages.casp.parsing import parse_file
+from reasoning.limits import UNLIMITED
+from reasoning.model.engine import AnswerSet, Engine, WindowFacts
+from reasoning.model.request import Request
+from reasoning.partition import greedy
+from reasoning.partition.engine import ParallelEngine
+from reasoning.partition.executors import Processes
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.recordings import Recording
 
 POSITIVE = REPOSITORY / "examples" / "lubm" / "listing61.casp"
 NEGATION = REPOSITORY / "examples" / "lubm" / "listing62.casp"
@@ -280,12 +280,12 @@ def _serve(name: str, cores: int, request: Path, facts: Path) -> None:
 def _engine(name: str, cores: int, what: Request) -> Engine:
     if name == "clingo":
         return SolverEngine(what)
-    plan = "whole" if name == "kept" else name if name in get_args(Name) else "sound"
+    named: Literal["sound", "whole"] = "whole" if name in ("whole", "kept") else "sound"
     engine = ParallelEngine(
         what,
         limits=UNLIMITED,
         executor=Processes(cores),
-        plan=cast("Name", plan),
+        plan=greedy.planner(what) if name == "greedy" else named,
         keys=name != "sound",
         adaptive=name in ("adaptive", "auto"),
         engine="auto" if name == "auto" or name.startswith("kept") else "solver",

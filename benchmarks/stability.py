@@ -29,14 +29,14 @@ from clingo.ast import ASTType
 from parallel import table
 
 from backend.settings import REPOSITORY
-from reasoning.engines.guard import GuardedEngine
-from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.languages.casp import parse_file
-from reasoning.languages.rules import atom_signatures, atoms
-from reasoning.languages.syntax import Node, variables
-from reasoning.parallel.rules import read
-from reasoning.program import Request, Signature
+from reasoning.asp.rules import read
+from reasoning.asp.signatures import atom_signatures, atoms
+from reasoning.asp.syntax import Node, variables
+from reasoning.engines.clingo.guard import GuardedEngine
+from reasoning.languages.casp.parsing import parse_file
+from reasoning.limits import LimitError, Limits
+from reasoning.model.engine import WindowFacts
+from reasoning.model.request import Request, Signature
 
 DEFAULT = REPOSITORY / "tests" / "cases" / "thesis" / "listing_5_3_corrected.casp"
 _SMALLEST = 8

@@ -1,8 +1,9 @@
-"""What can be wrong with a request or an item, one class per kind of mistake."""
+"""What users can do wrong, where, and what `check` finds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 class ReasoningError(Exception):
@@ -30,6 +31,9 @@ class RequestError(ReasoningError):
         self.code = code
         self.message = message
 
+    def __reduce__(self) -> tuple[type[RequestError], tuple[Location, str, str]]:
+        return type(self), (self.location, self.code, self.message)
+
 
 class ItemError(ReasoningError):
     """A stream item or a triple cannot be used; the message names it."""
@@ -37,3 +41,27 @@ class ItemError(ReasoningError):
 
 class SolvingError(ReasoningError):
     """The solver refused or could not evaluate a request."""
+
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault, or something suspicious, and where it stands.
+
+    An error keeps a request from being evaluated; a warning does not.
+    """
+
+    location: Location
+    severity: Severity
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.severity} {self.code}: {self.message}"
+
+    @classmethod
+    def of(cls, fault: RequestError) -> Finding:
+        """The finding that says what a fault says."""
+        return cls(fault.location, "error", fault.code, fault.message)

@@ -17,12 +17,13 @@ from tests.api.town import soon
 from tests.brokers import REFUSED, SENT, City, Client, client, secret_of
 
 ANNA, BEN = "u-" + "a" * 20, "u-" + "b" * 20
-PHONE, WATCH, OTHER, SENSOR, OVER = (f"d-{n:016x}" for n in range(5))
+PHONE, WATCH, OTHER, SENSOR, OVER, SURVEYOR = (f"d-{n:016x}" for n in range(6))
 RIGHTS: dict[str, dict[str, Any]] = {
     PHONE: {"user": ANNA, "rights": ["all"]},
     WATCH: {"user": ANNA, "rights": ["notices"]},
     OTHER: {"user": BEN, "rights": ["context"]},
     SENSOR: {"user": BEN, "rights": ["sensors"]},
+    SURVEYOR: {"user": BEN, "rights": ["places"]},
     OVER: {"user": BEN, "rights": ["all"], "expires_ms": 1},
 }
 
@@ -51,7 +52,8 @@ MAY_SEND = [
     (SENSOR, f"status/{SENSOR}"),
     (WATCH, f"notices/{ANNA}/{WATCH}/seen"),
     (OTHER, f"context/{BEN}"),
-    (SENSOR, "places/road/1"),
+    (SURVEYOR, "places/road/1"),
+    (SURVEYOR, f"status/{SURVEYOR}"),
     (SENSOR, "observations/traffic/1"),
     (SENSOR, "events/jam"),
     ("citywise.source", "observations/traffic"),
@@ -75,6 +77,12 @@ MAY_NOT_SEND = [
     (PHONE, "status/ingest"),
     (PHONE, "observations/traffic"),
     (PHONE, "events/jam"),
+    (PHONE, "places/road/1"),
+    (SENSOR, "places/road/1"),
+    (SURVEYOR, "observations/traffic/1"),
+    (SURVEYOR, "events/jam"),
+    (SURVEYOR, "clock"),
+    (SURVEYOR, f"status/{SENSOR}"),
     (PHONE, "control/source"),
     (PHONE, "clock"),
     (WATCH, f"context/{ANNA}"),
@@ -139,11 +147,59 @@ def test_who_sends_what_it_may_not_stays_connected_and_is_heard_after_it(
     assert watcher.heard.get(timeout=SENT)[0] == f"town/context/{ANNA}"
 
 
-def test_readings_places_and_states_may_be_retained(city: City) -> None:
-    with client(city, SENSOR) as sensor:
-        assert sensor.sends("town/places/road/7", retain=True)
-        assert sensor.sends("town/places/road/7", b"", retain=True)
-        assert sensor.sends(f"town/status/{SENSOR}", retain=True)
+RETAINED = [
+    ("source", "places/road/7"),
+    ("source", "clock"),
+    ("source", "events/jam"),
+    ("source", "status/source"),
+    ("ingest", "status/ingest"),
+]
+"""By which process of ours, and where."""
+
+
+@pytest.fixture
+def kept(city: City) -> Iterator[dict[str, bytes]]:
+    """What the broker keeps for who comes later: topic to message."""
+    found = {f"town/{topic}": topic.encode() for _, topic in RETAINED}
+    for role, topic in RETAINED:
+        with client(city, f"citywise.{role}") as sender:
+            assert sender.sends(f"town/{topic}", topic.encode(), retain=True)
+    yield found
+    with client(city, "city", name="cleaner") as cleaner:
+        for topic in found:
+            assert cleaner.sends(topic, b"", retain=True)
+
+
+@pytest.mark.parametrize(
+    ("user", "erases"),
+    [
+        (SENSOR, {"town/events/jam"}),
+        (SURVEYOR, {"town/places/road/7"}),
+        (PHONE, set()),
+        (WATCH, set()),
+        (OTHER, set()),
+    ],
+)
+def test_a_device_erases_only_what_its_right_is_about(
+    city: City, kept: dict[str, bytes], user: str, erases: set[str]
+) -> None:
+    with client(city, user) as device:
+        for topic in kept:
+            assert device.sends(topic, b"", retain=True)
+    with client(city, "city", name="late") as late:
+        for topic in kept:
+            assert late.reads(topic)
+        assert late.reads("town/last")
+        assert late.sends("town/last")
+        left = dict(iter(lambda: late.heard.get(timeout=SENT), ("town/last", b"{}")))
+    assert left == {topic: kept[topic] for topic in kept.keys() - erases}
+
+
+def test_places_and_states_may_be_retained(city: City) -> None:
+    with client(city, SURVEYOR) as surveyor:
+        assert surveyor.sends("town/places/road/7", retain=True)
+        assert surveyor.sends("town/places/road/7", b"", retain=True)
+        assert surveyor.sends(f"town/status/{SURVEYOR}", retain=True)
 
 
 @pytest.mark.parametrize(

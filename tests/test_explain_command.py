@@ -14,11 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
-from backend.limited import limited
 from backend.settings import REPOSITORY
-from reasoning.engines import guard
-from reasoning.engines.limits import LimitError, Limits
+from reasoning.engines.clingo import guard
+from reasoning.engines.limited import limited
 from reasoning.errors import ItemError, SolvingError
+from reasoning.limits import LimitError, Limits
 from tests.command import Folder
 
 pytestmark = pytest.mark.slow
@@ -188,12 +188,21 @@ def test_limited_work_returns_or_raises_what_it_raised() -> None:
 def test_limited_work_ends_at_its_limits_and_leaves_no_process() -> None:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     with pytest.raises(LimitError, match=r"it was stopped: it took more than 0\.1 s"):
-        limited(lambda: time.sleep(60), Limits(seconds=0.1), "it")
+        limited(_compute, Limits(seconds=0.1), "it")
     room = int(psutil.Process().memory_info().rss / 1e6) + 100
     with pytest.raises(LimitError, match="it used more than"):
         # Alone more than it may: of its parent's memory a child need not have anything resident.
         limited(lambda: _fill(room + 200), Limits(seconds=60, megabytes=room), "it")
     assert {child.pid for child in psutil.Process().children(recursive=True)} == before
+
+
+def test_limited_work_may_wait_for_longer_than_it_may_compute() -> None:
+    assert limited(lambda: time.sleep(0.5), Limits(seconds=0.2), "it") is None
+
+
+def _compute() -> None:
+    while True:
+        pass
 
 
 def _fill(megabytes: int) -> None:
@@ -205,8 +214,8 @@ def _fill(megabytes: int) -> None:
 def test_limited_work_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
     """Also when that is killed, and while the work does not come back to Python."""
     work = (
-        "import os, clingo; from backend.limited import limited; "
-        "from reasoning.engines.limits import Limits\n"
+        "import os, clingo; from reasoning.engines.limited import limited; "
+        "from reasoning.limits import Limits\n"
         "def work():\n"
         "    print(os.getpid(), flush=True)\n"
         "    control = clingo.Control()\n"

@@ -1,4 +1,4 @@
-"""`citywise reason`: results as DESIGN A4 has them, and errors for the person who can act."""
+"""`citywise reason`: results as docs/reason.md has them, and errors for the person who can act."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from backend.settings import REPOSITORY
-from reasoning.recorded import Recorded
+from reasoning.run.recorded import Recorded
 from tests.command import Folder
 
 COUNT = """

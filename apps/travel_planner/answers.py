@@ -1,4 +1,4 @@
-"""Plans as JSON (DESIGN A10): routes, what lies on them, and the places they join."""
+"""Plans as JSON (docs/api.md): routes, what lies on them, and the places they join."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from backend.people import consents
 from backend.privacy.boxes import BoxError, Boxes
 from backend.store import clocks
 from backend.store.exclusion import CONTEXT_OF, exclude
+from backend.store.full import is_full
 from backend.store.outbox import begin
 from backend.times import iso, wall_ms
 
@@ -274,6 +275,8 @@ def _work() -> Iterator[Work]:
             begin(connection)
             yield Work(connection, _boxes(), clocks.read(connection).now_ms)
     except (BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
+        if is_full(error):
+            raise  # a 507 (`backend.api.problems`)
         LOG.warning("trips cannot be opened or sealed: %s", error)
         detail = "trips cannot be kept now: their keys cannot be used; try again later"
         raise ProblemError(503, "trips-unavailable", "Trips unavailable", detail) from None

@@ -121,7 +121,7 @@ def reason_object(reason: Reason, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def conflict_object(choice: Choice, sentence: str, names: Mapping[str, str]) -> Any:
-    """Why there is no answer, and what to allow (DESIGN A10); None where there is one.
+    """Why there is no answer, and what to allow (docs/api.md); None where there is one.
 
     `sentence` says which sentence tells of the relaxation, `names` what the candidates are
     called in it.

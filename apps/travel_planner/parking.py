@@ -39,7 +39,7 @@ _LIKELY_FULL = 0.3
 
 
 def plan_parking(errand: Errand) -> Json:
-    """The answer to a request (DESIGN A10); raises `RequestError` for points off all streets."""
+    """The answer to a request (docs/api.md); raises `RequestError` for points off all streets."""
     request = errand.request
     drive = OF_DRIVE if request.start else ()
     wanted = Wanted.of(request.constraints, request.preferences, (*CRITERIA, *drive), "walk")

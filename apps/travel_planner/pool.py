@@ -1,17 +1,13 @@
 """Planning in processes of their own, so that it holds up no event stream.
 
-Sockets, locks and queues of the standard library: under gevent they give way to other
-greenlets, elsewhere to other threads.
+Locks and queues of the standard library: under gevent they give way to other greenlets,
+elsewhere to other threads.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
-import signal
-import socket
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -20,22 +16,19 @@ from typing import Any, Protocol
 
 import orjson
 
-from apps.travel_planner.frames import Frame, receive, send
 from apps.travel_planner.replies import Reply, no_network, problem
 from backend.roads.cityfiles import network_file
 from backend.settings import Settings
+from backend.spawned import EndedError, Frame, Spawned
 
 LOG = logging.getLogger(__name__)
 ANSWER_S = 5.0
 """A question that takes longer is given up, and its process ended."""
-START_S = 60.0
+START_S = 300.0
 WARM_S = 30.0
 """So long after the web process planners are started, if nobody needs them before."""
 WAIT_S = 10.0
 """How long a question may wait for a free process; until the first answer as long as a start."""
-_END_S = 1.0
-_THEIRS = 3
-"""The descriptor by which a process is asked."""
 _MODULE = "apps.travel_planner.worker"
 
 
@@ -59,10 +52,9 @@ class Worker:
 
     def __init__(self, settings: Settings, module: str = _MODULE) -> None:
         """Start it; raises `StartError`, and `WorkerError` if it ends at once."""
-        self._ended: int | None = None
         self._is_cold = True
         try:
-            self._channel, self.pid = _started(module)
+            self._process = Spawned(module)
         except OSError as error:
             raise StartError(f"a planner did not start: {error}") from error
         try:
@@ -77,69 +69,15 @@ class Worker:
         self._is_cold = False
         return Reply.of(answer)
 
-    def _exchange(self, frame: Frame, seconds: float) -> Frame:
-        self._channel.settimeout(seconds)
-        try:
-            send(self._channel, frame)
-            return receive(self._channel)
-        except TimeoutError:
-            self.end()
-            raise
-        except (EOFError, OSError) as error:
-            self.end()
-            raise WorkerError(f"a planner ended with status {self._ended}") from error
-        except BaseException:
-            self.end()  # Who asked is ended: what it would answer is nobody's.
-            raise
-
     def end(self) -> None:
         """End it now."""
-        self._channel.close()
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        until = time.monotonic() + _END_S
-        while self._ended is None and time.monotonic() < until:
-            self._ended = _status(self.pid)
-            time.sleep(0.01)
+        self._process.end()
 
-
-def _started(module: str) -> tuple[socket.socket, int]:
-    """A socket to a new process, and its id."""
-    ours, theirs = socket.socketpair()
-    with theirs:
+    def _exchange(self, frame: Frame, seconds: float) -> Frame:
         try:
-            return ours, _spawned(module, theirs)
-        except OSError:
-            ours.close()
-            raise
-
-
-def _spawned(module: str, theirs: socket.socket) -> int:
-    """The id of a new process that has a socket as its descriptor 3 and nothing to read.
-
-    Not with `subprocess`: gevent closes descriptors later, and so it would wait in vain for the
-    end of the pipe by which it learns that the program was found.
-    """
-    command = [sys.executable, "-m", module, str(_THEIRS)]
-    paths = os.pathsep.join(filter(None, sys.path))
-    return os.posix_spawn(
-        sys.executable,
-        command,
-        {**os.environ, "PYTHONPATH": paths},
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_DUP2, theirs.fileno(), _THEIRS),
-        ],
-    )
-
-
-def _status(pid: int) -> int | None:
-    """How a process ended; None while it runs."""
-    try:
-        found, status = os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return 0  # somebody else was told
-    return os.waitstatus_to_exitcode(status) if found else None
+            return self._process.exchange(frame, seconds)
+        except EndedError as error:
+            raise WorkerError(f"a planner {error}") from error
 
 
 class Pool:

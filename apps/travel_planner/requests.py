@@ -1,4 +1,4 @@
-"""What people ask a planner, read and checked with all faults at once (DESIGN A10)."""
+"""What people ask a planner, read and checked with all faults at once (docs/api.md)."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine, select
@@ -57,30 +58,38 @@ class Service:
     def run(self) -> None:
         """Work until stopped; what fails is tried again."""
         while not self._stop.is_set():
-            try:
-                busy = self._step()
-            except Exception:
-                LOG.exception("cannot follow trips; trying again")
-                self._stop.wait(_RETRY_S)
-            else:
-                self._stop.wait(0 if busy else POLL_S)
+            self._stop.wait(0 if self._step() else POLL_S)
 
     def _step(self) -> bool:
+        """Do what is due; returns whether there may be more."""
+        is_behind = self._safely(self._follow)
+        now = time.monotonic()
+        if now >= self._learn_at:
+            self._learn_at = now + LEARN_S
+            self._safely(self._learn)
+        if now >= self._trim_at:
+            self._trim_at = now + TRIM_S
+            self._safely(self._trim)
+        if now >= self._beat_at:
+            self._beat_at = now + _BEAT_S
+            self._safely(self._beat)
+        return is_behind
+
+    def _safely(self, duty: Callable[[], object]) -> bool:
+        """What a duty says; what one cannot do, the others do not wait for."""
+        try:
+            return bool(duty())
+        except Exception:
+            LOG.exception("cannot follow trips; trying again")
+            self._stop.wait(_RETRY_S)
+            return False
+
+    def _follow(self) -> bool:
         now = time.monotonic()
         if self._follower is None and now >= self._city_at and self._is_needed(now):
             self._city_at = now + _NO_CITY_S
             self._follower = self._made()
-        is_behind = self._follower is not None and self._follower.step()
-        if now >= self._learn_at:
-            self._learn_at = now + LEARN_S
-            self._learn()
-        if now >= self._trim_at:
-            self._trim_at = now + TRIM_S
-            self._trim()
-        if now >= self._beat_at:
-            self._beat_at = now + _BEAT_S
-            self._beat()
-        return is_behind
+        return self._follower is not None and self._follower.step()
 
     def _is_needed(self, now: float) -> bool:
         """Whether it is time for the follower: somebody is followed, or the start is over."""

@@ -42,7 +42,7 @@ class Journey(Task[TravelRequest]):
 
 
 def plan_travel(journey: Journey) -> Json:
-    """The answer to a request (DESIGN A10); raises `RequestError` for points off all streets."""
+    """The answer to a request (docs/api.md); raises `RequestError` for points off all streets."""
     request = journey.request
     wanted = Wanted.of(request.constraints, request.preferences, CRITERIA, "time")
     searches = _searches(journey)

@@ -67,7 +67,7 @@ class Position:
 @dataclass(frozen=True)
 class Content:
     """What is in a trip's box. Plans, previous ones and proposals are routes or garages as
-    the planner answers them (DESIGN A10)."""
+    the planner answers them (docs/api.md)."""
 
     request: Body
     plan: Body

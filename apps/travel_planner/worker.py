@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -19,7 +18,6 @@ import orjson
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from apps.travel_planner.frames import receive, send
 from apps.travel_planner.messages import answered
 from apps.travel_planner.planner import Planner, planner_of, tariff_of
 from apps.travel_planner.replies import Reply, no_network, problem
@@ -31,10 +29,13 @@ from apps.travel_planner.requests import (
     read,
 )
 from backend.ingest.payloads import Place
+from backend.ingest.places import stored
+from backend.repeats import Repeats
 from backend.roads import City, Found, NetworkError, city_of
 from backend.roads.conditions import Conditions
 from backend.roads.livecity import LiveCity
 from backend.settings import Settings
+from backend.spawned import asker, receive, send
 from backend.store.database import create_engine_for
 from backend.store.models import PlaceRow
 from backend.times import iso_or_none
@@ -191,7 +192,7 @@ def _places(engine: Engine) -> list[Place]:
     """The garages that the database knows."""
     with Session(engine) as session:
         bodies = session.scalars(select(PlaceRow.body).where(PlaceRow.kind == "garage")).all()
-    return [Place.model_validate_json(orjson.dumps(body)) for body in bodies]
+    return list(stored(bodies))
 
 
 def _plan(answer: Json) -> Reply:
@@ -254,10 +255,10 @@ def main() -> None:
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s planner %(levelname)s: %(message)s"
     )
-    channel = socket.socket(fileno=int(sys.argv[1]))
-    channel.setblocking(True)  # Under gevent the other side made it not to block.
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Repeats())
     try:
-        serve(channel)
+        serve(asker())
     except (EOFError, OSError):
         return  # who asked is gone
 

@@ -16,6 +16,7 @@ from backend.api import (
     control,
     critical_events,
     dead_letters,
+    door,
     event_stream,
     events,
     health,
@@ -36,9 +37,11 @@ from backend.api import (
     why,
     wishes,
 )
+from backend.api.brought import contain, sound
 from backend.api.hub import Hub
 from backend.api.state import WebState
-from backend.packs.parts import of_settings
+from backend.packs.parts import brought_to, of_settings
+from backend.packs.strings import titles
 from backend.settings import Settings
 from backend.store.database import create_engine_for
 
@@ -64,24 +67,29 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     engine = engine or create_engine_for(settings.database_url)
     app.extensions["citywise"] = WebState(settings, engine, create_hub(settings, engine))
     problems.install(app)
+    door.install(app)
     metrics.install(app)
     security.install(app, settings)
     identity.install(app)
-    brought = of_settings(settings).values()
+    apps = brought_to(settings)
+    brought = sound(apps.parts)
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     for part in (*_OF_CITY, *_OF_APPS, *_OF_PEOPLE):
         api.register_blueprint(part.blueprint)
-    for blueprint in (each for parts in brought for each in parts.api()):
+    for blueprint in (each for web in brought for each in web.api):
         api.register_blueprint(blueprint)
     app.register_blueprint(api)
-    for blueprint in (each for parts in brought for each in parts.pages()):
+    for blueprint in (each for web in brought for each in web.pages):
         app.register_blueprint(blueprint)
     app.register_blueprint(citypulse.blueprint)
     app.register_blueprint(health.blueprint)
     pages.install(app)
-    for key, address in (place for parts in brought for place in parts.navigation.items()):
-        pages.add(app, key, address)
-    openapi.describe(app, [parts.openapi for parts in brought if parts.openapi])
+    for web in brought:
+        named = titles(apps.folders[web.app])
+        for key, address in web.parts.navigation.items():
+            pages.add(app, key, address, named)
+    openapi.describe(app, [web.parts.openapi for web in brought if web.parts.openapi])
     access.install(app)
     limits.install(app)
+    contain(app, brought)
     return app

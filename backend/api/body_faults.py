@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from backend.api import problems
 from backend.ingest.payloads import IDENTIFIER
 from backend.packs.guesses import did_you_mean
 from backend.packs.values import show
@@ -19,12 +20,9 @@ _FORMS = {
 
 
 def faults(error: ValidationError, fields: Iterable[str]) -> list[dict[str, str]]:
-    """All of it, as `problems.invalid` takes it; `fields` are those that the body may have."""
+    """It, as `problems.invalid` takes it; `fields` are those that the body may have."""
     known = list(fields)
-    return [
-        {"path": ".".join(map(str, fault["loc"])) or "body", "message": _message(fault, known)}
-        for fault in error.errors(include_url=False)
-    ]
+    return problems.faults(error, lambda fault: _message(fault, known))
 
 
 def _message(fault: ErrorDetails, fields: list[str]) -> str:

@@ -12,6 +12,7 @@ from backend.api import access, parameters
 from backend.api.answers import as_json
 from backend.api.state import state
 from backend.operations import letters
+from backend.store import letters as kept_letters
 from backend.store.models import DeadLetterRow
 from backend.times import iso, iso_or_none
 
@@ -52,7 +53,8 @@ def list_dead_letters() -> Response:
     with Session(state().engine) as session:
         prefix = state().settings.broker.prefix
         found = [_letter(row, prefix) for row in session.scalars(query)]
+        refused = kept_letters.refused(session.connection())
         counts = dict(session.execute(count.order_by(DeadLetterRow.reason)).all())
     more, found = len(found) > limit, found[:limit]
     following = found[-1]["id"] if more else None
-    return as_json({"counts": counts, "dead_letters": found, "next": following})
+    return as_json({"counts": counts, "refused": refused, "dead_letters": found, "next": following})

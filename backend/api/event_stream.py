@@ -112,19 +112,20 @@ def _reader() -> Reader:
     return Reader.of(asker, identity.whose(named), limits.address())
 
 
-def _refuse_more(hub: Hub, reader: Reader) -> None:
-    """Raise a problem where too many streams are open, of all or of who asks for one more."""
-    if hub.clients >= MAX_CLIENTS:
+def _refuse_beyond(hub: Hub, reader: Reader) -> None:
+    """Raise a problem where too many streams are open, of all or of who has just opened one."""
+    most_of_all = min(MAX_CLIENTS, state().settings.web.connections * 3 // 4)
+    if hub.clients > most_of_all:
         raise ProblemError(
             503,
             "too-many-streams",
             "Too many streams",
-            f"{MAX_CLIENTS} event streams are open, and no more are served; try again later",
+            f"{most_of_all} event streams are open, and no more are served; try again later",
         )
     if identity.principal().means == "demo" or not state().settings.people.rate_limits:
         return
     most = MOST_OF_ADDRESS if reader.account is None else MOST_OF_ACCOUNT
-    if hub.opened_by(reader) >= most:
+    if hub.opened_by(reader) > most:
         detail = f"you have {most} event streams open, and may have no more; close one"
         problem = ProblemError(429, "too-many-requests", "Too many requests", detail)
         problem.headers["Retry-After"] = str(KEEP_ALIVE_S)
@@ -142,8 +143,13 @@ def stream_events() -> Response:
 def served(reader: Reader, shown: Shown = as_it_is) -> Response:
     """An open stream for a reader, from where the request says it wants to go on."""
     last_id, hub = _last_id(), state().hub
-    _refuse_more(hub, reader)
     subscription = hub.subscribe(_disconnect(request.environ), reader=reader)
+    try:
+        # Afterwards: others may have come while this one waited to be taken in.
+        _refuse_beyond(hub, reader)
+    except ProblemError:
+        hub.unsubscribe(subscription)
+        raise
 
     def body() -> Iterator[bytes]:
         yield from follow(hub, subscription, last_id, shown)

@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TypeVar
 
 from gevent.threadpool import ThreadPool
 
 from backend.api import aside, limits
-from backend.api.problems import ProblemError
+from backend.api.turns import Turns
 
 Result = TypeVar("Result")
 
 PATIENCE_S = 10.0
 MOST_OF_ONE = 4
 """Of one address; others come in between."""
-_TURN = threading.BoundedSemaphore(1)
-_THERE: Counter[str] = Counter()
+_TURNS = Turns(1, "too many people are logging in at once; try again in a minute")
 
 
-@contextmanager
-def turn() -> Iterator[None]:
-    """Wait for one's turn to hash a password; take it before a connection, so that nobody who
-    waits keeps one from others.
-
-    Raises a 503 where that takes more than `PATIENCE_S`, or where `MOST_OF_ONE` wait already.
-    """
-    who = limits.address()
-    if _THERE[who] >= MOST_OF_ONE:
-        raise _busy()
-    _THERE[who] += 1
-    try:
-        if not _TURN.acquire(timeout=PATIENCE_S):
-            raise _busy()
-        try:
-            yield
-        finally:
-            _TURN.release()
-    finally:
-        _THERE[who] -= 1
-        if not _THERE[who]:
-            del _THERE[who]
+def turn() -> AbstractContextManager[None]:
+    """Wait for one's turn to hash a password; see `Turns.turn`."""
+    return _TURNS.turn(limits.address(), MOST_OF_ONE, PATIENCE_S)
 
 
 def apart(work: Callable[[], Result]) -> Result:
@@ -55,11 +33,3 @@ def apart(work: Callable[[], Result]) -> Result:
 @cache
 def _pool() -> ThreadPool:
     return ThreadPool(1)
-
-
-def _busy() -> ProblemError:
-    problem = ProblemError(
-        503, "busy", "Busy", "too many people are logging in at once; try again in a minute"
-    )
-    problem.headers["Retry-After"] = "60"
-    return problem

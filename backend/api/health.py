@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from backend.api import access, metrics, readiness
+from backend.api import access, metrics
 from backend.api.answers import as_json
 from backend.api.state import state
+from backend.operations import readiness
 
 blueprint = Blueprint("health", __name__)
 

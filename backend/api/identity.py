@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import Flask, Response, g, request
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from backend.api import forgery, parameters, sessions
 from backend.api.problems import ProblemError, not_found
@@ -12,6 +16,7 @@ from backend.people.accounts import ROLES, Account
 from backend.people.ids import DEMO, is_session
 from backend.people.logins import Login
 from backend.people.principal import NOBODY, Principal
+from backend.store.full import is_full
 
 EVERYTHING = frozenset({"all"})
 DEMO_USER = Principal(DEMO, "Demo", frozenset(ROLES), "demo", EVERYTHING)
@@ -137,8 +142,7 @@ def _device(bearer: str) -> Principal:
         raise problem
     token, account = found
     if tokens.is_due(token):
-        with engine.begin() as connection:
-            tokens.use(connection, token)
+        _note(lambda connection: tokens.use(connection, token))
     return Principal(
         account.id, account.name, account.roles, "token", token.rights, device=token.id
     )
@@ -152,9 +156,18 @@ def _browser(secret: str) -> Principal | None:
         return None
     login, account = found
     if logins.is_due(login):
-        with engine.begin() as connection:
-            logins.see(connection, login)
+        _note(lambda connection: logins.see(connection, login))
     return logged_in(account, login)
+
+
+def _note(write: Callable[[Connection], None]) -> None:
+    """Write when somebody was last seen, where there is room: who only reads needs none."""
+    try:
+        with state().engine.begin() as connection:
+            write(connection)
+    except OperationalError as error:
+        if not is_full(error):
+            raise
 
 
 def logged_in(account: Account, login: Login) -> Principal:

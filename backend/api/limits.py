@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
 from backend.api import forgery, identity
+from backend.api.connections import home
 from backend.api.problems import ProblemError
 from backend.api.state import state
 from backend.people import names
@@ -32,6 +32,7 @@ Kind = Literal[
     "context",
     "context-size",
     "expensive",
+    "calendar-seconds",
     "plans",
     "search",
     "joins",
@@ -49,6 +50,7 @@ LIMITS: dict[Kind, RateLimitItem] = {
     "context": RateLimitItemPerSecond(60, 3),
     "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),
+    "calendar-seconds": RateLimitItemPerHour(300),
     "plans": RateLimitItemPerMinute(60),
     "search": RateLimitItemPerMinute(300),
     "joins": RateLimitItemPerMinute(60),
@@ -62,8 +64,6 @@ _COUNTED = "citywise_limit"
 _EXTENSION = "citywise-limits"
 _PART_BYTES = 16_384
 """`context-size` counts these, of bodies of at least one: 10 MB an hour."""
-_HOME_BITS = 56
-"""Of an IPv6 address: the rest a home chooses as it likes."""
 
 
 def said(kind: Kind) -> str:
@@ -117,6 +117,18 @@ def spend(kind: Kind, who: str, cost: int = 1) -> None:
         raise _too_many(kind, who)
 
 
+def refuse_spent(kind: Kind, who: str) -> None:
+    """Raise a 429 where no more of a kind is left, of what is counted afterwards (`note`)."""
+    if state().settings.people.rate_limits and not _limiter().test(LIMITS[kind], kind, who):
+        raise _too_many(kind, who)
+
+
+def note(kind: Kind, who: str, cost: int = 1) -> None:
+    """Count what has been used of a kind: as much of it as was left."""
+    for _ in range(cost):
+        _limiter().hit(LIMITS[kind], kind, who)
+
+
 def refuse_guesser(name: str) -> None:
     """Raise a 429 for who tries to log in too often under a name, or after too many failures
     of this address, or of all addresses at this name.
@@ -125,14 +137,13 @@ def refuse_guesser(name: str) -> None:
     """
     spend("log-in", f"{names.key(name)} from {address()}")
     for kind, who in _guesses(name):
-        if state().settings.people.rate_limits and not _limiter().test(LIMITS[kind], kind, who):
-            raise _too_many(kind, who)
+        refuse_spent(kind, who)
 
 
 def note_guess(name: str) -> None:
     """Count a failure to log in."""
     for kind, who in _guesses(name):
-        _limiter().hit(LIMITS[kind], kind, who)
+        note(kind, who)
 
 
 def _guesses(name: str) -> list[tuple[Kind, str]]:
@@ -141,14 +152,7 @@ def _guesses(name: str) -> list[tuple[Kind, str]]:
 
 def address() -> str:
     """Where a call comes from: an IPv4 address, or a home's network of IPv6."""
-    text = request.remote_addr or ""
-    try:
-        found = ipaddress.ip_address(text)
-    except ValueError:
-        return text
-    if found.version == 4:
-        return text
-    return str(ipaddress.ip_network((found, _HOME_BITS), strict=False))
+    return home(request.remote_addr or "")
 
 
 def _is_at_home() -> bool:

@@ -17,8 +17,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from backend.api import operator
-from backend.api.readiness import check_all
+from backend.operations.readiness import check_all
 from backend.settings import Settings
+from backend.store import letters as refusals
 from backend.store.models import DeadLetterRow, EventRow
 
 REQUESTS = Counter(
@@ -55,6 +56,11 @@ class SystemCollector(Collector):
     def _counts(self) -> Iterator[GaugeMetricFamily]:
         events = GaugeMetricFamily("citywise_events_open", "Events open now", labels=["type"])
         letters = GaugeMetricFamily("citywise_dead_letters", "Dead letters kept", labels=["reason"])
+        counted = GaugeMetricFamily(
+            "citywise_dead_letters_refused",
+            "Messages and observations refused, of which dead letters may be kept",
+            labels=["reason"],
+        )
         with Session(self._engine) as session:
             opened = select(EventRow.type, func.count()).where(EventRow.end_ms.is_(None))
             for kind, count in session.execute(opened.group_by(EventRow.type)):
@@ -62,7 +68,9 @@ class SystemCollector(Collector):
             refused = select(DeadLetterRow.reason, func.count()).group_by(DeadLetterRow.reason)
             for reason, count in session.execute(refused):
                 letters.add_metric([reason], count)
-        yield from (events, letters)
+            for reason, count in refusals.refused(session.connection()).items():
+                counted.add_metric([reason], count)
+        yield from (events, letters, counted)
 
 
 def render(engine: Engine, settings: Settings) -> Response:

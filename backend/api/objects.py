@@ -1,4 +1,4 @@
-"""The objects of the API (DESIGN A10), made from database rows."""
+"""The objects of the API (docs/api.md), made from database rows."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from backend.api import access, identity, instance_bodies, instance_ids, paramet
 from backend.api.answers import as_json
 from backend.api.aside import aside
 from backend.api.problems import ProblemError, fault, invalid, not_found
-from backend.api.readiness import HEARTBEAT_LIMIT_S
 from backend.api.state import state
 from backend.ingest import log
 from backend.ingest.frames import LogError
@@ -31,8 +30,10 @@ from backend.operations.errors import (
     UnknownPlaceError,
 )
 from backend.operations.history import History
+from backend.operations.readiness import HEARTBEAT_LIMIT_S
 from backend.operations.roster import STATES, Look, Roster
 from backend.operations.sending import NotSentError
+from backend.packs import broken
 from backend.store import clocks
 from backend.store.models import LARGEST_ID
 from backend.times import iso, wall_ms
@@ -125,6 +126,7 @@ def list_requests() -> Response:
             "limits": limits.model_dump(),
             "processes": processes.report(connection, HEARTBEAT_LIMIT_S),
             "dead_letters": processes.dead_letters(connection),
+            "broken_apps": [_fault(found) for found in broken.known()],
         }
     return as_json({**body, "requests": list(_without_people(found))})
 
@@ -203,6 +205,16 @@ def replay_letters() -> Response:
 
 def _told(done: events.Done, status: int = 200) -> Response:
     return as_json({**done.event.to_json(), "audit": done.audit}, status=status)
+
+
+def _fault(found: broken.Fault) -> dict[str, Any]:
+    return {
+        "app": found.app,
+        "part": found.part,
+        "reason": found.reason,
+        "times": found.times,
+        "last": iso(found.last_ms),
+    }
 
 
 def _without_people(found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

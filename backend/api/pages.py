@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import orjson
@@ -75,10 +76,27 @@ def script_data(value: Any) -> Markup:
     return Markup(orjson.dumps(value).decode().replace("<", "\\u003c"))  # noqa: S704
 
 
-def add(app: Flask, key: str, address: str) -> None:
-    """Put the page of an app into the navigation, beside the map: `nav.<key>` names it and
-    `icon-<key>` is its icon."""
-    app.extensions.setdefault(_ADDED, {})[key] = address
+class Place(NamedTuple):
+    """A page in the navigation, as somebody sees it."""
+
+    key: str
+    address: str
+    text: str
+    icon: str
+
+
+@lru_cache
+def icons() -> frozenset[str]:
+    """The names of the shell's icons."""
+    drawn = (WEB / "templates" / "icons.svg").read_text(encoding="utf-8")
+    return frozenset(re.findall(r'id="icon-([\w-]+)"', drawn))
+
+
+def add(app: Flask, key: str, address: str, titles: Mapping[str, str]) -> None:
+    """Put the page of an app into the navigation, beside the map: the string `nav.<key>` names
+    it, or else the app's title (by language, English always); `icon-<key>` is its icon, or else
+    that of apps."""
+    app.extensions.setdefault(_ADDED, {})[key] = (address, titles)
 
 
 def add_shortcut(app: Flask, key: str, address: str) -> None:
@@ -86,10 +104,21 @@ def add_shortcut(app: Flask, key: str, address: str) -> None:
     app.extensions.setdefault(_SHORTCUTS, {})[key] = address
 
 
-def navigation() -> dict[str, str]:
-    """Key and address of every page in the navigation of this application, in order."""
-    first, *rest = PAGES.items()
-    return dict([first, *current_app.extensions.get(_ADDED, {}).items(), *rest])
+def navigation(language: str) -> list[Place]:
+    """Every page in the navigation of this application, in order."""
+    table = strings(language)
+    added = current_app.extensions.get(_ADDED, {})
+    first, *rest = (Place(key, to, table[f"nav.{key}"], key) for key, to in PAGES.items())
+    brought = [
+        Place(
+            key,
+            address,
+            table.get(f"nav.{key}") or titles.get(language) or titles["en"],
+            key if key in icons() else "apps",
+        )
+        for key, (address, titles) in added.items()
+    ]
+    return [first, *brought, *rest]
 
 
 def page(name: str, status: int = 200, **values: Any) -> Response:
@@ -104,7 +133,7 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
         theme=theme if theme in THEMES else "auto",
         t=translator(language),
         strings=script_data(strings(language)),
-        pages=navigation(),
+        pages=navigation(language),
         asset=asset,
         version=version(),
         zone=ZONE,
@@ -246,7 +275,7 @@ def service_worker() -> Response:
             city_map.CLUSTER + "leaflet.markercluster.js",
             city_map.CLUSTER + "MarkerCluster.css",
         ],
-        pages=[*navigation().values(), "/offline"],
+        pages=[*(place.address for place in navigation(chosen(request))), "/offline"],
     )
     answer = Response(script, content_type="text/javascript; charset=utf-8")
     answer.headers["Cache-Control"] = "no-cache"
@@ -289,7 +318,7 @@ def web_manifest(name: str, start: str) -> Response:
         ],
         "shortcuts": [
             {
-                "name": t(key),
+                "name": strings(language).get(key, key),
                 "url": address,
                 "icons": [{"src": asset("icons/icon-192.png"), "sizes": "192x192"}],
             }

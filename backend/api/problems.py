@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 import orjson
 from flask import Flask, Response, request
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from werkzeug.exceptions import HTTPException
 
+from backend.store.full import is_full
+
 CONTENT_TYPE = "application/problem+json"
+MOST_FAULTS = 100
+"""Of a body that are told: one of 1 MB may have 140,000, and telling all is work for nothing."""
 
 
 class ProblemError(Exception):
@@ -53,7 +59,9 @@ def invalid(errors: Sequence[Mapping[str, Any]]) -> ProblemError:
     count = len(errors)
     first = f"{errors[0]['path']}: {errors[0]['message']}"
     more = f"; and {count - 1} more (see `errors`)" if count > 1 else ""
-    return ProblemError(422, "invalid", "Invalid", first + more, errors=list(errors))
+    return ProblemError(
+        422, "invalid", "Invalid", first + more, errors=list(errors[: MOST_FAULTS + 1])
+    )
 
 
 def too_much(reason: str) -> ProblemError:
@@ -62,17 +70,31 @@ def too_much(reason: str) -> ProblemError:
     return ProblemError(503, "too-much", "Too much", f"not answered: {reason}; {advice}")
 
 
+def full() -> ProblemError:
+    """A 507 where there is no room to keep what was sent."""
+    detail = (
+        "nothing can be kept now: the server's disk is full; try again later (who runs this system "
+        "makes room where its data_dir and database are)"
+    )
+    return ProblemError(507, "disk-full", "Disk full", detail)
+
+
 def log_unreadable(error: Exception) -> ProblemError:
     """A 503 where what stands in the log cannot be read now."""
     return ProblemError(503, "log-unreadable", "Log unreadable", f"{error}; try again later")
 
 
-def faults(error: ValidationError) -> list[dict[str, str]]:
-    """What pydantic found wrong with a body, as `invalid` takes it."""
-    return [
-        {"path": ".".join(map(str, fault["loc"])) or "body", "message": fault["msg"]}
-        for fault in error.errors(include_url=False, include_context=False, include_input=False)
+def faults(
+    error: ValidationError, word: Callable[[ErrorDetails], str] = lambda found: found["msg"]
+) -> list[dict[str, str]]:
+    """What pydantic found wrong with a body, as `invalid` takes it: the first `MOST_FAULTS`, each
+    worded by `word`, and how many more there are."""
+    found = [
+        fault(".".join(map(str, one["loc"])) or "body", word(one))
+        for one in islice(error.errors(include_url=False), MOST_FAULTS)
     ]
+    more = error.error_count() - len(found)
+    return [*found, fault("body", f"{more} more faults are not shown")] if more else found
 
 
 def response(problem: ProblemError) -> Response:
@@ -115,6 +137,9 @@ def install(app: Flask) -> None:
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:
         # Not the path: it may hold a session's id, which is a secret.
+        if is_full(error):
+            app.logger.warning("%s %s: the disk is full", request.method, request.url_rule)
+            return response(full())
         app.logger.exception("%s %s failed", request.method, request.url_rule, exc_info=error)
         return response(
             ProblemError(

@@ -18,9 +18,7 @@ from backend.packs.run import EVERYBODY, TemplateRun
 from backend.packs.template import TemplateVersion
 from backend.people.ids import is_test_person
 from backend.store.models import TraceRow
-from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.errors import SolvingError
+from reasoning import LimitError, Limits, SolvingError, WindowFacts
 from reasoning.rdf.mapping import quote
 
 Result = TypeVar("Result")

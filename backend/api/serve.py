@@ -9,7 +9,6 @@ from gevent import monkey
 from backend.settings import Settings
 
 GRACE_S = 1
-CONNECTIONS = 2_000
 
 
 def main(settings: Settings) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import math
 import os
 import signal
 import stat
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from socket import socket
 from ssl import SSLContext, SSLSocket
@@ -15,18 +19,23 @@ from typing import Any
 import gevent
 from flask import Flask
 from gevent.os import tp_read
+from gevent.pool import Pool
 from gunicorn.app.base import BaseApplication
 from gunicorn.workers.ggevent import GeventWorker
 
-from backend.api.serve import CONNECTIONS, GRACE_S
+from backend.api.connections import Connections, is_loopback
+from backend.api.door import TOO_MANY, Door, Line, Patience
+from backend.api.serve import GRACE_S
 from backend.network import certificates
+from backend.packs.broken import contained
 from backend.packs.parts import of_settings
 from backend.settings import Settings
-from reasoning.engines.guard import WARM
+from reasoning.engines.clingo.guard import WARM
 
 LOG = logging.getLogger(__name__)
 HANDSHAKE_S = 10.0
 RENEW_S = 3600.0
+SPARE = 200
 KEPT_SOLVERS = 4
 """Solver processes that wait for the next question; each takes about 25 MB."""
 
@@ -47,6 +56,39 @@ class StreamWorker(GeventWorker):  # type: ignore[misc]
             gevent.spawn(self._end_with_parent)
         super().run()
 
+    def server_class(
+        self, listener: socket, spawn: Pool, ssl_context: Handshakes | None = None, **_: Any
+    ) -> Door:
+        """What accepts connections; called with what gunicorn gives its servers."""
+        web = self.app.settings.web
+
+        def serve(line: Line, address: Any) -> None:
+            self.handle(listener, line, address)
+
+        open_ones = Connections(
+            web.connections,
+            web.connections_per_address,
+            lambda address: bool(web.trusted_proxies) or is_loopback(address),
+        )
+        self.connections = open_ones
+        return Door(listener, serve, open_ones, Patience.of(web), spawn, ssl_context)
+
+    def handle_request(self, listener_name: Any, req: Any, sock: Line, addr: Any) -> None:
+        """Answer one request, if a client behind a proxy may have one more under way."""
+        asker = _forwarded(req.headers, self.app.settings.web.trusted_proxies)
+        if asker is not None and not self.connections.begin(asker):
+            sock.sendall(TOO_MANY)
+            raise StopIteration
+        sock.begin(req)
+        try:
+            super().handle_request(listener_name, req, sock, addr)
+        except TimeoutError:  # while a file was sent
+            raise ConnectionResetError(errno.ECONNRESET, "nothing was taken") from None
+        finally:
+            sock.rest()
+            if asker is not None:
+                self.connections.end(asker)
+
     def _end_with_parent(self) -> None:
         while tp_read(0, 4096):
             pass
@@ -65,6 +107,16 @@ class StreamWorker(GeventWorker):  # type: ignore[misc]
         super().handle_exit(sig, frame)
 
 
+def _forwarded(headers: Any, proxies: int) -> str | None:
+    """Who asks by the word of so many proxies before us; None where they say nothing."""
+    if not proxies:
+        return None
+    told = [
+        text for name, value in headers if name == "X-FORWARDED-FOR" for text in value.split(",")
+    ]
+    return told[-proxies].strip() if len(told) >= proxies else None
+
+
 class Handshakes:
     """The server's side of TLS, as gevent's server takes it (in place of an `SSLContext`)."""
 
@@ -75,10 +127,16 @@ class Handshakes:
     def wrap_socket(self, connection: socket, **how: Any) -> SSLSocket:
         """Shake hands; who does not in time, or does not trust us, is sent away silently."""
         try:
-            with gevent.Timeout(HANDSHAKE_S):
-                return self._context.wrap_socket(connection, **how)
+            found = self._context.wrap_socket(connection, do_handshake_on_connect=False, **how)
+            with ExitStack() as unshaken:
+                # What `connection` was is its own now, and closed by nobody else in time.
+                unshaken.callback(found.close)
+                with gevent.Timeout(HANDSHAKE_S):
+                    found.do_handshake()
+                unshaken.pop_all()
         except (OSError, gevent.Timeout):
             raise gevent.GreenletExit from None
+        return found
 
     def renew(self) -> None:
         """Use a certificate that has been renewed, and renew our own if it is time."""
@@ -113,10 +171,13 @@ class WebServer(BaseApplication):  # type: ignore[misc]
             "bind": f"{host}:{web.port}",
             "workers": 1,
             "worker_class": f"{StreamWorker.__module__}.{StreamWorker.__name__}",
-            "worker_connections": CONNECTIONS,
+            # More than are let in: who comes when all are there is heard, and takes a place
+            # or is sent away.
+            "worker_connections": web.connections + SPARE,
             "graceful_timeout": GRACE_S,
-            "timeout": 60,
-            "keepalive": 75,
+            "timeout": 300,  # also of loading the pages: minutes on a slow machine
+            # Ours are shorter: `Line` says how long who waits.
+            "keepalive": math.ceil(web.head_seconds + web.idle_seconds) + 60,
             "loglevel": "error",
             "control_socket_disable": True,
             "forwarded_allow_ips": "",  # `web.trusted_proxies` says who is believed
@@ -140,9 +201,9 @@ class WebServer(BaseApplication):  # type: ignore[misc]
         WARM.most = KEPT_SOLVERS
         self.flask = create_app(self.settings)
         sessions.sweep(self.flask.extensions["citywise"].engine)
-        for parts in of_settings(self.settings).values():
+        for app, parts in of_settings(self.settings).items():
             if parts.ready is not None:
-                parts.ready(self.settings)
+                contained(app, "ready", partial(parts.ready, self.settings), None)
         return self.flask
 
     def close_streams(self) -> None:

@@ -88,7 +88,7 @@ def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
 
 
 def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> dict[str, Any]:
-    """`E` of DESIGN A10 from a row of `events` and one of `places`, with the request the
+    """The event of docs/api.md from a row of `events` and one of `places`, with the request the
     event comes from and the atoms behind it; a place nobody has described has only its id.
 
     An event opened by hand may have a place of its own."""
@@ -118,7 +118,7 @@ def _source(event: Mapping[str, Any]) -> str:
 def standing_event(
     event: Mapping[str, Any], geometry: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """An event of DESIGN A10 as it stands in the log; None when it is over."""
+    """An event of docs/api.md as it stands in the log; None when it is over."""
     if event["end"] is not None:
         return None
     return {

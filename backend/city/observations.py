@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from backend.ingest.records import Reading
 from backend.times import iso, parse_ms
-from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
+from reasoning import Iri, Literal, Triple
+from reasoning.rdf.mapping import XSD
 
 BASE = "https://w3id.org/citywise/"
 EVENT = BASE + "event/"

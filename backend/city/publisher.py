@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 QOS = 1
 KEEPALIVE_S = 20
-ANSWER_S = 10.0
+ANSWER_S = 30.0
 """How long a broker may take to answer a connection."""
 LONGEST_DELAY_S = 5.0
 PEER_S = 15.0

@@ -56,14 +56,16 @@ class Replay:
     def places(self) -> list[Place]:
         return self._pack.places()
 
-    def steps(self) -> Iterator[Step]:
-        merged = heapq.merge(*map(self._batches, self._kinds), key=itemgetter(0))
+    def steps(self, since: datetime | None = None) -> Iterator[Step]:
+        sent = 0 if since is None else to_ms(since)
+        batches = [self._batches(kind, sent) for kind in self._kinds]
+        merged = heapq.merge(*batches, key=itemgetter(0))
         for ms, group in groupby(merged, key=itemgetter(0)):
             yield Step(ms, tuple(batch for _, batch in group))
 
-    def _batches(self, kind: Kind) -> Iterator[tuple[int, Batch]]:
+    def _batches(self, kind: Kind, sent: int) -> Iterator[tuple[int, Batch]]:
         lead_in = self._lead_in if kind in ("traffic", "parking") else min(self._lead_in, SETTLE)
-        begin, until = to_ms(self.start - lead_in), to_ms(self.until)
+        begin, until = max(sent, to_ms(self.start - lead_in)), to_ms(self.until)
         read = {
             "traffic": self._pack.traffic,
             "parking": self._pack.parking,

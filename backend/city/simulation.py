@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Literal
 
@@ -55,21 +55,22 @@ class Simulation:
     def places(self) -> list[Place]:
         return town.places()
 
-    def steps(self) -> Iterator[Step]:
-        begin = to_ms(self.start - self._lead_in)
-        until = to_ms(self.until) if self.until else None
-        for step in self._all_steps():
+    def steps(self, since: datetime | None = None) -> Iterator[Step]:
+        first = self.start - self._lead_in
+        if since is not None:
+            first = max(first, since.astimezone(UTC))
+        begin, until = to_ms(first), to_ms(self.until) if self.until else None
+        for step in self._all_steps(first.date()):
             if until is not None and step.ms > until:
                 return
             if step.ms >= begin:
                 yield step
 
-    def _all_steps(self) -> Iterator[Step]:
-        first = (self.start - self._lead_in).date()
+    def _all_steps(self, first: date) -> Iterator[Step]:
         for number in count():
-            date = first + timedelta(days=number)
-            midnight = datetime(date.year, date.month, date.day, tzinfo=UTC)
-            day = Day(self.seed, date, self._roads)
+            today = first + timedelta(days=number)
+            midnight = datetime(today.year, today.month, today.day, tzinfo=UTC)
+            day = Day(self.seed, today, self._roads)
             for slot in range(SLOTS):
                 ms = to_ms(midnight + slot * SLOT)
                 yield Step(ms, tuple(self._on_the_grid(day, slot, iso(ms))))

@@ -27,6 +27,8 @@ TICK_S = 0.25
 SETTLE_MS = 1000
 AHEAD = timedelta(hours=6)
 PATIENCE_S = 10.0
+CONNECT_S = 300.0
+"""How long a broker that does not answer is tried; one that refuses ends it at once."""
 
 
 class Outlet(Protocol):
@@ -121,6 +123,7 @@ class Runner:
         orders: Callable[[float], Command | None],
         ahead: timedelta = AHEAD,
         stop: threading.Event | None = None,
+        since: datetime | None = None,
     ) -> None:
         self._source, self._outlet, self._prefix = source, outlet, prefix
         self._wall, self._orders = wall, orders
@@ -128,6 +131,7 @@ class Runner:
         self._start = to_ms(source.start)
         self._speed = speed
         self._pace = Pace(speed, self._start, self._start - 1)
+        self._since = since
         self._complete: int | None = None
         self._clock: Clock | None = None
         self.flow = Flow(round(ahead.total_seconds() * 1000))
@@ -138,7 +142,9 @@ class Runner:
             payload = place.model_dump_json(exclude_none=True).encode()
             topic = f"{self._prefix}/places/{place.kind}/{place.id}"
             self._outlet.publish(topic, payload, retain=True, standing=True)
-        for step in self._source.steps():
+        if self._since is not None:
+            self._go_on(to_ms(self._since))
+        for step in self._source.steps(self._since):
             if self._complete is None:
                 self._begin(step.ms)
             if not self._await(step.ms):
@@ -150,6 +156,13 @@ class Runner:
         self._complete = first - 1
         self._pace = Pace(self._speed, min(first, self._start), self._start - 1)
         self.flow.begin(first, self._wall())
+
+    def _go_on(self, since: int) -> None:
+        """Everything up to `since` has been sent: by the process before this one."""
+        self._complete = since
+        self._pace = Pace(self._speed, since, self._start - 1)
+        self._pace.arrive(since, self._wall())
+        self.flow.begin(since, self._wall())
 
     def _await(self, ms: int, ending: bool = False) -> bool:
         """Wait until a step is due, ticking and taking commands; False when stopped."""
@@ -198,11 +211,11 @@ class Runner:
         """The recording is over: the clock stands at `until`, all of it complete."""
         if self._source.until is None:
             return True
-        until = max(to_ms(self._source.until), self._complete or 0)
-        if until != self._complete and not self._await(until, ending=True):
+        until, complete = to_ms(self._source.until), self._complete or 0
+        if complete < until and not self._await(until, ending=True):
             return False
         # A little past the end, so that the windows of the last readings are evaluated.
-        self._complete = until + SETTLE_MS
+        self._complete = max(until + SETTLE_MS, complete)
         self._tell(self._complete, 0)
         log.info("source: the data end at %s", from_ms(until).isoformat())
         return True
@@ -232,12 +245,14 @@ def run_source(
     stay: bool = True,
     ahead: timedelta = AHEAD,
     name: str = "source",
+    since: datetime | None = None,
 ) -> None:
     """Publish a source until it ends, then stay connected until `stop` is set.
 
     `speed` is stream seconds per wall second (None: as fast as it goes); `stay` False
     returns at the end of the data; `ahead` is how far a source that goes as fast as it
-    can may be ahead of what is answered. Raises `PublisherError` where the broker
+    can may be ahead of what is answered; `since` is the time up to which all has been sent
+    before, by a source that ended. Raises `PublisherError` where the broker
     cannot be used and `SourceError` where the data cannot be read.
     """
     stop = stop or threading.Event()
@@ -259,8 +274,17 @@ def run_source(
         except queue.Empty:
             return None
 
-    runner = Runner(source, publisher, broker.prefix, speed, orders=orders, ahead=ahead, stop=stop)
-    publisher.connect()
+    runner = Runner(
+        source,
+        publisher,
+        broker.prefix,
+        speed,
+        orders=orders,
+        ahead=ahead,
+        stop=stop,
+        since=since,
+    )
+    publisher.connect(CONNECT_S)
     # A stop must also reach a publish that waits for a broker that is away.
     threading.Thread(target=_close_at, args=(stop, publisher), daemon=True).start()
     try:

@@ -59,7 +59,8 @@ class Source(Protocol):
     """A city stream in stream time, without I/O to a broker.
 
     `steps` begins `lead_in` before `start` (or where the data begin) and ends with
-    `until`; a source without end has `until` None.
+    `until`; a source without end has `until` None. With `since`, what is before that
+    time has been sent already and is left out; there may be nothing left.
     """
 
     @property
@@ -75,6 +76,6 @@ class Source(Protocol):
         """All places the readings refer to."""
         ...
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self, since: datetime | None = None) -> Iterator[Step]:
         """Steps in order of time, each instant once."""
         ...

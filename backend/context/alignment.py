@@ -12,9 +12,8 @@ from backend.machine import REPOSITORY
 from backend.packs.activities import activities
 from backend.packs.ontology import PREFIXES, city, local_name, reads_as
 from backend.packs.values import show
-from reasoning.program import KnowledgeSource
+from reasoning import Iri, KnowledgeSource
 from reasoning.rdf import knowledge
-from reasoning.rdf.mapping import Iri
 
 EC = "http://purl.oclc.org/NET/UNIS/sao/ec#"
 AC = "http://purl.oclc.org/NET/UNIS/sao/ac#"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from backend.errors import CitywiseError
@@ -13,10 +12,8 @@ from backend.ingest.records import ClockReading, Standing
 from backend.ingest.standing import Entry
 from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion, Values
-from reasoning.engines.limits import Limits
+from reasoning import Limits
 
-PACK = Path(__file__).parent / "pack"
-"""The app pack of contextual filtering."""
 APP, TEMPLATE = "contextual_filtering", "critical_events"
 _ME = "me"
 Event = Mapping[str, Any]

@@ -6,9 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse_file
+from reasoning import WindowFacts, parse_file
+from reasoning.engines.clingo.solver import SolverEngine
 
 RULES = Path(__file__).with_name("rules")
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import FailFast, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from backend.ingest.faults import DeadLetter, described, explained
+from backend.ingest.faults import DeadLetter, described, explained, first, internal
 from backend.ingest.payloads import (
     KINDS,
     OBSERVATIONS,
@@ -25,6 +26,7 @@ from backend.ingest.payloads import (
     Observation,
     Place,
 )
+from backend.ingest.places import HOURS, readable
 from backend.ingest.records import Reading
 from backend.ingest.standing import Entry, context_entries, event_entries, of_place
 from backend.settings import Ingest
@@ -112,7 +114,7 @@ class Acceptor:
             return self._judge(parts, topic, payload, received)
         except Exception as error:
             LOG.exception("cannot judge a message on %s", topic)
-            return _dead("internal", f"{type(error).__name__}: {error}", payload)
+            return Verdict(dead=[internal(error, payload, personal=False)])
 
     def _of_person(
         self, parts: list[str], topic: str, payload: bytes, received: datetime
@@ -122,7 +124,7 @@ class Acceptor:
             verdict = self._judge(parts, topic, payload, received)
         except Exception as error:  # noqa: BLE001 - its text may quote the message
             LOG.error("cannot judge a message about a person: %s", type(error).__name__)
-            verdict = _dead("internal", type(error).__name__, payload)
+            verdict = Verdict(dead=[internal(error, payload, personal=True)])
         dead = [DeadLetter.not_kept(d.reason, d.detail, d.size) for d in verdict.dead]
         return replace(verdict, dead=dead, user=parts[1] if parts[1:] else "")
 
@@ -158,12 +160,14 @@ class Acceptor:
         try:
             place = Place.model_validate_json(payload)
         except ValidationError as error:
-            return _dead(*described(error.errors()[0]), payload)
+            return _dead(*described(first(error)), payload)
         if (place.kind, place.id) != (kind, place_id):
             found = f"`{place.kind}` `{place.id}`"
             return _dead("schema", f"{found} is not the topic's `{kind}` `{place_id}`", payload)
+        place, unread = readable(place)
         self.know(place)
-        return Verdict(place=place, standing=[of_place(place)])
+        dead = [DeadLetter.of(HOURS, unread, payload)] if unread else []
+        return Verdict(place=place, standing=[of_place(place)], dead=dead)
 
     def _clock(self, payload: bytes) -> Verdict:
         if self._limits.clock != "topic":
@@ -171,7 +175,7 @@ class Acceptor:
         try:
             clock = Clock.model_validate_json(payload)
         except ValidationError as error:
-            return _dead(*described(error.errors()[0]), payload)
+            return _dead(*described(first(error)), payload)
         if clock.complete > clock.now:
             return _dead("schema", "`complete` is later than `now`", payload)
         if clock.until is not None and clock.now > clock.until + _SETTLE:
@@ -194,7 +198,8 @@ class Acceptor:
         for observation in observations:
             problem = self._problem(kind, sensor, observation, received)
             if problem is not None:
-                verdict.dead.append(DeadLetter.of(*problem, observation.model_dump_json().encode()))
+                payload = observation.model_dump_json().encode()
+                verdict.dead.append(DeadLetter.of(*problem, payload, observation.sensor))
             elif self._is_new(kind, observation.sensor, observation.observed_ms):
                 verdict.observations.append(observation)
             else:
@@ -218,23 +223,22 @@ class Acceptor:
                 return [OBSERVATIONS[kind].model_validate_json(payload)]
             found: list[Observation] = self._lists[kind].validate_json(payload)
         except ValidationError as error:
-            return self._one_by_one(kind, payload, error.errors()[0], verdict)
-        if len(found) > _MOST_IN_MESSAGE:
-            detail = f"{len(found)} observations; at most {_MOST_IN_MESSAGE} in a message"
-            verdict.dead.append(DeadLetter.of("oversized", detail, payload))
-            return []
-        return found
+            return self._one_by_one(kind, payload, first(error), verdict)
+        return [] if _is_too_long(found, payload, verdict) else found
 
     def _one_by_one(
-        self, kind: Kind, payload: bytes, first: ErrorDetails, verdict: Verdict
+        self, kind: Kind, payload: bytes, fault: ErrorDetails, verdict: Verdict
     ) -> list[Observation]:
         """A message with a fault: keep the good observations of a batch."""
         try:
             values = orjson.loads(payload)
-            items = [orjson.dumps(v) for v in (values if isinstance(values, list) else [values])]
+            listed = values if isinstance(values, list) else [values]
+            if _is_too_long(listed, payload, verdict):
+                return []
+            items = [orjson.dumps(v) for v in listed]
         except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
-            reason = described(first)
-            if first["type"] != "finite_number":
+            reason = described(fault)
+            if fault["type"] != "finite_number":
                 reason = ("json", f"not JSON: {error}")
             verdict.dead.append(DeadLetter.of(*reason, payload))
             return []
@@ -243,7 +247,8 @@ class Acceptor:
             try:
                 good.append(OBSERVATIONS[kind].model_validate_json(item))
             except ValidationError as error:
-                verdict.dead.append(DeadLetter.of(*described(error.errors()[0]), item))
+                reason = described(first(error))
+                verdict.dead.append(DeadLetter.of(*reason, item, _sensor(item)))
         return good
 
     def _problem(
@@ -302,8 +307,25 @@ def _context(user: str, payload: bytes) -> Verdict:
         return _dead(*explained(error, personal=True), payload)
 
 
+def _is_too_long(listed: Sequence[object], payload: bytes, verdict: Verdict) -> bool:
+    """Whether a batch has too many observations; then it goes to `verdict.dead` whole."""
+    if len(listed) <= _MOST_IN_MESSAGE:
+        return False
+    detail = f"{len(listed)} observations; at most {_MOST_IN_MESSAGE} in a message"
+    verdict.dead.append(DeadLetter.of("oversized", detail, payload))
+    return True
+
+
+def _sensor(item: bytes) -> str:
+    """What an observation that does not fit gives as its sensor."""
+    found = orjson.loads(item)
+    sensor = found.get("sensor") if isinstance(found, dict) else None
+    return sensor if isinstance(sensor, str) else ""
+
+
 def _list_of(model: type[Observation]) -> TypeAdapter[list[Observation]]:
-    return TypeAdapter(list[model])  # type: ignore[valid-type]
+    """Stops at the first fault: of a batch with one, each observation is read by itself."""
+    return TypeAdapter(Annotated[list[model], FailFast()])  # type: ignore[valid-type, arg-type]
 
 
 def _dead(reason: str, detail: str, payload: bytes) -> Verdict:

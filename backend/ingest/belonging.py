@@ -12,13 +12,13 @@ from pathlib import Path
 from backend.ingest.frames import LogError
 from backend.ingest.keyring import Keyring, beside
 
-_MARK = "keyring"
+MARK = "keyring"
 """A file in the log's folder with the id of its keys."""
 
 
 def check(folder: Path, ring: Keyring) -> None:
     """Raise `LogError` where the keys beside a log (`ring`) are missing, or another log's."""
-    mark = folder / _MARK
+    mark = folder / MARK
     if not mark.exists():
         return
     wanted, found = mark.read_text().strip(), ring.identity()
@@ -34,7 +34,7 @@ def check(folder: Path, ring: Keyring) -> None:
 
 def settle(folder: Path, ring: Keyring) -> None:
     """Bind a log that is checked to the keys beside it; an empty ring if there are none."""
-    if not (folder / _MARK).exists():
-        fresh = folder / f"{_MARK}.new"
+    if not (folder / MARK).exists():
+        fresh = folder / f"{MARK}.new"
         fresh.write_text(f"{ring.made_identity()}\n")
-        fresh.replace(folder / _MARK)
+        fresh.replace(folder / MARK)

@@ -12,6 +12,8 @@ from pydantic_core import ErrorDetails
 
 from backend.ingest.standing import FIELDS
 
+_MOST_FAULTS = 1000
+
 
 @dataclass(frozen=True)
 class DeadLetter:
@@ -22,11 +24,13 @@ class DeadLetter:
     payload: bytes
     size: int
     """In bytes, of what came."""
+    sensor: str = ""
+    """Whose observation it was, where one can tell."""
 
     @classmethod
-    def of(cls, reason: str, detail: str, payload: bytes) -> DeadLetter:
+    def of(cls, reason: str, detail: str, payload: bytes, sensor: str = "") -> DeadLetter:
         """A letter that holds what came."""
-        return cls(reason, detail, payload, len(payload))
+        return cls(reason, detail, payload, len(payload), sensor)
 
     @classmethod
     def not_kept(cls, reason: str, detail: str, size: int) -> DeadLetter:
@@ -34,11 +38,34 @@ class DeadLetter:
         return cls(reason, detail, f"({size} bytes, not kept: context of a person)".encode(), size)
 
 
-def explained(error: ValueError, *, personal: bool = False) -> tuple[str, str]:
+def internal(error: Exception, payload: bytes, *, personal: bool) -> DeadLetter:
+    """A letter about what is our fault; what a person sent is not quoted in it."""
+    reason, detail = _internal(error, personal=personal)
+    if personal:
+        return DeadLetter.not_kept(reason, detail, len(payload))
+    return DeadLetter.of(reason, detail, payload)
+
+
+def explained(error: Exception, *, personal: bool = False) -> tuple[str, str]:
     """Reason and detail of what does not fit; what is personal is not quoted in it."""
     if isinstance(error, ValidationError):
-        return described(error.errors()[0], personal=personal)
-    return "schema", str(error)
+        return described(first(error), personal=personal)
+    if isinstance(error, ValueError):
+        return "schema", str(error)
+    return _internal(error, personal=personal)
+
+
+def _internal(error: Exception, *, personal: bool) -> tuple[str, str]:
+    name = type(error).__name__
+    return "internal", name if personal else f"{name}: {error}"
+
+
+def first(error: ValidationError) -> ErrorDetails:
+    """The first fault. Of very many only the number: a message of 4 MB may have a million, and
+    wording them all takes gigabytes."""
+    if (number := error.error_count()) > _MOST_FAULTS:
+        return {"type": "too_many", "loc": (), "msg": f"{number} faults", "input": None}
+    return error.errors()[0]
 
 
 def described(error: ErrorDetails, *, personal: bool = False) -> tuple[str, str]:

@@ -7,10 +7,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from backend.errors import CitywiseError
+
 _HEADER = struct.Struct("<II")
+OVERHEAD = _HEADER.size
 
 
-class LogError(Exception):
+class LogError(CitywiseError):
     """The log cannot be read or written; the message names the file or address, and the
     position."""
 
@@ -43,7 +46,8 @@ def size(payload: bytes) -> int:
 def scan(source: Source, start: int, end: int | None = None) -> Iterator[Record]:
     """Whole, undamaged records of a source that stands at position `start`.
 
-    Stops at the first that is neither, or at position `end`.
+    Stops at the first that is neither, or at position `end`. None is empty: the zeros that a
+    crash leaves in a file would be such records.
     """
     position = start
     while end is None or position < end:
@@ -52,8 +56,20 @@ def scan(source: Source, start: int, end: int | None = None) -> Iterator[Record]
             return
         length, checksum = _HEADER.unpack(header)
         payload = source.read(length)
-        if len(payload) < length or zlib.crc32(payload) != checksum:
+        if not payload or len(payload) < length or zlib.crc32(payload) != checksum:
             return
         after = position + _HEADER.size + length
         yield Record(position, after, payload)
         position = after
+
+
+def record_at(data: bytes, start: int, end: int) -> Record | None:
+    """The whole, undamaged record that begins at `start` of some bytes and ends by `end`."""
+    if start + _HEADER.size > end:
+        return None
+    length, checksum = _HEADER.unpack_from(data, start)
+    first = start + _HEADER.size
+    after = first + length
+    if not length or after > end or zlib.crc32(memoryview(data)[first:after]) != checksum:
+        return None
+    return Record(start, after, data[first:after])

@@ -77,7 +77,7 @@ class Inlet:
                 taken.ids.append(row.id)
                 try:
                     read.append((row, checked(row.subject, row.key, row.body)))
-                except ValueError as error:
+                except Exception as error:  # noqa: BLE001 - a row not judged would stay for ever
                     taken.dead.append(_letter(row, *explained(error, personal=_is_personal(row))))
             users = {user for _row, entry in read if (user := owner(*entry))}
             admitted = admission.of(connection, users) if users else Admission()

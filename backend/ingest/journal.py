@@ -146,6 +146,12 @@ class Journal:
         self._gather(rows, received_ms)
         return len(entries) - len(rows)
 
+    def check(self, entries: Iterable[Entry]) -> None:
+        """Raise what `stand` would raise, of an entry that cannot be written, before it has
+        changed anything."""
+        for _subject, key, body in entries:
+            content(key, body)
+
     def expect(self, entries: Iterable[Entry]) -> None:
         """Have the keys ready with which these will be sealed; new ones are made at once.
 

@@ -19,6 +19,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from backend import own_files
 from backend.store.chunks import chunks
 
 KEY_BYTES = 32
@@ -160,7 +161,7 @@ class Keyring:
     def _writing(self) -> Iterator[tuple[sqlite3.Connection, int]]:
         """One writer at a time; all of it or nothing, and durable at the end."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(self._folder / "keys.db", os.O_RDWR | os.O_CREAT, 0o600))
+        own_files.create(self._folder / "keys.db")
         file = os.open(self._folder / "keys", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             with closing(self._connect()) as database:

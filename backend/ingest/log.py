@@ -2,8 +2,9 @@
 
 A position is the number of bytes written before a record since the log began; a segment is
 named by the position of its first record. A record is durable when the file `durable`
-(eight bytes, little-endian) says so: it is written after `fdatasync` of the segment, and
-readers look no further. A record torn by a crash is cut off when the log is opened again.
+(eight bytes, little-endian, and their checksum) says so: it is written after `fdatasync` of the
+segment, and readers look no further. A record torn by a crash is cut off when the log is opened
+again; what was durable never is.
 
 Readers give the log's *location*: its folder, or the address at which an ingest process on
 another machine serves it (`backend.ingest.server`).
@@ -15,18 +16,22 @@ import fcntl
 import os
 import struct
 import time
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from backend.ingest import frames, remote
+from backend.ingest import damage, frames, remote
 from backend.ingest.frames import LogError as LogError
 from backend.ingest.frames import Record as Record
 
 _MARK = struct.Struct("<Q")
+_SUM = struct.Struct("<I")
+_LOOKS = 5
 _SUFFIX = ".log"
+_DURABLE = "durable"
 
 
 class LogWriter:
@@ -38,11 +43,19 @@ class LogWriter:
         self._segment_bytes = segment_bytes
         bases = segments(folder)
         self._base = bases[-1] if bases else durable_end(folder)
-        self._mark = os.open(folder / "durable", os.O_RDWR | os.O_CREAT, 0o600)
+        self._mark = os.open(folder / _DURABLE, os.O_RDWR | os.O_CREAT, 0o600)
         self._lock()
-        self._file = os.open(_path(folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        self.end = self._repair()
+        self._file = os.open(
+            path_of(folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
+        )
+        try:
+            self.end = self._repair()
+        except LogError:
+            os.close(self._file)
+            os.close(self._mark)
+            raise
         self.sync()
+        os.ftruncate(self._mark, _MARK.size + _SUM.size)  # a damaged mark may have been longer
         _sync_folder(folder)
 
     def _lock(self) -> None:
@@ -55,11 +68,9 @@ class LogWriter:
 
     def _repair(self) -> int:
         """Cut a torn record off the last segment; returns the end of the log."""
-        good = self._base
-        for record in _scan(self._folder, self._base, self._base, None):
-            good = record.end
-        os.ftruncate(self._file, good - self._base)
-        return good
+        end = sound_end(self._folder, self._base)
+        os.ftruncate(self._file, end - self._base)
+        return end
 
     def append(self, payloads: Sequence[bytes]) -> int:
         """Write records and return the end of the log; they are durable after `sync`."""
@@ -84,7 +95,7 @@ class LogWriter:
         """
         try:
             os.fdatasync(self._file)
-            os.pwrite(self._mark, _MARK.pack(self.end), 0)
+            os.pwrite(self._mark, packed_mark(self.end), 0)
         except OSError:
             self.end = max(self._base, durable_end(self._folder))
             os.ftruncate(self._file, self.end - self._base)
@@ -95,7 +106,7 @@ class LogWriter:
         os.close(self._file)
         self._base = self.end
         self._file = os.open(
-            _path(self._folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
+            path_of(self._folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
         )
         _sync_folder(self._folder)
 
@@ -113,7 +124,8 @@ def _sync_folder(folder: Path) -> None:
     os.close(directory)
 
 
-def _path(folder: Path, base: int) -> Path:
+def path_of(folder: Path, base: int) -> Path:
+    """The file of the segment that begins at a position."""
     return folder / f"{base:020d}{_SUFFIX}"
 
 
@@ -126,11 +138,64 @@ def durable_end(location: Path | str) -> int:
     """The position up to which records may be read."""
     if remote.is_remote(location):
         return remote.bounds(str(location))[1]
-    try:
-        data = (Path(location) / "durable").read_bytes()
-    except FileNotFoundError:
-        return 0
-    return int(_MARK.unpack(data)[0]) if len(data) == _MARK.size else 0
+    return mark(Path(location))[0]
+
+
+def mark(folder: Path) -> tuple[int, bool]:
+    """What a log's folder says to be durable, and whether a checksum vouches for it; 0 where
+    nothing is said."""
+    for _ in range(_LOOKS):
+        try:
+            data = (folder / _DURABLE).read_bytes()
+        except FileNotFoundError:
+            return 0, False
+        if len(data) == _MARK.size:  # of an older version
+            return int(_MARK.unpack(data)[0]), False
+        position = data[: _MARK.size]
+        if len(data) == _MARK.size + _SUM.size and data[_MARK.size :] == _checksum(position):
+            return int(_MARK.unpack(position)[0]), True
+    return 0, False  # damaged: it is not being written just now
+
+
+def packed_mark(position: int) -> bytes:
+    """The content of the file that says what is durable."""
+    packed = _MARK.pack(position)
+    return packed + _checksum(packed)
+
+
+def _checksum(position: bytes) -> bytes:
+    return _SUM.pack(zlib.crc32(position))
+
+
+def sound_end(folder: Path, base: int) -> int:
+    """Where the last segment, which begins at `base`, ends once what a crash tore is cut off.
+
+    Below the durable mark nothing is torn by a crash: raises `DamagedLogError` where a record
+    there cannot be read, or where the log ends before a mark that its checksum vouches for. A
+    mark without one may be wrong; then whole records behind the damage show that it is no tear.
+    """
+    good = base
+    for record in _scan(folder, base, base, None):
+        good = record.end
+    durable, is_certain = mark(folder)
+    path = path_of(folder, base)
+    size = base + path.stat().st_size
+    if good < size:
+        rest = path.read_bytes()[good - base :]
+        if good < durable or (not is_certain and damage.is_readable(rest)):
+            raise damage.at(path, good, size - good)
+    elif good < durable and is_certain:
+        raise damage.ended(path, good, durable)
+    return good
+
+
+def check(folder: Path, start: int = 0) -> None:
+    """Raise `DamagedLogError` where something durable from position `start` on cannot be read."""
+    bases = segments(folder)
+    if not bases:
+        return
+    for _record in read(folder, max(start, bases[0]), sound_end(folder, bases[-1])):
+        pass
 
 
 def read(location: Path | str, start: int, end: int) -> Iterator[Record]:
@@ -150,7 +215,7 @@ def read(location: Path | str, start: int, end: int) -> Iterator[Record]:
             reached = record.end
             yield record
         if reached < stop:
-            raise LogError(f"{_path(Path(location), base)}: damaged record at position {reached}")
+            raise damage.at(path_of(Path(location), base), reached, stop - reached)
 
 
 def stretch(folder: Path, start: int, end: int) -> bytes:
@@ -199,7 +264,7 @@ def _scan(folder: Path, base: int, start: int, end: int | None) -> Iterator[Reco
 def _open(folder: Path, base: int) -> BinaryIO:
     """A segment; retention may have removed it since it was listed."""
     try:
-        return _path(folder, base).open("rb")
+        return path_of(folder, base).open("rb")
     except FileNotFoundError:
         bases = segments(folder)
         raise _gone(folder, base, bases[0] if bases else base) from None
@@ -215,7 +280,7 @@ def trim(folder: Path, needed_from: int, keep_seconds: float) -> int:
     for base, following in pairwise(segments(folder)):
         if following > old:
             break
-        _path(folder, base).unlink()
+        path_of(folder, base).unlink()
         removed += 1
     return removed
 
@@ -228,7 +293,7 @@ def older_than(folder: Path, seconds: float) -> int:
     bases = segments(folder)
     position = bases[0] if bases else 0
     for base, following in pairwise(bases):
-        if time.time() - _path(folder, base).stat().st_mtime < seconds:
+        if time.time() - path_of(folder, base).stat().st_mtime < seconds:
             break
         position = following
     return position

@@ -25,9 +25,9 @@ Line = Annotated[list[Position], Field(min_length=2, max_length=10_000)]
 
 def _in_utc(time: datetime) -> datetime:
     """The time in UTC; only years in which a city can have been measured."""
-    if not 1970 <= time.year < 2100:
-        raise ValueError("the year must be between 1970 and 2099")
-    return time.astimezone(UTC)
+    if 1970 <= time.year < 2100 and 1970 <= (found := time.astimezone(UTC)).year < 2100:
+        return found
+    raise ValueError("the year must be between 1970 and 2099")
 
 
 UtcTime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
@@ -141,10 +141,10 @@ class Place(Payload):
     kind: Literal["road", "garage", "weather_station", "air_station"]
     name: Name
     geometry: Geometry
-    sensors: tuple[Kind, ...]
-    length_m: float | None = Field(default=None, ge=0)
-    free_flow_kmh: float | None = Field(default=None, gt=0, le=300)
-    capacity: int | None = Field(default=None, gt=0)
+    sensors: Annotated[tuple[Kind, ...], Field(max_length=len(KINDS))]
+    length_m: float | None = Field(default=None, ge=0, le=1_000_000)
+    free_flow_kmh: float | None = Field(default=None, ge=0.1, le=300)
+    capacity: int | None = Field(default=None, gt=0, le=100_000)
     opening_hours: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     """When it is open, in OpenStreetMap's syntax (`Mo-Fr 07:00-20:00`)."""
     price: Price | None = None
@@ -156,7 +156,7 @@ class Place(Payload):
         return self.geometry.middle
 
     def summary(self) -> dict[str, Any]:
-        """What an event says of its place (DESIGN A10)."""
+        """What an event says of its place (docs/mqtt.md)."""
         lon, lat = self.middle
         return {"id": self.id, "kind": self.kind, "name": self.name, "lat": lat, "lon": lon}
 
@@ -168,7 +168,7 @@ class Clock(Payload):
 
     now: UtcTime
     complete: UtcTime
-    speed: float | None = Field(default=1.0, ge=0)
+    speed: float | None = Field(default=1.0, ge=0, le=100_000)
     start: UtcTime | None = None
     until: UtcTime | None = None
     source: Literal["replay", "simulation", "wall"] = "wall"

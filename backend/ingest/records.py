@@ -3,6 +3,7 @@
 Records are JSON, so that a person can read a log; times are Unix milliseconds:
 - `{"k": kind, "r": received, "v": [[sensor, observed, {values}], …]}`,
 - `{"k": "clock", "r": …, "now": …, "complete": …}`,
+- `{"k": "lost", "r": 0, "v": []}`, blanks in it: what it stands for could not be read any more,
 - `{"k": "standing", "r": …, "since": position, "v": [[subject, key, {body} or null, inlet id or
   null, heard], …]}`; a row about one user is sealed: `[subject, id of a key, "box", inlet id or
   null, heard]` (see `seals`).
@@ -27,6 +28,7 @@ from backend.times import from_ms, to_ms
 _INDEX_BITS = 16
 _IDENTITY = ("sensor", "observed_at")
 _STANDING = b'{"k":"standing"'
+_LOST = b'{"k":"lost","r":0,"v":[]}'
 _AT_ONCE, _AT_ONCE_BYTES = 256, 1_000_000
 MOST_ROWS = 1 << _INDEX_BITS
 """Of one record."""
@@ -121,6 +123,12 @@ def encode_standing(rows: Sequence[StandingRow], received_ms: int, since: int) -
         [r.subject, r.key, r.body and orjson.Fragment(r.body), r.inlet, r.heard_ms] for r in rows
     ]
     return orjson.dumps({"k": "standing", "r": received_ms, "since": since, "v": values})
+
+
+def encode_lost(size: int) -> bytes:
+    """A record of `size` bytes that says nothing, in place of one that is lost; longer where it
+    would be shorter than any."""
+    return b'{"k":"lost","r":0,"v":[' + b" " * (size - len(_LOST)) + b"]}"
 
 
 def decode_standing(record: log.Record) -> StandingRecord | None:

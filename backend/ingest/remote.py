@@ -20,7 +20,7 @@ import orjson
 from backend.ingest.frames import LogError, Record, scan
 
 TOKEN = "CITYWISE_LOG_TOKEN"  # noqa: S105 - the variable's name
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 30.0
 _MOST_BYTES = 16_000_000
 _PAUSES_S = (0.1, 0.4, 1.6, 3.2)
 _MEND = "is the ingest running, and are ingest.serve_host and ingest.serve_port right?"
@@ -46,7 +46,10 @@ def read(location: str, start: int, end: int) -> Iterator[Record]:
         reached = record.end
         yield record
     if reached < end:
-        raise LogError(f"{location}: damaged record at position {reached}")
+        raise LogError(
+            f"{location}: damaged record at position {reached}; on the ingest's machine, "
+            "`citywise log check` says more (docs/delivery.md, A damaged log)"
+        )
 
 
 def keys(location: str, ids: Collection[str]) -> tuple[int, dict[str, bytes]]:

@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple, TypeVar
 
 from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from backend import mqtt
-from backend.ingest import admission, detected, log, records, standing
+from backend.ingest import admission, detected, isolation, log, records, standing
 from backend.ingest.acceptance import Acceptor, Verdict
 from backend.ingest.inlet import MOST_ROWS, Inlet, Taken
 from backend.ingest.intake import Entry, IntakeStore
@@ -22,8 +23,9 @@ from backend.ingest.journal import Journal
 from backend.ingest.own_hours import OwnHours
 from backend.ingest.payloads import Clock
 from backend.ingest.server import LogServer
-from backend.ingest.subscription import Message, Subscription
+from backend.ingest.subscription import Message, Subscription, topic_of
 from backend.settings import Settings
+from backend.store.progress import Progress
 from backend.times import iso_or_none, to_ms, wall_ms
 
 LOG = logging.getLogger("citywise.ingest")
@@ -46,6 +48,16 @@ STANDS = Gauge("citywise_standing", "What stands in the log's end", multiprocess
 LOG_END = Gauge(
     "citywise_log_end_bytes", "Position of the end of the log", multiprocess_mode="mostrecent"
 )
+
+
+Result = TypeVar("Result")
+
+
+class Told(NamedTuple):
+    """What one message leaves, and its records for the log but for what stands."""
+
+    entry: Entry
+    encoded: list[bytes]
 
 
 class IngestService:
@@ -97,7 +109,7 @@ class IngestService:
         """Know again what a process before this one knew: places, and recent readings; and
         finish what it had begun."""
         self._inlet.remove(self._journal.inlet_ids)
-        places = self._store.places()
+        places = self._store.places(self._settings.broker.prefix)
         for place in places:
             self._acceptor.know(place)
         self._journal.stand([standing.of_place(place) for place in places], wall_ms())
@@ -129,7 +141,7 @@ class IngestService:
         if not group:
             self._let_time_pass()
             return
-        verdicts = [self._acceptor.judge(m.topic, bytes(m.payload), at) for m, at in group]
+        verdicts = [self._acceptor.judge(topic_of(m), bytes(m.payload), at) for m, at in group]
         self._retry(lambda: self._screen(group, verdicts))
         self._make_durable(group, verdicts)
         self._subscription.acknowledge(group)
@@ -148,33 +160,79 @@ class IngestService:
         self._journal.expect(entry for verdict in verdicts for entry in verdict.standing)
 
     def _make_durable(self, group: Sequence[Message], verdicts: Sequence[Verdict]) -> None:
-        """Places and dead letters to the store, the rest to the log; places to both."""
-        entries: list[Entry] = []
+        """Places and dead letters to the store, the rest to the log; places to both.
+
+        What one message of the group makes us raise becomes its dead letter; the others are kept.
+        """
         prefix = self._settings.broker.prefix
+        told: list[Told] = []
         for (message, at), verdict in zip(group, verdicts, strict=True):
-            received = to_ms(at)
-            if verdict.place or verdict.removed_place or verdict.dead:
-                payload = bytes(message.payload)
-                entries.append(Entry.of(prefix, message.topic, payload, received, verdict))
+            payload = bytes(message.payload)
+            entry = Entry.of(prefix, topic_of(message), payload, to_ms(at), verdict)
+            told.append(self._encoded(entry))
+        self._keep(told)
+        for entry, encoded in told:
+            for record in encoded:
+                self._journal.add(record)
+            self._stand("mqtt", entry.verdict.standing, entry.received_ms)
+            self._count(entry.verdict)
+        self._retry(self._write)
+        self._keep_events([entry for entry, _encoded in told])
+
+    def _encoded(self, entry: Entry) -> Told:
+        """A message with its readings and clock as records, once all of it can be written; else
+        its dead letter."""
+        verdict, received, encoded = entry.verdict, entry.received_ms, list[bytes]()
+        try:
             if verdict.kind and verdict.observations:
-                self._journal.add(
+                encoded.append(
                     records.encode_readings(verdict.kind, received, verdict.observations)
                 )
-            self._stand("mqtt", verdict.standing, received)
             if verdict.clock:
-                self._journal.add(records.encode_clock(verdict.clock, received))
-            self._count(verdict)
-        if entries:
-            self._retry(lambda: self._store.write(entries))
-        self._retry(self._write)
-        self._keep_events(verdicts)
+                encoded.append(records.encode_clock(verdict.clock, received))
+            self._journal.check(verdict.standing)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it would come again
+            self._tell_fault(entry, error)
+            return Told(entry.refused(error, entry.payload), [])
+        return Told(entry, encoded)
 
-    def _keep_events(self, verdicts: Sequence[Verdict]) -> None:
+    def _keep(self, told: list[Told]) -> None:
+        """Write what goes to the store; what it cannot take becomes a dead letter in `told`."""
+        indexes = [index for index, one in enumerate(told) if one.entry.is_kept]
+        if not indexes:
+            return
+        entries = [told[index].entry for index in indexes]
+        for index, kept in zip(
+            indexes, self._retry(lambda: self._store.write(entries)), strict=True
+        ):
+            if kept is not told[index].entry:
+                told[index] = Told(kept, [])
+
+    def _keep_events(self, entries: Sequence[Entry]) -> None:
         """Events that others detect become events of the city when they are durable."""
-        reported = [e for verdict in verdicts for e in verdict.standing if e.subject == "event"]
-        if reported:
-            now = to_ms(self._acceptor.now(datetime.now(UTC))[0])
-            self._retry(lambda: detected.keep(self._store.engine, reported, now))
+        reported = [e for e in entries if any(s.subject == "event" for s in e.verdict.standing)]
+        if not reported:
+            return
+        now = to_ms(self._acceptor.now(datetime.now(UTC))[0])
+
+        def keep(some: Sequence[Entry]) -> None:
+            detected.keep(self._store.engine, [s for e in some for s in e.verdict.standing], now)
+
+        def refuse(entry: Entry, error: Exception) -> None:
+            self._tell_fault(entry, error)
+            letter = entry.refused(error, entry.payload)
+            self._store.write([letter])
+            self._count_dead(letter.verdict)
+
+        self._retry(lambda: isolation.each(reported, keep, refuse))
+
+    @staticmethod
+    def _tell_fault(entry: Entry, error: Exception) -> None:
+        """What is our fault goes into the log, but nothing that a person sent."""
+        if entry.verdict.user is None:
+            LOG.error("cannot write a message on %s", entry.topic, exc_info=error)
+        else:
+            LOG.error("cannot write a message about a person: %s", type(error).__name__)
 
     def _stand(
         self, source: str, entries: Sequence[standing.Entry], at_ms: int, ids: Sequence[int] = ()
@@ -203,12 +261,11 @@ class IngestService:
         self._retry(self._write)
         self._retry(lambda: self._inlet.remove(taken.ids))
 
-    def _retry(self, action: Callable[[], None]) -> None:
+    def _retry(self, action: Callable[[], Result]) -> Result:
         """Do it until it works: what was received is neither lost nor acknowledged."""
         while True:
             try:
-                action()
-                return
+                return action()
             except Exception as error:
                 self._blocked = f"cannot write: {error}"
                 LOG.exception("cannot write; trying again")
@@ -223,11 +280,14 @@ class IngestService:
     def _count(self, verdict: Verdict) -> None:
         MESSAGES.inc()
         DUPLICATES.inc(verdict.duplicates)
-        for letter in verdict.dead:
-            DEAD.labels(letter.reason).inc()
         if verdict.kind:
             ACCEPTED.labels(verdict.kind).inc(len(verdict.observations))
         self._accepted += len(verdict.observations)
+        self._count_dead(verdict)
+
+    def _count_dead(self, verdict: Verdict) -> None:
+        for letter in verdict.dead:
+            DEAD.labels(letter.reason).inc()
         self._dead += len(verdict.dead)
 
     def _let_time_pass(self) -> None:
@@ -264,7 +324,7 @@ class IngestService:
             return
         lag = self._journal.end - progress.position
         if not force:
-            was_blocked, self._blocked = self._blocked, self._why_blocked(lag)
+            was_blocked, self._blocked = self._blocked, self._why_blocked(lag, progress)
             if was_blocked and not self._blocked:
                 self._subscription.reconnected.set()
         self._tidy(progress.needed_from, write=not force and self._blocked is None)
@@ -282,12 +342,12 @@ class IngestService:
         log.trim(self._settings.log_dir, needed, seconds)
         STANDS.set(len(self._journal.register))
 
-    def _why_blocked(self, lag: int) -> str | None:
+    def _why_blocked(self, lag: int, progress: Progress) -> str | None:
         free = shutil.disk_usage(self._settings.log_dir).free
         if free < self._limits.min_free_bytes:
             return (
                 f"only {free} bytes free on the log's disk, {self._limits.min_free_bytes} needed "
-                "(ingest.min_free_bytes)"
+                f"(ingest.min_free_bytes){_kept_for(progress)}"
             )
         if lag > self._limits.max_lag_bytes:
             return (
@@ -329,3 +389,13 @@ class IngestService:
                 blocked=self._blocked,
             )
         )
+
+
+def _kept_for(progress: Progress) -> str:
+    """Who has the log kept that others need no more, and what can be done."""
+    if progress.needed_by is None:
+        return ""
+    return (
+        f"; the log is kept for request `{progress.needed_by}`, which is behind: mend it, or take "
+        "it out of pipeline.requests and start again (docs/delivery.md)"
+    )

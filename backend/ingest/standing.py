@@ -74,7 +74,8 @@ class EventState(Payload):
     type: Term
     level: int = Field(ge=1, le=5)
     geometry: Geometry
-    start_ms: int = Field(ge=0, lt=4_102_444_800_000)
+    start_ms: int = Field(ge=0, lt=1000 * (_LARGEST + 1))
+    """Rules see it in seconds, which are 32 bits."""
     source: Identifier
     place_id: Identifier | None = None
     name: Name | None = None

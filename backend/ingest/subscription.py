@@ -22,6 +22,14 @@ Message = tuple[paho.MQTTMessage, datetime]
 """A message and when it arrived."""
 
 
+def topic_of(message: paho.MQTTMessage) -> str:
+    """The topic of a message; a broker that does not look lets some pass that are not UTF-8."""
+    try:
+        return message.topic
+    except UnicodeDecodeError:
+        return "(a topic that is not UTF-8)"
+
+
 class Subscription:
     """Receives while it is open; a full queue holds the network back, and the broker with it."""
 

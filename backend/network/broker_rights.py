@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
@@ -17,8 +18,8 @@ from sqlalchemy import Connection, Engine
 from backend.errors import CitywiseError
 from backend.network.secret_files import replace
 from backend.network.topics import Device
-from backend.packs.parts import Parts, of_settings
-from backend.people.tokens import Token, broker_hash, valid
+from backend.packs.parts import Devices, Parts, of_settings, within
+from backend.people.tokens import OF_CITY, Token, broker_hash, valid
 from backend.settings import Settings
 
 
@@ -26,7 +27,8 @@ class RightsError(CitywiseError):
     """The settings do not say who our own processes are; the message says what to set."""
 
 
-_CITY = ("places/#", "observations/#", "events/#")
+_PLACES = "places/#"
+_READINGS = ("observations/#", "events/#")
 
 
 def path(settings: Settings) -> Path:
@@ -75,7 +77,7 @@ def write_for_mosquitto(engine: Engine, settings: Settings, folder: Path) -> lis
     passwords += [f"{token.id}:{password}" for token, password in tokens]
     passwords += [f"{device.name}:{device.hash}" for device in others]
     rules = [f"user {broker.username}", f"topic readwrite {broker.prefix}/#"]
-    sensors = [*_CITY, *(topic for parts in apps.values() for topic in parts.topics.sensors)]
+    sensors = [*_READINGS, *(topic for parts in apps.values() for topic in parts.topics.sensors)]
     for token, _ in tokens:
         rules += [f"user {token.id}", *_acl(broker.prefix, token, sensors)]
     for device in others:
@@ -95,8 +97,15 @@ def _entry(token: Token, password: str) -> dict[str, object]:
 
 def _devices(connection: Connection, apps: Mapping[str, Parts]) -> list[Device]:
     """Whom apps let in without tokens."""
-    brought = (parts.devices for parts in apps.values() if parts.devices is not None)
-    return [device for devices in brought for device in devices(connection)]
+    found: list[Device] = []
+    for app, parts in apps.items():
+        if parts.devices is not None:
+            within(connection, app, "devices", partial(_let_in, found, connection, parts.devices))
+    return found
+
+
+def _let_in(found: list[Device], connection: Connection, devices: Devices) -> None:
+    found += list(devices(connection))
 
 
 def _entry_of(device: Device) -> dict[str, object]:
@@ -116,9 +125,12 @@ def _acl(prefix: str, token: Token, sensors: Iterable[str]) -> Iterable[str]:
         yield f"topic write {prefix}/{notices}/seen"
     if rights & {"context", "all"}:
         yield f"topic write {prefix}/context/{token.account}"
+    written = [f"status/{token.id}"] if rights & OF_CITY else []
     if "sensors" in rights:
-        topics = (f"status/{token.id}", *sensors)
-        yield from (f"topic write {prefix}/{topic}" for topic in topics)
+        written += sensors
+    if "places" in rights:
+        written.append(_PLACES)
+    yield from (f"topic write {prefix}/{topic}" for topic in written)
 
 
 def _write(file: Path, lines: list[str]) -> Path:

@@ -19,7 +19,7 @@ from backend.store.chunks import chunks
 from backend.store.models import NoticeRow, longest
 from backend.store.upsert import upsert
 
-__all__ = ["NOTICE", "Notice", "apply", "end_others", "notices_of", "trim"]
+__all__ = ["NOTICE", "Notice", "apply", "end", "end_others", "notices_of", "trim"]
 
 _COPIED = ("app", "template", "version", "instance", "user", "about_type", "criticality")
 _BOUNDED = {"kind": "notice", "about": "about"}
@@ -86,10 +86,20 @@ def end_others(connection: Connection, running: Collection[str]) -> None:
     columns = (row.app, row.template, row.version)
     still_open = select(*columns).where(row.closed_ms.is_(None)).distinct()
     for app, template, version in connection.execute(still_open).all():
-        if f"{app}/{template}@{version}" not in running:
-            of_it = (row.app == app) & (row.template == template) & (row.version == version)
-            while ended := kept.still_open(connection, of_it, _ENDED_AT_ONCE):
-                _end(connection, ended)
+        name = f"{app}/{template}@{version}"
+        if name not in running:
+            end(connection, name)
+
+
+def end(connection: Connection, request: str) -> None:
+    """Close the open notices of a template version (`app/template@version`), of which nobody
+    knows any more whether they hold, and announce that; see `end_others`."""
+    row = NoticeRow
+    app, _slash, rest = request.partition("/")
+    template, _at, version = rest.partition("@")
+    of_it = (row.app == app) & (row.template == template) & (row.version == int(version))
+    while ended := kept.still_open(connection, of_it, _ENDED_AT_ONCE):
+        _end(connection, ended)
 
 
 def _end(connection: Connection, notices: Sequence[Notice]) -> None:

@@ -60,7 +60,7 @@ class NotifierService:
             is_told=True,
         )
         self._reminded = 0
-        self._swept_at = 0.0
+        self._swept_at = self._beaten_at = 0.0
 
     def run(self) -> None:
         """Work until stopped; the heartbeat `notifier` says how it fares."""
@@ -70,34 +70,40 @@ class NotifierService:
         ]
         for thread in others:
             thread.start()
-        beaten_at = 0.0
         while not self._stop.wait(REMIND_S):
-            try:
-                self._keep_time()
-                if time.monotonic() - beaten_at >= _BEAT_S:
-                    beaten_at = time.monotonic()
-                    self._beat()
-            except Exception:
-                LOG.exception("cannot do what is due; trying again")
-                self._stop.wait(_AGAIN_S)
+            for duty in (self._remind, self._sweep, self._beat):
+                try:
+                    duty()
+                except Exception:  # what one cannot do, the others do not wait for
+                    LOG.exception("cannot do what is due; trying again")
+                    self._stop.wait(_AGAIN_S)
         for thread in others:
             thread.join()
 
-    def _keep_time(self) -> None:
-        """What the stream's clock brings: reminders, and what operators have planned."""
+    def _now_ms(self) -> int:
         with self._engine.connect() as connection:
-            now_ms = clocks.read(connection).now_ms
+            return clocks.read(connection).now_ms
+
+    def _remind(self) -> None:
+        """Reminders that the stream's clock brings."""
+        now_ms = self._now_ms()
         due = MOST
         while due == MOST and not self._stop.is_set():
             with self._engine.begin() as connection:
                 due = remind(connection, now_ms)
             self._reminded += due
             REMINDED.inc(due)
+
+    def _sweep(self) -> None:
+        """What operators have planned for this time."""
         if time.monotonic() - self._swept_at >= SWEEP_S:
             self._swept_at = time.monotonic()
-            schedule.sweep(self._engine, now_ms)
+            schedule.sweep(self._engine, self._now_ms())
 
     def _beat(self) -> None:
+        if time.monotonic() - self._beaten_at < _BEAT_S:
+            return
+        self._beaten_at = time.monotonic()
         detail = {
             "connected": self._session.is_connected,
             "reminded": self._reminded,

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from backend.operations.requests import HOUR_MS
+from backend.store.letters import refused
 from backend.store.models import DeadLetterRow, HeartbeatRow
 from backend.times import wall_ms
 
@@ -16,7 +17,8 @@ _PROBLEMS = ("blocked", "error")
 
 
 def report(connection: Connection, limit_s: float) -> list[dict[str, Any]]:
-    """Each process that has ever beaten; alive if it has within `limit_s` (wall time).
+    """Each process that has ever beaten; alive if it has within `limit_s` (wall time), and has
+    not ended since.
 
     Of its details only numbers and truths are shown.
     """
@@ -25,7 +27,7 @@ def report(connection: Connection, limit_s: float) -> list[dict[str, Any]]:
     return [
         {
             "process": row.process,
-            "alive": now - row.at_ms <= limit_s * 1000,
+            "alive": now - row.at_ms <= limit_s * 1000 and not row.detail.get("ended"),
             "age_s": round(max(0, now - row.at_ms) / 1000, 1),
             "problem": _problem(row.detail),
             "detail": {k: v for k, v in row.detail.items() if isinstance(v, int | float)},
@@ -35,12 +37,14 @@ def report(connection: Connection, limit_s: float) -> list[dict[str, Any]]:
 
 
 def dead_letters(connection: Connection) -> dict[str, int]:
-    """How many dead letters came in the last hour of wall time, and how many are kept."""
+    """How many dead letters came in the last hour of wall time, and how many are kept of all."""
     row = DeadLetterRow
     recent = row.received_ms >= wall_ms() - HOUR_MS
+    kept = connection.scalar(select(func.count(row.id))) or 0
     return {
         "hour": connection.scalar(select(func.count(row.id)).where(recent)) or 0,
-        "kept": connection.scalar(select(func.count(row.id))) or 0,
+        "kept": kept,
+        "refused": max(kept, sum(refused(connection).values())),
     }
 
 

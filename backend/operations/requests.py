@@ -95,7 +95,8 @@ def report(
     hours, failures = _hours(connection, now), _last_failures(connection)
     beats = {row.process: row.detail for row in connection.execute(select(HeartbeatRow.__table__))}
     complete_ms = beats.get("ingest", {}).get("complete_ms")
-    parts = beats.get("pipeline", {}).get("parts") or {}
+    pipeline = beats.get("pipeline", {})
+    parts, starting = pipeline.get("parts") or {}, _starting(pipeline)
     cursors = connection.execute(select(CursorRow.__table__)).all()
     lags.keep([row.request for row in cursors])
     found = []
@@ -115,8 +116,20 @@ def report(
             "last_failure": failure and failure.to_json(),
             "parts": parts.get(row.request),
         }
-        found.append({**shown, "slow_because": slow_because(shown, limits)})
+        waits = [starting] if starting and lag_bytes else []
+        found.append({**shown, "slow_because": [*waits, *slow_because(shown, limits)]})
     return sorted(found, key=lambda r: (not r["slow_because"], not r["last_failure"], r["request"]))
+
+
+def _starting(pipeline: Mapping[str, Any]) -> str | None:
+    """Why nothing is evaluated at the moment: the pipeline is on its way."""
+    if pipeline.get("ended"):
+        return "the pipeline has ended and is started again"
+    if stage := pipeline.get("stage"):
+        return f"the pipeline is {stage}"
+    if pipeline.get("batches") == 0:
+        return "the pipeline has not evaluated its first batch"
+    return None
 
 
 def slow_because(request: Mapping[str, Any], limits: RequestLimits) -> list[str]:

@@ -14,9 +14,8 @@ from backend.packs.prepared import prepared
 from backend.packs.rule_atoms import text
 from backend.packs.template import TemplateVersion, Values
 from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
-from reasoning.languages.rules import atom_signatures, body_atoms, head_atoms
-from reasoning.languages.syntax import Node
-from reasoning.program import Signature
+from reasoning import Signature
+from reasoning.asp import Node, atom_signatures, body_atoms, head_atoms
 from reasoning.rdf.mapping import Mapper
 
 _Chosen = Mapping[str, tuple[str, ...]]

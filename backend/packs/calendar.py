@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from backend.opening import is_open
 from backend.packs.instances import Instance, Instances
 from backend.packs.sight import Sight
-from backend.space import LocalTime, in_span, is_open
-from reasoning.keyed.evaluation import KeyedEvaluation
+from backend.space import LocalTime, in_span
 from reasoning.rdf.mapping import quote
+from reasoning.run.keyed import KeyedEvaluation
 
 
 class Calendar:
@@ -27,7 +28,7 @@ class Calendar:
             self._minute = None
 
     def put_hours(self, entity: str, hours: str | None) -> None:
-        """A place has opening hours (OpenStreetMap's syntax), or none."""
+        """A place has opening hours that can be read, or none."""
         if hours:
             self._hours[entity] = hours
         elif self._hours.pop(entity, None):

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from backend.packs import scenarios, strings
+from backend.packs import enclosure, scenarios, strings
+from backend.packs.broken import reason_of
 from backend.packs.library import folders
 from backend.packs.loading import Loading
 from backend.packs.manifest import FILE, Pack, PackError
-from backend.packs.parts import PartsError, load
+from backend.packs.parts import Parts, PartsError, load
 from backend.packs.prepared import prepared
 from backend.packs.rules import Rules
 from backend.packs.template import TemplateVersion
 from backend.packs.vocabulary import CONCLUSIONS, PREDICATES
-from reasoning.analysis.check import check
-from reasoning.analysis.findings import Finding
-from reasoning.errors import Location
+from reasoning import Finding, LimitError, Location, RequestError, budget, check
+from reasoning.languages.casp import read_file
+
+LOG = logging.getLogger("citywise.apps")
 
 
 def check_pack(folder: Path) -> list[Finding]:
     """All findings about an app, by file and position."""
-    return _judged(Loading(folder))[1]
+    return _limited(folder)[1]
 
 
 def check_path(path: Path, *, partitioned: bool = False) -> list[Finding]:
     """All findings about a program, an app, or what a folder holds of both.
 
-    A template's rules are judged with its app. `partitioned` as `reasoning.analysis.check`.
+    A template's rules are judged with its app. `partitioned` as `reasoning.run.language.check`.
     """
     folder = _app_of(path)
     if folder is not None:
@@ -51,11 +55,22 @@ def _app_of(path: Path) -> Path | None:
 
 def checked(folder: Path) -> Pack:
     """The app in a folder; raises `PackError` if `check_pack` finds an error."""
-    pack, findings = _judged(Loading(folder))
+    pack, findings = _limited(folder)
     errors = [finding for finding in findings if finding.severity == "error"]
     if pack is None or errors:
         raise PackError(folder, errors)
     return pack
+
+
+def _limited(folder: Path) -> tuple[Pack | None, list[Finding]]:
+    """An app as far as it can be read within limits, and the findings about it."""
+    what = f"checking {folder}"
+    try:
+        with budget.metered(budget.limits(), LOG.error, what), budget.step(what):
+            return _judged(Loading(folder))
+    except LimitError as error:
+        place = Location(str(folder / FILE), 1, 1)
+        return None, [Finding(place, "error", "limit", str(error))]
 
 
 def _judged(loading: Loading) -> tuple[Pack | None, list[Finding]]:
@@ -65,6 +80,17 @@ def _judged(loading: Loading) -> tuple[Pack | None, list[Finding]]:
         found += _Judgement(loading, pack).findings()
     places = {f: (f.location.file, f.location.line, f.location.column, f.code) for f in found}
     return pack, sorted(places, key=places.__getitem__)
+
+
+def _why_not_served(app: str, parts: Parts) -> str | None:
+    """Why the web process would leave out an app's pages and addresses."""
+    from backend.api.brought import tried
+
+    try:
+        tried(app, parts)
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        return reason_of(error)
+    return None
 
 
 class _Judgement:
@@ -94,17 +120,29 @@ class _Judgement:
         yield from self._scenarios()
         for path in self._pack.requests:
             if path.is_file():
-                yield from check(path)
+                yield from self._request(path)
+
+    def _request(self, path: Path) -> Iterator[Finding]:
+        """A request of the city that the app brings."""
+        outside: list[Finding] = []
+        if path.suffix == ".casp":
+            with suppress(RequestError):  # which `check` says
+                outside = list(enclosure.knowledge(self._pack.folder, read_file(path)))
+        yield from outside or check(path)
 
     def _python(self) -> Iterator[Finding]:
         """What the app brings in Python, which must be there."""
         if self._manifest.python is None:
             return
+        place = self._loading.places.location(("python",))
         try:
-            load(self._pack.folder, self._manifest.python)
+            parts = load(self._pack.folder, self._manifest.python)
         except PartsError as error:
-            place = self._loading.places.location(("python",))
             yield Finding(place, "error", "python", str(error))
+            return
+        if why := _why_not_served(self._manifest.name, parts):
+            message = f"`python`: what the app brings to the web cannot be served: {why}"
+            yield Finding(place, "error", "web", message)
 
     def _scenarios(self) -> Iterator[Finding]:
         """Expectations of nothing."""

@@ -18,10 +18,9 @@ from backend.packs.vocabulary import (
     PREDICATES,
     PROPERTIES_SUPPLIED,
 )
-from reasoning.analysis.findings import Finding
+from reasoning import Finding
+from reasoning.asp import Node, head_atoms, variables
 from reasoning.languages.casp import Reading
-from reasoning.languages.rules import head_atoms
-from reasoning.languages.syntax import Node, variables
 
 _LEVELS = range(1, 6)
 

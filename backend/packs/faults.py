@@ -15,7 +15,7 @@ from backend.packs.manifest import VERSION
 from backend.packs.parameters import TYPES, PlaceKind
 from backend.packs.toml_places import Places
 from backend.packs.values import one_of, show
-from reasoning.analysis.findings import Finding
+from reasoning import Finding
 
 _OF_NUMBERS = ("int_type", "float_type")
 _PATTERNS = {

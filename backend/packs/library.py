@@ -6,10 +6,12 @@ import importlib
 import importlib.util
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from backend.errors import CitywiseError
+from backend.packs import broken
 from backend.packs.manifest import FILE
 
 GROUP = "citywise.apps"
@@ -53,20 +55,28 @@ def package_of(folder: Path) -> str | None:
             if folder.resolve().is_relative_to(Path(location).resolve()):
                 below = folder.resolve().relative_to(Path(location).resolve())
                 return ".".join((package, *below.parts))
-    named = {_folder(point).resolve(): point.value for point in entry_points(group=GROUP)}
-    return named.get(folder.resolve())
+    for point in entry_points(group=GROUP):
+        with suppress(UnknownAppError):
+            if _folder(point).resolve() == folder.resolve():
+                return point.value
+    return None
 
 
 def of_packages() -> Iterator[Path]:
-    """Folders of the apps that installed packages bring; raises `UnknownAppError`."""
+    """Folders of the apps that installed packages bring; one that cannot be found is left out,
+    and noted as broken."""
     for point in entry_points(group=GROUP):
-        yield _folder(point)
+        try:
+            yield _folder(point)
+            broken.mended(point.name, "package")
+        except UnknownAppError as error:
+            broken.note(point.name, "package", error)
 
 
 def _folder(point: EntryPoint) -> Path:
     try:
         module = importlib.import_module(point.value)
-    except ImportError as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         raise UnknownAppError(
             f"entry point `{point.name}` of {GROUP}: cannot import `{point.value}`: {error}"
         ) from None
@@ -105,8 +115,14 @@ def find(name: str) -> Path:
 
 def app_name(folder: Path) -> str:
     """The name of the app in a folder: as its manifest says, else the folder's own."""
+    return said(folder, "name") or folder.resolve().name
+
+
+def said(folder: Path, key: str) -> str | None:
+    """A text that the manifest in a folder has at its top; None also where it cannot be read,
+    which `loading` tells of."""
     try:
-        name = tomllib.loads((folder / FILE).read_text(encoding="utf-8")).get("name")
-    except (OSError, ValueError):
-        name = None
-    return name if isinstance(name, str) else folder.resolve().name
+        found = tomllib.loads((folder / FILE).read_text(encoding="utf-8-sig")).get(key)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from backend.packs.check import checked
 from backend.packs.library import app_name
 from backend.packs.manifest import Pack, PackError, load
 
@@ -13,6 +14,8 @@ def lines(folder: Path) -> Iterator[str]:
     """Name, version, title and place of an app, and its templates; or that it is not sound."""
     try:
         pack = load(folder)
+        if pack.manifest.python is not None:
+            pack = checked(folder)
     except PackError as error:
         count = len(error.findings)
         found = "1 finding" if count == 1 else f"{count} findings"

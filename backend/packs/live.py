@@ -16,7 +16,7 @@ from backend.ingest.records import ClockReading, LogEntry, Standing
 from backend.packs.notices import OpenNotices
 from backend.packs.run import EVERYBODY, TemplateRun
 from backend.packs.template import TemplateVersion
-from reasoning.engines.limits import Limits
+from reasoning import Limits
 
 _LAST_CLOCKS = 1 << 16
 """Bytes at the end of the log in which a clock is looked for first."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from backend.packs import faults, strings, toml_errors
+from backend.packs import enclosure, faults, strings, toml_errors
 from backend.packs.manifest import FILE, Manifest, Pack, PackError, TemplateEntry
 from backend.packs.ontology import Ontology, city, expand, extended, reads_as
 from backend.packs.parameters import AnyParameter, ClassParameter
@@ -15,15 +16,23 @@ from backend.packs.template import TemplateVersion
 from backend.packs.toml_places import Places
 from backend.packs.values import BadValueError
 from backend.packs.vocabulary import PREDICATES
-from reasoning.analysis.check import check_reading
-from reasoning.analysis.findings import Finding
-from reasoning.errors import Location, RequestError
-from reasoning.languages.casp import Reading, read_file
-from reasoning.rdf.knowledge import background
+from reasoning import (
+    Background,
+    Finding,
+    LimitError,
+    Location,
+    RequestError,
+    background,
+    budget,
+    limited,
+)
+from reasoning.languages.casp import Reading, check_reading, read_file
 from reasoning.rdf.mapping import Mapper, quote
 
 MOST_KNOWLEDGE = 1_000_000
 """Bytes of facts that a template may take from knowledge bases: it travels with them."""
+_ONCE = {told.signature: 1 for told in PREDICATES.values() if told.everywhere}
+"""Predicates of which there is one fact at a time."""
 SETTING = PREDICATES["setting"].signature
 BUILT_IN = "pack"
 """What the folder of an app may be called whatever its name: one within a package."""
@@ -49,6 +58,9 @@ class Loading:
 
     def attempt(self) -> Pack | None:
         """The pack as far as it can be read, None if its manifest cannot; see `findings`."""
+        self.findings += enclosure.links(self.folder)
+        if self.findings:
+            return None  # and nothing is read of what lies elsewhere
         manifest = self._manifest()
         if manifest is None:
             return None
@@ -84,6 +96,12 @@ class Loading:
         except tomllib.TOMLDecodeError as error:
             self.findings.append(toml_errors.finding(error, str(self.path), text))
             return None
+        except RecursionError:
+            self.error((), "syntax", "nests too deep; put tables and lists side by side")
+            return None
+        except ValueError as error:  # of a number with thousands of digits
+            self.error((), "syntax", str(error))
+            return None
 
     def _validated(self, content: dict[str, JsonValue]) -> Manifest | None:
         try:
@@ -107,7 +125,9 @@ class Loading:
             return extended(self.folder / manifest.ontology)
         except RequestError as error:
             self.findings.append(Finding.of(error))
-            return city()
+        except LimitError as error:
+            self.error(("ontology",), "limit", str(error))
+        return city()
 
     def _files(self, manifest: Manifest) -> None:
         """See that rules and entries of the manifest belong together."""
@@ -124,9 +144,9 @@ class Loading:
 
     def _is_inside(self, key: str, name: str) -> bool:
         """Whether a file is one of the app's own: an app is complete in its folder."""
-        if (self.folder / name).resolve().is_relative_to(self.folder.resolve()):
+        if enclosure.is_inside(self.folder, self.folder / name):
             return True
-        message = f"`{key}`: `{name}` is outside of the app's folder; copy the file into it"
+        message = f"`{key}`: `{name}` {enclosure.CURE}"
         self.error((key,), "file", message)
         return False
 
@@ -185,11 +205,12 @@ class Loading:
 
     def _with_knowledge(self, version: TemplateVersion, reading: Reading) -> TemplateVersion | None:
         """The version with the facts of its knowledge bases; None if they cannot be had."""
-        said = [f for f in check_reading(reading) if f.code != "unknown-predicate"]
-        self.findings += said
-        if any(finding.severity == "error" for finding in said):
+        if outside := list(enclosure.knowledge(self.folder, reading)):
+            self.findings += outside
             return None
-        found = background(reading.request)
+        found = self._known(reading)
+        if found is None:
+            return None
         size = sum(len(fact.encode()) for fact in found.facts)
         if size > MOST_KNOWLEDGE:
             files = ", ".join(f"<{k.written}>" for k in reading.request.knowledge)
@@ -204,6 +225,20 @@ class Loading:
         supplied = found.supplied | {SETTING} if version.knowledge else found.supplied
         facts = (*found.facts, *version.knowledge)
         return version.model_copy(update={"knowledge": facts, "supplied": tuple(sorted(supplied))})
+
+    def _known(self, reading: Reading) -> Background | None:
+        """What a template's knowledge bases give, if nothing is wrong with them or its rules."""
+        files = " + ".join(source.path for source in reading.request.knowledge)
+        try:
+            if not files:
+                said, found = _checked(reading)
+            else:
+                what = f"reading {files}, and what follows from it,"
+                said, found = limited(lambda: _checked(reading), budget.limits(), what)
+        except LimitError as error:
+            said, found = [Finding(reading.source.location(0), "error", "limit", str(error))], None
+        self.findings += said
+        return found
 
     def _settings(
         self, manifest: Manifest, reading: Reading, ontology: Ontology
@@ -255,6 +290,14 @@ class Loading:
                 message = f"`{choice}` is not `{parameter.of}` nor a class below it"
                 self.error((*key, "choices"), "unknown-class", f"`{name}.choices`: {message}")
         return parameter.model_copy(update={"of": top, "choices": tuple(chosen) or below})
+
+
+def _checked(reading: Reading) -> tuple[list[Finding], Background | None]:
+    """What there is to say of rules, and what their knowledge bases give if that is no error."""
+    said = [f for f in check_reading(reading, given=_ONCE) if f.code != "unknown-predicate"]
+    if any(finding.severity == "error" for finding in said):
+        return said, None
+    return said, replace(background(reading.request), origins={})
 
 
 def _with_own(

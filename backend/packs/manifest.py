@@ -14,7 +14,7 @@ from backend.ingest.standing import Context, PackName
 from backend.packs.ontology import Ontology
 from backend.packs.parameters import AnyParameter
 from backend.packs.template import NoticeText, TemplateVersion
-from reasoning.analysis.findings import Finding
+from reasoning import Finding
 
 FILE = "app.toml"
 VERSION = r"^\d+\.\d+\.\d+$"
@@ -30,7 +30,7 @@ class _Entry(BaseModel):
 class TemplateEntry(_Entry):
     """What the manifest says of a template; its rules are in `templates/<name>.casp`."""
 
-    version: int = Field(ge=1)
+    version: int = Field(ge=1, le=2**31 - 1)
     title: str = Field(min_length=1)
     help: str = ""
     parameters: dict[Name, AnyParameter] = {}

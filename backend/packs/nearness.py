@@ -15,8 +15,8 @@ from backend.space import OFF_ROUTE_M, Area, Relation, Space
 from backend.space.areas import Here
 from backend.space.boxes import Boxes
 from backend.space.geometry import Floats, Spot
-from reasoning.keyed.facts import StandingFacts
 from reasoning.rdf.mapping import quote
+from reasoning.run.keyed import StandingFacts
 
 REACH_M = 1000
 """Where rules ask for distances but name no radius."""

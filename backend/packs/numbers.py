@@ -10,7 +10,7 @@ from pydantic import JsonValue, model_validator
 
 from backend.packs.parameter import Argument, Parameter
 from backend.packs.values import BadValueError, show
-from reasoning import atoms
+from reasoning.model import atoms
 
 LONGEST_M = 50_000
 """Metres: the most where the author of a template sets no bound, as for areas."""

@@ -9,10 +9,10 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from backend.machine import REPOSITORY
-from reasoning.program import KnowledgeSource
+from reasoning import Iri, KnowledgeSource, Literal, Triple, budget, limited
 from reasoning.rdf import knowledge
-from reasoning.rdf.mapping import Iri, Literal, Triple
 
+ONTOLOGIES = REPOSITORY / "ontologies"
 _BASE = "https://w3id.org/citywise/"
 PREFIXES: Mapping[str, str] = {
     "ev": f"{_BASE}event#",
@@ -74,14 +74,16 @@ class Ontology:
 @cache
 def city() -> Ontology:
     """Our own ontologies."""
-    return _read(sorted((REPOSITORY / "ontologies").glob("*.ttl")))
+    return _read(sorted(ONTOLOGIES.glob("*.ttl")))
 
 
 def extended(path: Path | None) -> Ontology:
-    """Our own ontologies and one more file; raises `RequestError` that names its line."""
+    """Our own ontologies and one more file; raises `RequestError` that names its line, and
+    `LimitError` where it takes too much to read."""
     if path is None:
         return city()
-    own, more = city(), _read([path])
+    own = city()
+    more = limited(lambda: _read([path]), budget.limits(), f"reading {path}")
     terms = {t: own.terms.get(t, frozenset()) | kinds for t, kinds in more.terms.items()}
     parents = {t: own.parents.get(t, frozenset()) | up for t, up in more.parents.items()}
     return Ontology(

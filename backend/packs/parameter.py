@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from backend.packs.values import BadValueError, show
-from reasoning.rdf.mapping import Iri, quote
+from reasoning import Iri
+from reasoning.rdf.mapping import quote
 
 Terms = tuple[str, ...]
 """Arguments of one fact, as text of ASP."""
 Term = Callable[[str], str]
-"""From an IRI to its ASP term (DESIGN A5), by the prefixes of a template."""
+"""From an IRI to its ASP term (docs/casp.md), by the prefixes of a template."""
 Argument = int | str | Iri
 
 

@@ -9,14 +9,13 @@ from pydantic import Field, JsonValue, model_validator
 
 from backend.city.observations import PLACE
 from backend.ingest.payloads import IDENTIFIER, KINDS, Kind
-from backend.packs import shapes, spans
+from backend.packs import patterns, shapes, spans
 from backend.packs.numbers import NumberParameter
 from backend.packs.ontology import local_name, reads_as
 from backend.packs.parameter import Argument, Parameter
 from backend.packs.values import BadValueError, one_of, show
-from reasoning import atoms
-from reasoning.errors import ItemError
-from reasoning.rdf.mapping import Iri
+from reasoning import Iri, ItemError
+from reasoning.model import atoms
 
 PlaceKind = Literal["road", "garage", "weather_station", "air_station"]
 
@@ -236,12 +235,8 @@ class TextParameter(Parameter):
 
     @model_validator(mode="after")
     def _is_pattern(self) -> Self:
-        try:
-            re.compile(self.pattern or "")
-        except re.error as error:
-            raise ValueError(
-                f"pattern: `{self.pattern}` is no regular expression: {error}"
-            ) from None
+        if self.pattern is not None:
+            patterns.matcher(self.pattern, self.max_length)
         return self
 
     def one(self, value: JsonValue, path: str) -> JsonValue:
@@ -250,7 +245,7 @@ class TextParameter(Parameter):
             raise BadValueError(path, show(value), expected, "write it in quotes")
         if len(value) > self.max_length:
             raise BadValueError(path, f"{len(value)} characters", expected, "shorten it")
-        if self.pattern is not None and not re.fullmatch(self.pattern, value):
+        if self.pattern is not None and not patterns.fits(self.pattern, self.max_length, value):
             expected = f"text that fits `{self.pattern}`"
             raise BadValueError(path, show(value), expected, "write it so")
         try:

@@ -7,7 +7,6 @@ apps that are Python packages have any: our own, and those of installed packages
 from __future__ import annotations
 
 import threading
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -18,7 +17,8 @@ from sqlalchemy import Connection, Engine
 
 from backend.errors import CitywiseError
 from backend.network.topics import Device, Topics
-from backend.packs.library import app_name, available, package_of
+from backend.packs import broken
+from backend.packs.library import app_name, available, package_of, said
 from backend.packs.manifest import FILE
 from backend.settings import Settings
 
@@ -91,15 +91,60 @@ class Parts:
     """By the name of the group, `citywise <name> …`."""
 
 
-def found(paths: Iterable[Path] = ()) -> dict[str, Parts]:
-    """The parts of all apps there are that bring any, by the app's name; raises `PartsError`."""
-    named = ((folder, _module(folder)) for folder in available(tuple(paths)))
-    return {app_name(folder): load(folder, module) for folder, module in named if module}
+@dataclass(frozen=True)
+class Brought:
+    """What the apps of a system bring: their parts by the app's name, and the names of those
+    whose Python cannot be used, which `backend.packs.broken` tells of."""
+
+    parts: Mapping[str, Parts]
+    unusable: tuple[str, ...]
+    folders: Mapping[str, Path]
+    """Of every app that has Python."""
 
 
-def of_settings(settings: Settings) -> dict[str, Parts]:
-    """The parts of the apps that a system has."""
-    return found(Path(folder) for folder in settings.apps.folders)
+def brought(paths: Iterable[Path] = ()) -> Brought:
+    """What all apps bring that there are."""
+    usable: dict[str, Parts] = {}
+    folders: dict[str, Path] = {}
+    for folder in available(tuple(paths)):
+        if (module := said(folder, "python")) is None:
+            continue
+        name = app_name(folder)
+        folders[name] = folder
+        try:
+            usable[name] = load(folder, module)
+            broken.mended(name, "python")
+        except PartsError as error:
+            broken.note(name, "python", error)
+    return Brought(usable, tuple(sorted(folders.keys() - usable.keys())), folders)
+
+
+def brought_to(settings: Settings) -> Brought:
+    """What the apps of a system bring."""
+    return brought(Path(folder) for folder in settings.apps.folders)
+
+
+def found(paths: Iterable[Path] = ()) -> Mapping[str, Parts]:
+    """The parts of all apps there are that bring any that can be used, by the app's name."""
+    return brought(paths).parts
+
+
+def of_settings(settings: Settings) -> Mapping[str, Parts]:
+    """The parts of the apps that a system has, as far as they can be used."""
+    return brought_to(settings).parts
+
+
+def within(connection: Connection, app: str, part: str, work: Callable[[], None]) -> bool:
+    """Call an app within a transaction that is to succeed without it, too: whether it did its
+    work. Where it raises an exception, what it wrote is undone."""
+    try:
+        with connection.begin_nested():
+            work()
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        broken.note(app, part, error)
+        return False
+    broken.mended(app, part)
+    return True
 
 
 def load(folder: Path, module: str) -> Parts:
@@ -114,17 +159,9 @@ def load(folder: Path, module: str) -> Parts:
     name = f"{package}.{module}"
     try:
         parts = import_module(name).PARTS
-    except (ImportError, AttributeError) as error:
-        raise PartsError(f"{folder / FILE}: `python`: cannot use `{name}`: {error}") from error
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PartsError(f"{folder / FILE}: `python`: cannot use `{name}`: {why}") from error
     if not isinstance(parts, Parts):
         raise PartsError(f"{folder / FILE}: `python`: `{name}.PARTS` is no {Parts.__qualname__}")
     return parts
-
-
-def _module(folder: Path) -> str | None:
-    """What a manifest calls its module; a manifest that cannot be read has none."""
-    try:
-        named = tomllib.loads((folder / FILE).read_text(encoding="utf-8")).get("python")
-    except (OSError, ValueError):
-        return None
-    return named if isinstance(named, str) else None

@@ -9,14 +9,13 @@ from typing import Any
 from backend.city.observations import kind_of, predicates
 from backend.packs.template import TemplateVersion
 from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
-from reasoning.encoding import Encoder
-from reasoning.engines.guard import GuardedEngine
-from reasoning.engines.limits import Limits
-from reasoning.engines.solver import Engine, SolverEngine
-from reasoning.keyed.evaluation import Rules
-from reasoning.parallel.rules import Statements, read
-from reasoning.program import Request, Signature
+from reasoning import Encoder, Engine, Limits, Request, Signature
+from reasoning.asp import Statements
+from reasoning.asp.rules import read
+from reasoning.engines.clingo.guard import GuardedEngine
+from reasoning.engines.clingo.solver import SolverEngine
 from reasoning.rdf.mapping import Mapper
+from reasoning.run.keyed import KeyedRules
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Prepared:
     template: TemplateVersion
     request: Request
     statements: Statements
-    rules: Rules
+    rules: KeyedRules
     supplied: frozenset[Signature]
 
 
@@ -65,7 +64,7 @@ def _prepare(template: TemplateVersion) -> Prepared:
     everywhere |= {told.signature for told in PREDICATES.values() if told.everywhere}
     supplied = request.used - request.derived - everywhere
     naming = _naming(template, request)
-    rules = Rules.of([rule.tree for rule in statements.rules], everywhere, supplied, naming)
+    rules = KeyedRules.of([rule.tree for rule in statements.rules], everywhere, supplied, naming)
     return Prepared(template, request, statements, rules, supplied)
 
 

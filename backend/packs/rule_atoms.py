@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 import clingo
 from clingo.ast import ASTType
 
-from reasoning.analysis.findings import Finding, Severity
+from reasoning import Finding, Signature
+from reasoning.asp import Node
+from reasoning.errors import Severity
 from reasoning.languages.casp import Reading
-from reasoning.languages.syntax import Node
-from reasoning.program import Signature
 
 
 def plain(reading: Reading, part: Callable[[Node], Iterator[Node]]) -> Iterator[Node]:

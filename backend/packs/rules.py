@@ -25,11 +25,9 @@ from backend.packs.vocabulary import (
     PROPERTIES_SUPPLIED,
     Supplied,
 )
-from reasoning.analysis.findings import Finding
+from reasoning import Finding, Signature
+from reasoning.asp import Node, body_atoms, variables
 from reasoning.languages.casp import Reading
-from reasoning.languages.rules import body_atoms
-from reasoning.languages.syntax import Node, variables
-from reasoning.program import Signature
 
 _LIST = "see the list in docs/apps.md"
 _ARGUMENTS = {"sensor": "Place,Kind", "time_span": "From,To"}

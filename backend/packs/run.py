@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
+from backend.ingest.standing import CONTEXT
 from backend.packs.notices import (
     Notice,
     changes,
@@ -25,10 +26,10 @@ from backend.packs.supply import UNREADABLE, Supply
 from backend.packs.template import TemplateVersion
 from backend.packs.windows import Windows
 from backend.times import ZONE
-from reasoning.engines.limits import Limits
-from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation
-from reasoning.parallel.routing import bucket
+from reasoning import Limits, budget
+from reasoning.partition.routing import bucket
 from reasoning.rdf.mapping import quote
+from reasoning.run.keyed import Evaluated, KeyedAnswer, KeyedEvaluation
 
 STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""
@@ -151,6 +152,7 @@ class TemplateRun:
 
     def take(self, entry: LogEntry) -> Iterator[Step]:
         """The next entry of the log; yields the evaluations it brings."""
+        budget.progressed()
         if isinstance(entry, ClockReading):
             yield from self._tick(entry)
             return
@@ -207,6 +209,24 @@ class TemplateRun:
         yield from self._evaluate(*self.clock)
 
     def _evaluate(self, t_ms: int, position: int) -> Iterator[Step]:
+        """What an instant brings. What cannot be evaluated is told of, and the next instant
+        tries again; what is wrong with this machine is raised, and the same instant is."""
+        try:
+            steps = list(self._steps(t_ms, position))
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            steps = list(self._unevaluated(t_ms, position, f"{type(error).__name__}: {error}"))
+        yield from steps
+
+    def _unevaluated(self, t_ms: int, position: int, fault: str) -> Iterator[Step]:
+        """An instant without an evaluation; the answers stay those before."""
+        self._evaluation.fail()
+        told, self._told = self._told, frozenset([fault])
+        if fault not in told:
+            yield Step(t_ms, position, Evaluated(), (), (), 0, (fault,))
+
+    def _steps(self, t_ms: int, position: int) -> Iterator[Step]:
         self._forget_stale(t_ms)
         self._supply.settle(t_ms)
         details = tuple(self._refreshed(t_ms))
@@ -219,7 +239,11 @@ class TemplateRun:
         faults += sorted(supplied)
         found: list[dict[str, Any]] = []
         for key, answer in evaluated.answers.items():
-            found += self._changes(t_ms, key, answer, faults)
+            try:
+                found += list(self._changes(t_ms, key, answer, faults))
+            except Exception as error:  # noqa: BLE001 - the fault of one is not the others'
+                self._evaluation.adopt(key, answer.before)
+                faults.append(f"instance {key}: {type(error).__name__}: {error}")
         self._supply.instances.forget_gone()
         self._supply.ended.clear()
         told, self._told = self._told, frozenset(faults)
@@ -227,7 +251,7 @@ class TemplateRun:
             yield Step(t_ms, position, evaluated, tuple(found), details, items, tuple(faults))
 
     def _changes(
-        self, t_ms: int, key: str, answer: Answer, faults: list[str]
+        self, t_ms: int, key: str, answer: KeyedAnswer, faults: list[str]
     ) -> Iterator[dict[str, Any]]:
         supply, kinds = self._supply, self.template.notices
         about = supply.sight.about
@@ -332,6 +356,13 @@ class TemplateRun:
     def has(self, instance: str) -> bool:
         """Whether there is an instance."""
         return self._supply.instances.get(instance) is not None
+
+    def left_out(self, instance: str, about: str) -> Iterator[str]:
+        """What of an instance, its user or an event or place could not be understood, and why."""
+        known, faults = self._supply.instances.get(instance), self._supply.faults
+        names = [instance, f"instance {instance}", f"event {about}", f"place {about}"]
+        names += [f"{subject} {known.user}" for subject in CONTEXT] if known else []
+        yield from (f"{name}: {faults[name]}" for name in names if name in faults)
 
     def stance(self, instance: str, about: str) -> Stance:
         """How an instance's user stood to an event or a place at the last evaluation."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from backend.city.observations import EVENT, PLACE, PROPERTIES
 from backend.packs.template import TemplateVersion
-from reasoning.program import Signature
-from reasoning.rdf.mapping import Iri, Mapper, Term, quote
+from reasoning import Iri, Signature
+from reasoning.rdf.mapping import Mapper, Term, quote
 
 Context = Mapping[str, Mapping[str, Any]]
 """What is known of a user, by subject: `position`, `route`, `activity`, `preferences`."""

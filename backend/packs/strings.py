@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from backend.packs.guesses import did_you_mean
+from backend.packs.library import said
 from backend.packs.manifest import Manifest
 from backend.packs.parameters import ChoiceParameter
 from backend.packs.unique_keys import unique
-from reasoning.analysis.findings import Finding
-from reasoning.errors import Location
+from reasoning import Finding, Location
 
 Translations = dict[str, dict[str, str]]
 """Texts by language and dotted path."""
@@ -38,11 +38,18 @@ def read(folder: Path, findings: list[Finding]) -> Translations:
             continue
         try:
             found[path.stem] = _texts(path)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             place = (getattr(error, "lineno", 1), getattr(error, "colno", 1))
             message = f"{getattr(error, 'msg', error)}; expected one object of texts"
             findings.append(Finding(Location(str(path), *place), "error", "strings", message))
     return found
+
+
+def titles(folder: Path) -> dict[str, str]:
+    """What the app in a folder is called, by language; in English always."""
+    named = said(folder, "title") or folder.name.replace("_", " ").capitalize()
+    own = {language: texts.get("title") for language, texts in read(folder, []).items()}
+    return {"en": named, **{language: text for language, text in own.items() if text}}
 
 
 def _texts(path: Path) -> dict[str, str]:

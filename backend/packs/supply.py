@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from backend.city.observations import PLACE, values
 from backend.ingest.records import Reading, Standing
-from backend.ingest.standing import CONTEXT
+from backend.ingest.standing import CONTEXT, PERSONAL
+from backend.opening import BadHoursError, check_hours
 from backend.packs.calendar import Calendar
 from backend.packs.instances import Instance, Instances
 from backend.packs.nearness import REACH_M, Enclosures, Nearness
@@ -24,9 +26,9 @@ from backend.packs.values import BadValuesError
 from backend.packs.vocabulary import RDF
 from backend.space.geometry import Spot
 from backend.times import iso
-from reasoning.errors import ItemError
-from reasoning.keyed.evaluation import KeyedEvaluation
-from reasoning.rdf.mapping import XSD, Iri, Literal, Term, quote
+from reasoning import Iri, ItemError, Literal
+from reasoning.rdf.mapping import XSD, Term, quote
+from reasoning.run.keyed import KeyedEvaluation
 
 _EV, _CTX = PREFIXES["ev"], PREFIXES["ctx"]
 UNREADABLE = "readings of"
@@ -64,8 +66,24 @@ class Supply:
         """Why instances are no more, by id; the caller may clear it."""
 
     def take(self, standing: Standing) -> None:
-        """Something stands from now on, or does no longer."""
-        subject, key, body = standing.subject, standing.key, standing.body
+        """Something stands from now on, or does no longer; what cannot be understood is left
+        out, and the rest goes on."""
+        subject, key = standing.subject, standing.key
+        self.faults.pop(f"{subject} {key}", None)
+        try:
+            self._take(subject, key, standing.body)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one, others go on
+            self._leave_out(subject, key, error)
+
+    def _leave_out(self, subject: str, key: str, error: Exception) -> None:
+        """As if it were gone, since part of it may have been taken; of what is about a person
+        nothing is quoted."""
+        told = "" if subject in PERSONAL else f": {error}"
+        self.faults[f"{subject} {key}"] = f"left out: {type(error).__name__}{told}"
+        with suppress(Exception):
+            self._take(subject, key, None)
+
+    def _take(self, subject: str, key: str, body: Body | None) -> None:
         if subject == "instance":
             self._instance(key, body)
         elif subject in CONTEXT:
@@ -82,9 +100,11 @@ class Supply:
         try:
             self._facts.put(entity, group, self.sight.atoms(entity, values(reading)))
             self.faults.pop(f"{UNREADABLE} {reading.kind}", None)
-        except ItemError as error:
+        except Exception as error:  # noqa: BLE001 - one reading must not stop the others
             self._facts.put(entity, group, ())
-            self.faults[f"{UNREADABLE} {reading.kind}"] = str(error)
+            known = isinstance(error, ItemError)
+            told = str(error) if known else f"{type(error).__name__}: {error}"
+            self.faults[f"{UNREADABLE} {reading.kind}"] = told
 
     def settle(self, t_ms: int) -> None:
         """Bring the facts about space and time up to what stands at a time (Unix ms)."""
@@ -177,7 +197,6 @@ class Supply:
         entity = self.sight.event(key)
         place = body and body.get("place_id")
         facts: list[str] = []
-        self.faults.pop(f"event {key}", None)
         try:
             facts += self.sight.atoms(entity, self._event_triples(body)) if body else ()
         except ItemError as error:
@@ -204,8 +223,19 @@ class Supply:
         entity = self.sight.place(key)
         kind = [f"place({entity},{quote(body['kind'])})"] if body else []
         self._facts.put(entity, "place", kind if self.sight.reads("place") else ())
-        self._calendar.put_hours(entity, body.get("opening_hours") if body else None)
+        self._calendar.put_hours(entity, self._hours(key, body) if body else None)
         self._put_thing(f"p{key}", entity, body and body["geometry"])
+
+    def _hours(self, key: str, place: Body) -> str | None:
+        """The opening hours of a place; none where they cannot be read."""
+        hours: str | None = place.get("opening_hours")
+        if hours and self.sight.reads("open"):
+            try:
+                check_hours(hours)
+            except BadHoursError as error:
+                self.faults[f"place {key}"] = str(error)
+                return None
+        return hours
 
     def _put_thing(self, thing: str, entity: str, geometry: Body | None) -> None:
         self._nearness.put_thing(thing, geometry)

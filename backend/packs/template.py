@@ -27,10 +27,9 @@ from backend.packs.parameters import (
 from backend.packs.spans import span_minutes
 from backend.packs.values import BadValueError, BadValuesError, show
 from backend.packs.vocabulary import PREDICATES
+from reasoning import Request, Signature
+from reasoning.asp import Constants, body_atoms
 from reasoning.languages.casp import Reading, read
-from reasoning.languages.numbers import Constants
-from reasoning.languages.rules import body_atoms
-from reasoning.program import Request, Signature
 from reasoning.rdf.mapping import Mapper, quote
 
 RADIUS = frozenset(name for name, supplied in PREDICATES.items() if supplied.radius)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from backend.city.observations import PROPERTIES
 from backend.packs.ontology import PREFIXES
-from reasoning.program import Signature
+from reasoning import Signature
 from reasoning.rdf.mapping import XSD
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -45,7 +45,7 @@ class Supplied:
     parameter: str | None = None
     """The type of the parameter whose name its last argument is."""
     everywhere: bool = False
-    """The same for all instances."""
+    """The same for all instances: one fact."""
     names: bool = False
     """Its second argument names a thing, about which there may be facts."""
     radius: bool = False

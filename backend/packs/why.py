@@ -14,12 +14,10 @@ from backend.packs.sight import Sight
 from backend.packs.vocabulary import PREDICATES
 from backend.space import LocalTime, in_span
 from backend.times import ZONE, iso
-from reasoning.explain.explanation import Explainer
-from reasoning.explain.origins import Origin
-from reasoning.explain.text import render
-from reasoning.languages.rules import atom_signatures, head_atoms
-from reasoning.parallel.rules import Statements
-from reasoning.program import Signature
+from reasoning import Signature
+from reasoning.asp import Statements, atom_signatures, head_atoms
+from reasoning.explain import Explainer, Origin
+from reasoning.explain.tree import render
 from reasoning.rdf.knowledge import KnowledgeOrigin
 from reasoning.rdf.mapping import quote
 
@@ -63,6 +61,7 @@ def explain(
         raise NoInstanceError(
             f"there was no instance `{instance}` of {run.template.request_name} then; it may "
             "have been made later, removed, or be of another version"
+            + "".join(f"; {fault}" for fault in run.left_out(instance, about))
         )
     return _Asker(run, instance, there or {}).ask(kind, about)
 
@@ -89,6 +88,7 @@ class _Asker:
     def _notes(self, term: str) -> Iterator[str]:
         """Why facts about an event or a place may lack that the rules ask for."""
         kind, name = self._sight.about(term.strip('"'))
+        yield from self._run.left_out(self._instance, name)
         if kind != "term":
             stance = self._run.stance(self._instance, name)
             if not stance.stands and self._there.get(name) == "place":

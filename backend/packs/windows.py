@@ -7,11 +7,7 @@ from typing import Any
 
 from backend.city.observations import kind_of, stream_iri, triples
 from backend.ingest.records import Reading
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet
-from reasoning.program import Request
-from reasoning.reasoner import Reasoner, State
-from reasoning.streams import Item
+from reasoning import AnswerSet, Item, Reasoner, Request, State, WindowFacts
 
 
 class Windows:

@@ -20,11 +20,13 @@ from backend.people.secret import digest, new_secret
 from backend.store.models import AccountRow, ReceiverRow, TokenRow
 from backend.times import wall_ms
 
-Right = Literal["context", "notices", "sensors", "all"]
-RIGHTS: tuple[Right, ...] = ("context", "notices", "sensors", "all")
+Right = Literal["context", "notices", "sensors", "places", "all"]
+RIGHTS: tuple[Right, ...] = ("context", "notices", "sensors", "places", "all")
 """`context`: tell the own context; `notices`: read and answer the own notices; `sensors`:
-publish places, readings and events (only admins give it); `all`: whatever the account may, but
-for the account itself."""
+publish readings and events; `places`: publish, change and remove places; `all`: whatever the
+account may, but for the account itself and for the city (`OF_CITY`)."""
+OF_CITY: frozenset[Right] = frozenset({"sensors", "places"})
+"""What is sent with these is told to all: only admins give them, and `all` is without them."""
 _MOST = 50
 _ITERATIONS = 1000
 _SALT_BYTES = 12
@@ -115,7 +117,7 @@ def of(connection: Connection, account: str) -> list[Token]:
 def valid(connection: Connection) -> list[tuple[Token, str]]:
     """All tokens that let anybody in now, each with its hash for the broker.
 
-    The right `sensors` lasts as long as its account's role admin.
+    The rights `OF_CITY` last as long as their account's role admin.
     """
     query = (
         select(TokenRow.__table__, AccountRow.roles)
@@ -125,7 +127,7 @@ def valid(connection: Connection) -> list[tuple[Token, str]]:
     )
     now, found = wall_ms(), []
     for row in connection.execute(query).mappings():
-        rights = [r for r in row["rights"] if r != "sensors" or "admin" in row["roles"]]
+        rights = [r for r in row["rights"] if r not in OF_CITY or "admin" in row["roles"]]
         if rights and (row["expires_ms"] is None or row["expires_ms"] > now):
             found.append((_token({**row, "rights": rights}), row["broker_hash"]))
     return found

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from backend.errors import CitywiseError
+from backend.packs.enclosure import with_ontologies
 from backend.packs.library import find
 
 
@@ -41,7 +42,8 @@ def earlier(folder: Path, against: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="citywise-against-") as place:
         with zipfile.ZipFile(io.BytesIO(archive)) as files:
             files.extractall(place)
-        yield Path(place) / name
+        with with_ontologies(Path(place) / "ontologies"):
+            yield Path(place) / name
 
 
 def _git(folder: Path, against: str, *arguments: str) -> bytes:

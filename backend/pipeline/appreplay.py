@@ -24,6 +24,7 @@ from backend.packs.values import BadValuesError
 from backend.pipeline.played import Announced
 from backend.pipeline.recorded import lines, notices
 from backend.times import iso, to_ms
+from reasoning import budget
 
 Timed = tuple[int, Standing]
 Line = dict[str, Any]
@@ -62,7 +63,7 @@ class Replayed:
         """When that was first, and why."""
 
     def lines(self) -> Iterator[str]:
-        """Its notices as JSON lines (DESIGN A3); afterwards `summary` is about them."""
+        """Its notices as JSON lines (docs/data.md); afterwards `summary` is about them."""
         given = self._recording
         told = sorted(chain(self._of_file(), self._of_travellers()), key=lambda entry: entry[0])
         self._instances = len({e.key for _t_ms, e in told if e.subject == "instance" and e.body})
@@ -122,8 +123,10 @@ class Replayed:
         given = self._recording
         first, last = to_ms(given.start), to_ms(given.until)
         roads = Roads(self._places())
-        trips = list(roads.trips(self._travellers, first, last, self._seed))
-        for trip in trips:
+        trips = []
+        for trip in roads.trips(self._travellers, first, last, self._seed):
+            budget.progressed()
+            trips.append(trip)
             for template in self._pack.templates:
                 yield first, _instance(template, trip.user)
         yield from told(trips, last)

@@ -21,7 +21,7 @@ from pathlib import Path
 import backend
 import reasoning
 from backend.errors import CitywiseError
-from reasoning.languages.casp import parse_file
+from reasoning.languages.casp import read_file
 
 _SCHEME = "bundle:"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -58,7 +58,7 @@ def pack(path: Path) -> Bundle:
     which another machine does not have; `RequestError` if the request cannot be read.
     """
     files = [_absolute(path)]
-    for knowledge in parse_file(path).knowledge:
+    for knowledge in read_file(path).sound().request.knowledge:
         if Path(knowledge.written).is_absolute():
             raise BundleError(
                 f"{path}: `#from <{knowledge.written}>` is an absolute path, which executors on "

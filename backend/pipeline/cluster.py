@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -31,6 +32,7 @@ _SMALL_BATCHES = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    "spark.hadoop.fs.permissions.umask-mode": "077",
 }
 """See docs/decisions/pipeline.md."""
 _DEATHS = {
@@ -48,8 +50,8 @@ class ClusterError(CitywiseError):
     exit_code = 3
 
 
-def session(settings: Settings) -> SparkSession:
-    """A Spark session set up for small, frequent batches.
+def session(settings: Settings, tell: Callable[[str], None] = lambda _stage: None) -> SparkSession:
+    """A Spark session set up for small, frequent batches; `tell` hears what it is doing.
 
     On a cluster it returns when there is an executor; raises `ClusterError` when no master
     answers or no executor comes in time.
@@ -57,6 +59,7 @@ def session(settings: Settings) -> SparkSession:
     pipeline, folder = settings.pipeline, settings.data_dir.resolve() / "spark"
     values = {"spark.sql.warehouse.dir": str(folder / "warehouse"), **_SMALL_BATCHES}
     if pipeline.is_local:
+        tell("starting Spark")
         os.environ.update(machine.spark_environment(settings.data_dir))
         return _built(settings, values | _addresses("127.0.0.1"))
     cluster = pipeline.cluster
@@ -64,9 +67,12 @@ def session(settings: Settings) -> SparkSession:
         machine.spark_environment(settings.data_dir, cluster.driver_host, cluster.python)
     )
     os.environ[remote.TOKEN] = settings.ingest.serve_token or ""
+    tell(f"waiting for the Spark master at {pipeline.master}")
     _wait_for_master(settings)
+    tell("starting Spark")
     spark = _built(settings, values | _on_cluster(settings))
     spark.sparkContext.addPyFile(str(bundle.code(folder)))
+    tell(f"waiting for an executor from {pipeline.master}")
     _wait_for_executor(spark, settings)
     return spark
 

@@ -11,8 +11,7 @@ from backend.city.observations import ObservationKey, kind_of, observation_key
 from backend.ingest.records import ClockReading, LogEntry, Reading
 from backend.pipeline.prepared import Prepared
 from backend.pipeline.sharing import Sight
-from reasoning.reasoner import Evaluation, Reasoner, State
-from reasoning.streams import Item
+from reasoning import Evaluation, Item, Reasoner, State, budget
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,10 @@ class RequestRun:
 
     def take(self, *entries: LogEntry) -> Iterator[Row]:
         """The next entries of the log; yields `change` and `trace` rows."""
+        budget.progressed()
         for evaluation in self._evaluations(entries):
             yield from self._rows(evaluation)
+            budget.progressed()
 
     def follow(self, entries: Iterable[LogEntry]) -> None:
         """Take entries that another run has answered: nothing is said of them again."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from backend.errors import CitywiseError
 from backend.pipeline.evaluation import Row
+from reasoning import AnswerSet
+from reasoning.partition.combining import united
 
 _APART = ("feedback", "supplied", "resting", "kept")
 """What of a state may differ from part to part."""
@@ -109,8 +111,9 @@ def _cursor(cursors: Sequence[Row]) -> Row:
 
 def _of_request(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What of the states of a city's request is each part's own."""
+    together = united([AnswerSet(tuple(s["feedback"])) for s in states])
     return {
-        "feedback": sorted({atom for s in states for atom in s["feedback"]}),
+        "feedback": list(together.atoms),
         "supplied": [list(p) for p in sorted({tuple(p) for s in states for p in s["supplied"]})],
         "resting": all(s["resting"] for s in states),
     }

@@ -14,7 +14,8 @@ from backend.city import observations
 from backend.city.observations import DATETIME, FEATURE, PLACE, TIME, TYPE
 from backend.ingest.records import Reading
 from backend.times import iso
-from reasoning.rdf.mapping import Iri, Literal, Mapper, Term
+from reasoning import Iri, Literal
+from reasoning.rdf.mapping import Mapper, Term
 
 _MOST = 20_000
 """Remembered of each kind and field."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from backend.city.events import event_object, standing_event
 from backend.city.observations import values
 from backend.ingest.payloads import Place
+from backend.ingest.places import stored
 from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from backend.ingest.standing import of_place
 from backend.notices.objects import notice_object
@@ -25,11 +24,10 @@ from backend.pipeline.prepared import prepared
 from backend.pipeline.requests import find
 from backend.settings import Pipeline
 from backend.space.geometry import Spot
-from reasoning.engines.incremental.choosing import Choice
-from reasoning.errors import ItemError
+from reasoning import Choice, ItemError
 
 Announced = tuple[int, str, dict[str, Any]]
-"""Evaluation time (Unix ms), kind, and the object of DESIGN A10."""
+"""Evaluation time (Unix ms), kind, and the event or notice of docs/api.md."""
 
 Failed = Callable[[int, str, str], None]
 """Told when something could not be evaluated: time (Unix ms), the name of the request or
@@ -132,7 +130,7 @@ class Played:
 
     def _stand(self, entry: Standing) -> None:
         if entry.subject == "place" and entry.body is not None:
-            self._places[entry.key] = Place.model_validate_json(orjson.dumps(entry.body))
+            self._places.update((place.id, place) for place in stored([entry.body]))
         if entry.subject in ("place", "event") and entry.body is not None:
             self._names[entry.key] = _named(entry)
         for run in self.runs:

@@ -3,22 +3,64 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
-from backend.pipeline.parts import WHOLE, Division, IndivisibleError, Part
-from reasoning.engines.guard import GuardedEngine
-from reasoning.engines.incremental.choosing import Choice, engine_for
-from reasoning.engines.limits import Limits
-from reasoning.engines.program import Knowledge
-from reasoning.engines.solver import Engine
-from reasoning.languages.casp import parse_file
-from reasoning.program import KnowledgeSource, Request, Signature
+from backend.pipeline.parts import WHOLE, Division, Part
+from reasoning import (
+    Background,
+    Choice,
+    Engine,
+    Knowledge,
+    KnowledgeSource,
+    LimitError,
+    Limits,
+    Request,
+    RequestError,
+    Signature,
+    engine_for,
+    limited,
+)
+from reasoning.engines.clingo.guard import GuardedEngine
+from reasoning.languages.casp import inferring, read_file
+from reasoning.partition.routing import IndivisibleError
 from reasoning.rdf import knowledge
-from reasoning.rdf.knowledge import Background, KnowledgeBase
+from reasoning.rdf.knowledge import KnowledgeBase
 
+LIMITS = "pipeline.limits.seconds", "pipeline.limits.megabytes"
+"""The settings of the limits."""
 _Stamp = tuple[int, int]
 """Time of the last change (ns) and size of a file."""
+_GONE = 0, 0
+_Result = TypeVar("_Result")
+
+
+def _remembered(
+    most: int,
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """As `lru_cache`, but what was refused or stopped at a limit is not tried again either: that
+    would cost everybody as much with every batch."""
+
+    def remembering(read: Callable[..., _Result]) -> Callable[..., _Result]:
+        @functools.lru_cache(maxsize=most)
+        def outcome(*given: Hashable) -> tuple[_Result] | RequestError | LimitError:
+            try:
+                return (read(*given),)
+            except (RequestError, LimitError) as error:
+                return error
+
+        @functools.wraps(read)
+        def remembered(*given: Hashable) -> _Result:
+            found = outcome(*given)
+            if isinstance(found, tuple):
+                return found[0]
+            raise found.with_traceback(None)
+
+        return remembered
+
+    return remembering
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +93,25 @@ class _Known:
 
     request: Request
     background: Background
+    limits: Limits
 
     @functools.cached_property
     def division(self) -> Division | str:
         """How the request divides, or why it does not."""
+        what = f"dividing request `{self.request.name}`"
         try:
-            division = Division(self.request, self.background.supplied)
-            list(division.knowledge(self.background.facts, WHOLE))
+            why = limited(self._indivisible, self.limits, what, LIMITS)
+        except LimitError as error:
+            why = str(error)
+        return why or Division(self.request, self.background.supplied)
+
+    def _indivisible(self) -> str | None:
+        """Why the request does not divide; None if it does."""
+        try:
+            Division(self.request, self.background.supplied)
         except IndivisibleError as reason:
             return str(reason)
-        return division
+        return None
 
 
 @dataclass(frozen=True)
@@ -73,57 +124,70 @@ class _Own:
 
 def prepared(path: Path, limits: Limits, part: Part = WHOLE, engine: Choice = "auto") -> Prepared:
     """A part of the request in a file; it is read again when the file or its knowledge
-    changes.
+    changes. To read it, and what follows from its knowledge, has the limits of an evaluation.
 
-    Raises `RequestError` for either, `IndivisibleError` for a part of what does not divide.
+    Raises `RequestError` for either, `LimitError` for what takes too much to read, and
+    `IndivisibleError` for a part of what does not divide.
     """
     return _prepared(path, _stamps(path), limits, part, engine)
 
 
-def division(path: Path) -> Division | str:
-    """How the request in a file divides, or why it does not; raises `RequestError`."""
-    return _known(path, _stamps(path)).division
+def division(path: Path, limits: Limits) -> Division | str:
+    """How the request in a file divides, or why it does not; raises as `prepared`."""
+    return _known(path, _stamps(path), limits).division
 
 
 def _stamps(path: Path) -> tuple[_Stamp, ...]:
     own = _stamp(path)
-    bases = (Path(source.path) for source in _parsed(path, own).knowledge)
+    bases = (Path(source.path) for source in _written(path, own).knowledge)
     return (own, *map(_stamp, bases))
 
 
 def _stamp(path: Path) -> _Stamp:
-    status = path.stat()
+    try:
+        status = path.stat()
+    except OSError:
+        return _GONE  # whoever reads it says so
     return status.st_mtime_ns, status.st_size
 
 
-@functools.lru_cache(maxsize=64)
-def _parsed(path: Path, _own: _Stamp) -> Request:
-    return parse_file(path)
+@_remembered(64)
+def _written(path: Path, _own: _Stamp) -> Request:
+    """The request as its text has it; what its streams entail depends on the knowledge too."""
+    return read_file(path).sound().request
 
 
-@functools.lru_cache(maxsize=4)
-def _base(source: KnowledgeSource, scope: str, _own: _Stamp) -> KnowledgeBase:
-    return knowledge.read(source, scope)
-
-
-def _read(source: KnowledgeSource, scope: str) -> KnowledgeBase:
+@_remembered(4)
+def _base(source: KnowledgeSource, scope: str, _own: _Stamp, limits: Limits) -> KnowledgeBase:
     """A knowledge base; requests that name the same file share it."""
-    if knowledge.missing(source):
-        return knowledge.read(source, scope)  # it says what is wrong
-    return _base(source, scope, _stamp(Path(source.path)))
+    what = f"reading {source.path}"
+    return limited(lambda: knowledge.read(source, scope), limits, what, LIMITS)
 
 
-@functools.lru_cache(maxsize=64)
-def _known(path: Path, _when: tuple[_Stamp, ...]) -> _Known:
-    request = parse_file(path)  # what its streams entail depends on the knowledge too
-    return _Known(request, knowledge.background(request, read=_read))
+@_remembered(64)
+def _known(path: Path, when: tuple[_Stamp, ...], limits: Limits) -> _Known:
+    written = _written(path, when[0])
+    if not written.knowledge and not any(stream.entailment for stream in written.streams):
+        return _Known(written, Background(), limits)
+    sources = dict.fromkeys(written.knowledge)
+    named = [(source, f"k{number}") for number, source in enumerate(sources)]
+    bases = {one: _base(*one, _stamp(Path(one[0].path)), limits) for one in named}
+
+    def work() -> tuple[Request, Background]:
+        request = inferring(written, lambda *asked: bases[asked])
+        found = knowledge.background(request, read=lambda *asked: bases[asked])
+        return request, replace(found, origins={})
+
+    files = " + ".join(source.path for source in sources)
+    what = f"request `{written.name}` with what follows{f' from {files}' if files else ''}"
+    return _Known(*limited(work, limits, what, LIMITS), limits)
 
 
 @functools.lru_cache(maxsize=128)
 def _prepared(
     path: Path, stamps: tuple[_Stamp, ...], limits: Limits, part: Part, engine: Choice
 ) -> Prepared:
-    known = _known(path, stamps)
+    known = _known(path, stamps, limits)
     if part.of == 1:
         return Prepared(known.request, known.background, limits, engine)
     if isinstance(known.division, str):

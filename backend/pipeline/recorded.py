@@ -19,11 +19,11 @@ from backend.packs.run import TemplateRun
 from backend.packs.template import TemplateVersion
 from backend.pipeline.played import Announced, Failed, Played, unheard
 from backend.times import iso, to_ms
-from reasoning.engines.incremental.choosing import Choice
+from reasoning import Choice
 
 
 def announcements(data: Path, start: datetime, until: datetime, lead_in: float) -> Iterator[str]:
-    """JSON lines of `citywise replay` (DESIGN A3) for recorded city data.
+    """JSON lines of `citywise replay` (docs/data.md) for recorded city data.
 
     `lead_in` hours before `start` are evaluated for state but not reported.
     """

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from backend.errors import CitywiseError
-from reasoning.engines.incremental.choosing import Choice, engine_for
-from reasoning.languages.casp import parse_file
-from reasoning.program import Request
-from reasoning.rdf.knowledge import background
+from backend.pipeline.prepared import prepared
+from reasoning import Choice, Limits, engine_for
 
 OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
 
@@ -31,14 +29,12 @@ def find(name: str) -> Path:
     )
 
 
-def check(path: Path, engine: Choice = "auto") -> Request:
+def check(path: Path, limits: Limits, engine: Choice = "auto") -> None:
     """Read a request and see that the pipeline can run it.
 
-    Raises `RequestError` for its text and its knowledge bases, `UnsupportedError` if it has
-    to be evaluated incrementally and cannot be.
+    Raises `RequestError` for its text and its knowledge bases, `LimitError` for what takes too
+    much to read, `UnsupportedError` if it has to be evaluated incrementally and cannot be.
     """
-    request = parse_file(path)
-    known = background(request)
+    found = prepared(path, limits, engine=engine)
     if engine == "incremental":
-        engine_for(request, known, choice=engine)
-    return request
+        engine_for(found.request, found.knowledge, choice=engine)

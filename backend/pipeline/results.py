@@ -6,6 +6,7 @@ that Spark repeats after a crash changes nothing (docs/delivery.md).
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,17 +21,19 @@ from backend.notices.announcing import begin
 from backend.pipeline.evaluation import Row
 from backend.pipeline.ledger import announced, ordered
 from backend.pipeline.running import RunningTemplates, is_template
+from backend.store import letters
 from backend.store.models import (
     CursorRow,
-    DeadLetterRow,
     EventRow,
     OutboxRow,
     ReadingRow,
     TraceRow,
 )
+from backend.store.outage import is_outage
 from backend.store.upsert import upsert
 from backend.times import wall_ms
 
+LOG = logging.getLogger("citywise.pipeline")
 EVALUATIONS = Counter("citywise_evaluations", "Windows evaluated", ["request"])
 EVALUATION_SECONDS = Histogram("citywise_evaluation_seconds", "Time of an evaluation", ["request"])
 FAILURES = Counter("citywise_evaluation_failures", "Evaluations without an answer", ["request"])
@@ -39,7 +42,6 @@ TASK_SECONDS = Counter(
     "citywise_task_seconds", "Time in the workers, of all parts together", ["request", "step"]
 )
 CHANGES = Counter("citywise_event_changes", "Events opened, updated, cleared", ["kind"])
-_MOST_DEAD_LETTERS = 100_000
 _NOTICES_KEPT_MS = 30 * 86_400_000
 _TEMPLATE = {"position": None, "keys": 0, "notices": 0, "changed": None}
 """What only traces of templates have, and what others have instead."""
@@ -49,29 +51,85 @@ class PositionError(Exception):
     """A batch begins where no committed answer ends; see docs/delivery.md."""
 
 
+def _is_of_rows(error: Exception) -> bool:
+    """Whether rows may be at fault for an error; else the batch is done again."""
+    return not isinstance(error, PositionError) and not is_outage(error)
+
+
 class Results:
     """The pipeline's side of the store."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, bounds: letters.Bounds = letters.DEFAULT) -> None:
         self._engine = engine
+        self._bounds = bounds
         self._templates = RunningTemplates()
 
     def commit(self, rows: Iterable[Row]) -> dict[str, str | None]:
         """Apply a batch; says of the city's requests that were evaluated in it why the last
-        evaluation had no answer, or None. What is wrong with an app is the app's."""
+        evaluation had no answer, or None. What is wrong with an app is the app's: what cannot
+        be kept of its notices is left out and told of."""
         by_request: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_request[row.request].append(row)
+        try:
+            return self._commit(by_request)
+        except Exception as error:
+            if not _is_of_rows(error) or not any(map(is_template, by_request)):
+                raise
+            LOG.exception("a batch cannot be committed; leaving out what is at fault")
+            return self._commit_apart(by_request)
+
+    def _commit_apart(self, by_request: Mapping[str, Sequence[Row]]) -> dict[str, str | None]:
+        """The city's requests, then each template without the notices that cannot be kept."""
+        own = {name: rows for name, rows in by_request.items() if not is_template(name)}
+        errors = self._commit(own) if own else {}
+        for request in by_request.keys() - own.keys():
+            errors |= self._commit({request: self._without_faults(by_request[request])})
+        return errors
+
+    def _without_faults(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows of a template without the notices of instances that cannot be kept."""
+        found: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            found[row.body["instance"] if row.kind == "notice" else ""].append(row)
+        kept = found.pop("", [])
+        for instance, notices in found.items():
+            if (fault := self._fault(notices)) is None:
+                kept += notices
+            else:
+                error = f"notices of instance {instance} cannot be kept: {fault}"
+                trace = {"items": 0, "atoms": 0, "seconds": 0.0, "error": error}
+                kept.append(Row(notices[-1].request, notices[-1].t_ms, "trace", trace))
+        return kept
+
+    def _fault(self, notices: Sequence[Row]) -> str | None:
+        """Why notices cannot be kept; nothing is."""
+        with self._engine.connect() as connection:
+            begin(connection)
+            try:
+                book.apply(connection, notices)
+            except Exception as error:
+                if not _is_of_rows(error):
+                    raise
+                return f"{type(error).__name__}: {error}"
+            finally:
+                connection.rollback()
+        return None
+
+    def _commit(self, by_request: Mapping[str, Sequence[Row]]) -> dict[str, str | None]:
         errors: dict[str, str | None] = {}
         with self._engine.begin() as connection:
             begin(connection)
             applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
             changes = [row for r in applied for row in by_request[r] if row.kind == "change"]
             _Book(connection).apply(changes)
+            for request in applied:
+                if _cursor(by_request[request]).get("anew"):
+                    book.end(connection, request)
             notices = [row for r in applied for row in by_request[r] if row.kind == "notice"]
             book.apply(connection, notices)
             for request in applied:
-                errors |= _details(connection, request, by_request[request])
+                errors |= _details(connection, request, by_request[request], self._bounds)
         return errors
 
     def forget_others(self, requests: Sequence[str]) -> None:
@@ -91,19 +149,15 @@ class Results:
         with self._engine.begin() as connection:
             connection.execute(delete(TraceRow).where(TraceRow.created_ms < before))
             connection.execute(delete(OutboxRow).where(OutboxRow.created_ms < before))
-            connection.execute(delete(DeadLetterRow).where(DeadLetterRow.received_ms < before))
+            letters.forget(connection, before)
             answered = connection.scalar(select(func.max(CursorRow.answered_ms)))
             if answered is not None:
                 book.trim(connection, answered - _NOTICES_KEPT_MS)
-            newest = connection.scalar(select(func.max(DeadLetterRow.id))) or 0
-            connection.execute(
-                delete(DeadLetterRow).where(DeadLetterRow.id <= newest - _MOST_DEAD_LETTERS)
-            )
 
 
 def _claim(connection: Connection, request: str, rows: Sequence[Row]) -> bool:
     """Move the request's cursor; False if this batch has been committed before."""
-    body = next(row.body for row in rows if row.kind == "cursor")
+    body = _cursor(rows)
     values = {k: body[k] for k in ("position", "resume_from", "answered_ms", "state")}
     values["updated_ms"] = wall_ms()
     moved = connection.execute(
@@ -123,6 +177,11 @@ def _claim(connection: Connection, request: str, rows: Sequence[Row]) -> bool:
         f"request `{request}`: the batch begins at {body['start']} but answers are committed "
         f"up to {position}; stop the pipeline and start it again to continue from there"
     )
+
+
+def _cursor(rows: Sequence[Row]) -> Mapping[str, Any]:
+    """What the rows of a request say of its cursor."""
+    return next(row.body for row in rows if row.kind == "cursor")
 
 
 class _Book:
@@ -152,17 +211,19 @@ class _Book:
         return {row["id"]: dict(row) for row in rows}
 
 
-def _details(connection: Connection, request: str, rows: Sequence[Row]) -> dict[str, str | None]:
+def _details(
+    connection: Connection, request: str, rows: Sequence[Row], bounds: letters.Bounds
+) -> dict[str, str | None]:
     """Readings, traces and dead letters of one request."""
     now = wall_ms()
-    cursor = next(row.body for row in rows if row.kind == "cursor")
+    cursor = _cursor(rows)
     readings = [{**r.body, "change": cursor["position"]} for r in rows if r.kind == "reading"]
     upsert(connection, ReadingRow, readings)
     traces = [row for row in rows if row.kind == "trace"]
     if traces:
         connection.execute(insert(TraceRow), [_trace(row, now) for row in traces])
-    letters = [_letter(row, now) for row in rows if row.kind in ("late", "refused")]
-    upsert(connection, DeadLetterRow, letters, keys=["key"], update=False)
+    found = [_letter(row, now) for row in rows if row.kind in ("late", "refused")]
+    letters.keep(connection, found, bounds, update=False)
     _measure(request, cursor)
     EVALUATIONS.labels(request).inc(len(traces))
     for row in traces:
@@ -202,4 +263,5 @@ def _letter(row: Row, now: int) -> dict[str, Any]:
         "detail": row.body["detail"],
         "size": len(row.body["payload"]),
         "payload": row.body["payload"],
+        "source": row.request[-64:],
     }

@@ -6,6 +6,9 @@ import logging
 import shutil
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -25,14 +28,18 @@ from backend.pipeline.results import Results
 from backend.pipeline.source import COLUMNS, CitywiseLogSource
 from backend.pipeline.worker import READINGS
 from backend.settings import Settings
+from backend.store import progress
 from backend.store.heartbeat import beat
+from backend.store.letters import Bounds
 from backend.store.models import CursorRow
+from reasoning import LimitError, RequestError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 LOG = logging.getLogger("citywise.pipeline")
 _TRIM_SECONDS = 60
+_BEAT_SECONDS = 1.0
 BATCH_SECONDS = Histogram("citywise_batch_seconds", "Time to commit a batch")
 COMMIT_SECONDS = Histogram("citywise_commit_seconds", "Time of a batch's transaction")
 POSITION = Gauge(
@@ -46,7 +53,7 @@ class PipelineService:
     def __init__(self, settings: Settings, engine: Engine, stop: threading.Event) -> None:
         self._settings = settings
         self._engine = engine
-        self._results = Results(engine)
+        self._results = Results(engine, Bounds.of(settings.ingest))
         self._stop = stop
         self._errors: dict[str, str | None] = {}
         self._names: list[str] = []
@@ -55,36 +62,83 @@ class PipelineService:
         """Why requests run in one piece."""
         self._batch_seconds = 0.0
         self._batch_start = time.monotonic()
-        self._failure: str | None = None
+        self._stage: str | None = None
+        self._query: StreamingQuery | None = None
+        self._batches = 0
+        """Committed since this start; the first one shows that the whole way works."""
 
     def run(self) -> None:
         """Start Spark and work until `stop` is set or the query fails."""
-        pipeline = self._settings.pipeline
-        requests = [check(find(name), pipeline.engine) for name in pipeline.requests]
-        self._whole = self._indivisible()
-        self._names = [*(request.name for request in requests), READINGS]
-        self._results.forget_others(self._names)
-        shutil.rmtree(self._settings.data_dir / "spark", ignore_errors=True)
-        spark = cluster.session(self._settings)
-        query = self._start(spark)
+        with self._starting():
+            spark, query = self._begin()
         try:
             self._watch(query)
         finally:
             query.stop()
             spark.stop()
 
-    def _indivisible(self) -> dict[str, str]:
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        """Say once a second how far the start is: on some machines it takes minutes."""
+        begun = threading.Event()
+        self._at("starting")
+
+        def beat() -> None:
+            while not begun.wait(_BEAT_SECONDS):
+                self._beat()
+
+        threading.Thread(target=beat, daemon=True).start()
+        try:
+            yield
+        finally:
+            begun.set()
+
+    def _at(self, stage: str | None) -> None:
+        LOG.info("%s", stage or "evaluating")
+        self._stage = stage
+        self._beat()
+
+    def _begin(self) -> tuple[SparkSession, StreamingQuery]:
+        pipeline = self._settings.pipeline
+        paths = [find(name) for name in pipeline.requests]
+        for path in paths:
+            self._check(path)
+        self._whole = self._indivisible(paths)
+        self._names = [*(path.stem for path in paths), READINGS]
+        self._results.forget_others(self._names)
+        shutil.rmtree(self._settings.data_dir / "spark", ignore_errors=True)
+        self._check_log()
+        position = self._committed()
+        spark = cluster.session(self._settings, self._at)
+        self._at("starting its query")
+        query = self._query = self._start(spark, position)
+        self._at(None)
+        return spark, query
+
+    def _check(self, path: Path) -> None:
+        """See that a request can run. One that cannot be read does not keep the others from
+        running: it is tried again with each batch, and its trace says why."""
+        pipeline = self._settings.pipeline
+        try:
+            check(path, pipeline.limits.of_engine(), pipeline.engine)
+        except (RequestError, LimitError) as error:
+            LOG.error("request `%s` cannot be evaluated: %s", path.stem, error)
+
+    def _indivisible(self, paths: Sequence[Path]) -> dict[str, str]:
         """The requests that run in one piece, and why; also told to the log."""
         if self._settings.pipeline.partitions in (0, 1):
             return {}
-        paths = [find(request) for request in self._settings.pipeline.requests]
-        divisions = {path.stem: division(path) for path in paths}
-        found = {name: why for name, why in divisions.items() if isinstance(why, str)}
+        limits = self._settings.pipeline.limits.of_engine()
+        found = {}
+        for path in paths:
+            with suppress(RequestError, LimitError):  # of which `_check` has told
+                if isinstance(why := division(path, limits), str):
+                    found[path.stem] = why
         for name, why in found.items():
             LOG.info("request `%s` runs in one piece: %s", name, why)
         return found
 
-    def _start(self, spark: SparkSession) -> StreamingQuery:
+    def _start(self, spark: SparkSession, position: int) -> StreamingQuery:
         spark.dataSource.register(CitywiseLogSource)
         rows = (
             spark.readStream.format("citywise_log")
@@ -93,12 +147,13 @@ class PipelineService:
             .option("sources", orjson.dumps(cluster.sources(spark, self._settings)).decode())
             .option("database", self._settings.database_url)
             .option("requests", ",".join(self._settings.pipeline.requests))
-            .option("start", str(self._committed()))
+            .option("start", str(position))
             .option("limits", self._settings.pipeline.limits.model_dump_json())
             .option("engine", self._settings.pipeline.engine)
             .option("workers", str(spark.sparkContext.defaultParallelism))
             .option("partitions", str(self._settings.pipeline.partitions))
             .option("max_batch_bytes", str(self._settings.pipeline.max_batch_bytes))
+            .option("max_lag_bytes", str(self._settings.ingest.max_lag_bytes))
             .load()
         )
         return (
@@ -109,19 +164,20 @@ class PipelineService:
         )
 
     def _committed(self) -> int:
-        """Where to begin: the position of the request that is furthest behind."""
+        """Where to begin: the position of the request that is furthest; those that are behind
+        catch up in turns."""
         with self._engine.connect() as connection:
-            position = connection.scalar(select(func.min(CursorRow.position)))
-            furthest = connection.scalar(select(func.max(CursorRow.position))) or 0
+            furthest = connection.scalar(select(func.max(CursorRow.position)))
         end = log.durable_end(self._settings.log_dir)
-        if furthest > end:
+        if furthest is not None and furthest > end:
             raise LogBehindError(
                 f"{self._settings.log_dir} ends at {end}, but answers are committed up to "
-                f"{furthest}: this is not the log the database belongs to; bring back the log, "
-                "or empty the table `cursors` to begin with this one"
+                f"{furthest}: this is not the log the database belongs to, or its end is lost; "
+                "bring back the log, save what there is of it with `citywise log salvage` "
+                "(docs/delivery.md), or empty the table `cursors` to begin with this one"
             )
         bases = log.segments(self._settings.log_dir)
-        return int(position) if position is not None else (bases[0] if bases else 0)
+        return int(furthest) if furthest is not None else (bases[0] if bases else 0)
 
     def _commit(self, batch: DataFrame, _batch_id: int) -> None:
         table = batch.toArrow()
@@ -132,6 +188,9 @@ class PipelineService:
         ]
         if rows:
             self._commit_rows(merged(rows))
+            self._batches += 1
+            if self._batches == 1:
+                self._beat()
         now = time.monotonic()
         self._batch_seconds = now - self._batch_start
         self._batch_start = now
@@ -148,8 +207,9 @@ class PipelineService:
 
     def _watch(self, query: StreamingQuery) -> None:
         trimmed = time.monotonic()
-        while not self._stop.wait(1.0):
+        while not self._stop.wait(_BEAT_SECONDS):
             if not query.isActive:
+                self._check_log()
                 failure = query.exception()
                 raise RuntimeError(f"the Spark query ended: {failure}")
             self._beat()
@@ -160,18 +220,30 @@ class PipelineService:
                 self._results.forget_others(self._names)
                 self._results.trim(self._settings.pipeline.trace_retention_hours * 3600)
 
+    def _check_log(self) -> None:
+        """Raise `LogError` where the log is damaged: that says more than the task that met it."""
+        with self._engine.connect() as connection:
+            needed_from = progress.read(connection).needed_from
+        log.check(self._settings.log_dir, needed_from)
+
     def _beat(self) -> None:
         try:
             with self._engine.begin() as connection:
                 rows = connection.execute(
                     select(CursorRow.request, CursorRow.position, CursorRow.answered_ms)
                 ).all()
-                position = min((row.position for row in rows), default=0)
+                position = max((row.position for row in rows), default=0)
+                end = log.durable_end(self._settings.log_dir)
+                behind = {r.request: end - r.position for r in rows if r.position < position}
                 detail = {
+                    "stage": self._stage,
+                    "batches": self._batches,
+                    "idle": position == end and not behind and self._looks(),
                     "position": position,
+                    "behind": behind,
                     "last_t_ms": {row.request: row.answered_ms for row in rows},
                     "batch_seconds": round(self._batch_seconds, 3),
-                    "lag_bytes": log.durable_end(self._settings.log_dir) - position,
+                    "lag_bytes": end - position,
                     "parts": self._parts,
                     "whole_because": self._whole,
                     "error": "; ".join(filter(None, self._errors.values())) or None,
@@ -180,6 +252,12 @@ class PipelineService:
             POSITION.set(position)
         except SQLAlchemyError:
             LOG.exception("cannot write the heartbeat")
+
+    def _looks(self) -> bool:
+        """Whether the query has begun to look for what is new."""
+        return self._query is not None and not self._query.status["message"].startswith(
+            "Initializing"
+        )
 
 
 class LogBehindError(CitywiseError):

@@ -15,12 +15,8 @@ from typing import Generic, TypeVar
 from backend.city.observations import predicates, stream_iri, triples
 from backend.ingest.records import Reading
 from backend.pipeline.phrases import Phrases
-from reasoning import atoms
-from reasoning.encoding import Encoder
-from reasoning.errors import ItemError
-from reasoning.program import Request
-from reasoning.rdf.mapping import Iri, Triple
-from reasoning.streams import Item
+from reasoning import Encoder, Iri, Item, ItemError, Request, Triple
+from reasoning.model import atoms
 
 _REMEMBERED = 50_000
 """Readings; each takes about 1 kB with its facts."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ import orjson
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 
 from backend.ingest import log, records
+from backend.ingest.log import LogError
 from backend.pipeline import worker
+from backend.pipeline.behind import Behind
 from backend.pipeline.parts import Division
 from backend.pipeline.prepared import division
 from backend.pipeline.requests import find
@@ -28,6 +31,7 @@ from backend.pipeline.running import Running, RunningTemplates
 from backend.pipeline.worker import READINGS, Task
 from backend.store.database import create_engine_for
 from backend.store.models import CursorRow
+from reasoning import Limits, ReasoningError
 
 COLUMNS = {"request": "string", "t_ms": "long", "kind": "string", "body": "binary"}
 """Name and SQL type of the columns of a result row."""
@@ -39,10 +43,16 @@ _PART_BYTES = 20_000
 """A stretch of the log that is worth a part of its own (about 350 readings)."""
 
 
-def parts_of(request: Path, partitions: str, workers: int, stretch: int) -> int:
-    """Into how many parts a request divides for a stretch of so many bytes."""
+def parts_of(request: Path, partitions: str, workers: int, stretch: int, limits: Limits) -> int:
+    """Into how many parts a request divides for a stretch of so many bytes; one that cannot be
+    read is one task, which says so."""
     wanted = min(workers, stretch // _PART_BYTES) if partitions == "auto" else int(partitions)
-    return wanted if wanted > 1 and isinstance(division(request), Division) else 1
+    if wanted <= 1:
+        return 1
+    try:
+        return wanted if isinstance(division(request, limits), Division) else 1
+    except (ReasoningError, OSError):
+        return 1
 
 
 class TaskPartition(InputPartition):
@@ -56,7 +66,8 @@ class CitywiseLogSource(DataSource):
     """`spark.readStream.format("citywise_log")`. Options:
 
     - `log_dir`, `log_for_tasks`: where the planner and the tasks find the log;
-    - `database`, `start`, `max_batch_bytes`;
+    - `database`, `start`, `max_batch_bytes`, and `max_lag_bytes`, beyond which a template that
+      is behind begins anew;
     - `requests` (comma-separated), and as JSON `sources`, what stands for each of them in a
       task, and `limits` of an evaluation;
     - `engine`, what evaluates requests (`auto`, `incremental` or `solver`);
@@ -86,40 +97,45 @@ class LogStreamReader(DataSourceStreamReader):
         self._sources: dict[str, str] = orjson.loads(options["sources"])
         self._start = int(options["start"])
         self._most = int(options["max_batch_bytes"])
+        self._most_behind = int(options["max_lag_bytes"])
         self._workers = int(options["workers"])
         self._partitions = options["partitions"]
         self._limits = orjson.loads(options["limits"])
         self._choice: Any = options["engine"]
         self._engine: Engine | None = None
         self._templates = RunningTemplates()
+        self._behind = Behind()
+        self._begun = False
+        """Whether a batch was planned, since when it is known who is behind."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to the workers, who have no business with the database."""
-        return {**vars(self), "_database": "", "_engine": None, "_templates": None}
+        ours = {"_database": "", "_engine": None, "_templates": None, "_behind": None}
+        return {**vars(self), **ours}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         return {"position": self._start}
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """The end of what can be read; waits a moment for something new."""
+        """The end of what can be read; waits a moment for something new. Where there is nothing,
+        those that are behind may have another turn."""
         begin = start["position"]
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while (end := log.durable_end(self._log)) <= begin and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
         if end <= begin:
-            return start
+            return {**start, "turn": start.get("turn", 0) + 1} if self._is_due(begin) else start
         if isinstance(limit, ReadAllAvailable) and self._most <= 0:
             return {"position": end}
         return {"position": log.limit(self._log, begin, end, self._most)}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """A task for every request that has not yet committed up to `end`."""
+        """A task for every request that has not yet committed up to `end`; of those that are
+        behind, only those whose turn it is."""
         begin, stop = start["position"], end["position"]
-        if begin >= stop:
+        if start == end:
             return []
-        if self._engine is None:
-            self._engine = create_engine_for(self._database)
-        with self._engine.connect() as connection:
+        with self._store().connect() as connection:
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
             templates = self._templates.read(connection)
         readings = self._readings(cursors.get(READINGS), begin, stop)
@@ -129,12 +145,39 @@ class LogStreamReader(DataSourceStreamReader):
             tasks += self._tasks(request, cursor, begin, stop)
         for template in templates:
             tasks += self._of_template(template, cursors.get(template.request), begin, stop)
+        self._begun = True
+        ours = [find(request).stem for request in self._requests]
+        self._behind.keep([*ours, *(template.request for template in templates)])
         return [TaskPartition(share) for share in self._shares(readings, tasks, stop)]
+
+    def _store(self) -> Engine:
+        if self._engine is None:
+            self._engine = create_engine_for(self._database)
+        return self._engine
+
+    def _is_due(self, begin: int) -> bool:
+        """Whether any that is behind is to be tried, though there is nothing new."""
+        if self._begun:
+            return self._behind.is_due
+        with self._store().connect() as connection:
+            furthest_behind = connection.scalar(select(func.min(CursorRow.position)))
+        return furthest_behind is not None and furthest_behind < begin
+
+    def _in_turn(self, task: Task, begin: int) -> Iterator[Task]:
+        """The task, if it is not behind or it is its turn: then over no more than a batch."""
+        if task.start >= begin:
+            self._behind.caught_up(task.request)
+            yield task
+        elif self._behind.tries(task.request, task.start):
+            with suppress(LogError):  # the worker meets it too, and says so
+                end = log.limit(self._log, task.start, task.end, self._most)
+                task = task if self._most <= 0 else replace(task, end=end)
+            yield task
 
     def _shares(self, readings: Task, tasks: Sequence[Task], stop: int) -> list[list[str]]:
         """The tasks dealt out over the workers; the readings are little work, and need no
         worker of their own: one that nobody else needs is one that a run does not move to."""
-        texts = [task.to_json() for task in tasks if task.start < stop]
+        texts = [task.to_json() for task in tasks if task.start < task.end]
         dealt = [texts[first :: self._workers] for first in range(self._workers)]
         shares = [share for share in dealt if share] or [[]]
         if readings.start < stop:
@@ -147,10 +190,12 @@ class LogStreamReader(DataSourceStreamReader):
     def _tasks(self, request: str, cursor: object, begin: int, stop: int) -> Iterator[Task]:
         """A request's task, or one for each of its parts."""
         path = find(request)
-        whole = self._task(path.stem, self._sources[request], cursor, begin, stop)
-        parts = parts_of(path, self._partitions, self._workers, stop - whole.start)
-        for number in range(parts):
-            yield replace(whole, part=number, parts=parts)
+        found = self._task(path.stem, self._sources[request], cursor, begin, stop)
+        for whole in self._in_turn(found, begin):
+            stretch, limits = whole.end - whole.start, Limits(**self._limits)
+            parts = parts_of(path, self._partitions, self._workers, stretch, limits)
+            for number in range(parts):
+                yield replace(whole, part=number, parts=parts)
 
     def _of_template(
         self, template: Running, cursor: object, begin: int, stop: int
@@ -158,12 +203,20 @@ class LogStreamReader(DataSourceStreamReader):
         """A template's tasks. One that is new needs all that stands, and the latest readings."""
         task = self._task(template.request, "", cursor, begin, stop)
         if cursor is None:
-            since = [begin, records.standing_since(Path(self._log), begin)]
-            since += log.segments(Path(self._log)) if template.readings else ()
-            task = replace(task, resume_from=min(since))
+            task = replace(task, resume_from=self._since(template, begin))
+        elif begin - task.start > self._most_behind:
+            since = self._since(template, begin)
+            task = replace(task, moves=task.start, start=begin, resume_from=since, state={})
         parts = template.parts(self._partitions, self._workers)
-        for number in range(parts):
-            yield replace(task, template=template.body, part=number, parts=parts)
+        for whole in self._in_turn(task, begin):
+            for number in range(parts):
+                yield replace(whole, template=template.body, part=number, parts=parts)
+
+    def _since(self, template: Running, begin: int) -> int:
+        """Where in the log begins what a template needs that knows nothing at `begin`."""
+        since = [begin, records.standing_since(Path(self._log), begin)]
+        since += log.segments(Path(self._log)) if template.readings else ()
+        return min(since)
 
     def _task(self, name: str, source: str, cursor: object, begin: int, stop: int) -> Task:
         return Task(
@@ -174,6 +227,7 @@ class LogStreamReader(DataSourceStreamReader):
             end=stop,
             resume_from=getattr(cursor, "resume_from", begin),
             state=getattr(cursor, "state", None) or {},
+            answered=getattr(cursor, "answered_ms", None),
             limits=self._limits,
             engine=self._choice,
         )

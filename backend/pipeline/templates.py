@@ -15,7 +15,7 @@ from backend.packs.run import TemplateRun, serves
 from backend.packs.template import TemplateVersion
 from backend.pipeline.parts import Part
 from backend.pipeline.slices import Slices, Stretch
-from reasoning.engines.limits import Limits
+from reasoning import Limits
 
 
 class TemplateRuns:

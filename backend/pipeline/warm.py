@@ -18,7 +18,7 @@ import orjson
 from backend.ingest.records import item_position, record_position
 from backend.pipeline.evaluation import RequestRun
 from backend.pipeline.slices import Slices, Stretch
-from reasoning.reasoner import State
+from reasoning import State
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import Any
 
 import orjson
 
 from backend.ingest import records
-from backend.ingest.records import ClockReading, Reading
+from backend.ingest.log import LogError
+from backend.ingest.records import ClockReading, LogEntry, Reading
 from backend.packs.template import TemplateVersion
 from backend.pipeline import bundle
 from backend.pipeline.evaluation import RequestRun, Row
@@ -26,13 +28,15 @@ from backend.pipeline.prepared import prepared
 from backend.pipeline.slices import Slices, Stretch
 from backend.pipeline.templates import TemplateRuns
 from backend.pipeline.warm import WarmRuns
-from reasoning.engines.incremental.choosing import Choice
-from reasoning.engines.incremental.garbage import seldom_collected
-from reasoning.engines.limits import Limits
-from reasoning.reasoner import State
+from backend.repeats import Repeats
+from reasoning import Choice, Limits, State
+from reasoning.interpreter import seldom_collected
 
 LOG = logging.getLogger("citywise.worker")
+LOG.addFilter(Repeats())  # Spark's workers have no handler of ours
 _SAY_AGAIN_S = 60.0
+_PATIENCE_S = 30.0
+"""After how long a task ends at the next clock: the others of its batch wait for it."""
 READINGS = "readings"
 """Name of the task that collects the latest reading of every sensor."""
 
@@ -59,6 +63,11 @@ class Task:
     """An app's template in place of a request's file."""
     engine: Choice = "auto"
     """What evaluates a request's file."""
+    answered: int | None = None
+    """Up to when (Unix ms) it has answered, as far as is known."""
+    moves: int | None = None
+    """Where the cursor stands, if not at `start`: a template that was behind for too long
+    begins anew."""
 
     def to_json(self) -> str:
         """The task as Spark carries it."""
@@ -76,12 +85,18 @@ class Worker:
     What it keeps is a cache: any other worker gives the same rows for a task.
     """
 
-    def __init__(self, slices: Slices | None = None, runs: WarmRuns | None = None) -> None:
+    def __init__(
+        self,
+        slices: Slices | None = None,
+        runs: WarmRuns | None = None,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
         self._slices = slices or Slices()
         self._runs = runs or WarmRuns(self._slices)
         self._templates = TemplateRuns(self._slices)
+        self._patience_s = patience_s
         self._said: dict[str, float] = {}
-        """When it was last said that a template is stuck, by its name."""
+        """When it was last said that a request is stuck, by its name."""
 
     def run(self, task: Task) -> Iterator[Row]:
         """Evaluate a task. Rows: `change` (of an event), `notice` (its change), `trace` (an
@@ -89,10 +104,19 @@ class Worker:
         `cursor`, the state to commit with them."""
         if task.request == READINGS:
             yield from self._latest(task)
-        elif task.template is not None:
-            yield from self._conclude(task, task.template)
-        else:
-            yield from self._evaluate(task)
+            return
+        try:
+            yield from list(self._answer(task))
+        except Exception as error:
+            if task.template is None and isinstance(error, LogError):
+                raise  # the log is everybody's
+            LOG.exception("request %s cannot be evaluated", task.request)
+            yield from self._stuck(task, f"{type(error).__name__}: {error}")
+
+    def _answer(self, task: Task) -> Iterator[Row]:
+        if task.template is None:
+            return self._evaluate(task)
+        return self._conclude(task, _version(orjson.dumps(task.template)))
 
     def _evaluate(self, task: Task) -> Iterator[Row]:
         began = time.perf_counter()
@@ -101,9 +125,13 @@ class Worker:
         entries = self._slices.read(task.location, task.start, task.end)
         read = time.perf_counter()
         steps = {"catch up": ready - began, "read": read - ready, "reason": 0.0}
-        for row in run.take(*entries):
-            steps["reason"] += row.body.get("seconds", 0.0)
-            yield row
+        for piece, end in _clocked(entries, task.end):
+            for row in run.take(*piece):
+                steps["reason"] += row.body.get("seconds", 0.0)
+                yield row
+            if self._is_late(task, began):
+                task = replace(task, end=end)
+                break
         yield from run.dead_letters()
         end = records.item_position(task.end)
         resume_from = records.record_position(run.resume_from(end))
@@ -113,51 +141,51 @@ class Worker:
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
         yield _cursor(task, resume_from, answered, after.to_json(), more)
 
-    def _conclude(self, task: Task, body: Mapping[str, Any]) -> Iterator[Row]:
-        """Evaluate an app's template; what goes wrong with it is its own failure, and the
-        stretch is tried again with the next."""
-        template = _version(orjson.dumps(body))
-        try:
-            yield from list(self._concluded(task, template))
-        except Exception as error:
-            LOG.exception("template %s cannot be evaluated", task.request)
-            yield from self._stuck(task, f"{type(error).__name__}: {error}")
-
-    def _concluded(self, task: Task, template: TemplateVersion) -> Iterator[Row]:
+    def _conclude(self, task: Task, template: TemplateVersion) -> Iterator[Row]:
+        """Evaluate an app's template."""
         began = time.perf_counter()
         stretch = _stretch(task)
         part = Part(task.part, task.parts)
         run, warm = self._templates.take(template, Limits(**task.limits), stretch, part)
         steps = {"read": time.perf_counter() - began, "reason": 0.0}
         try:
-            for entry in self._slices.read(task.location, task.start, task.end):
-                for step in run.take(entry):
+            entries = self._slices.read(task.location, task.start, task.end)
+            for piece, end in _clocked(entries, task.end):
+                for step in chain.from_iterable(map(run.take, piece)):
                     steps["reason"] += step.evaluated.seconds
                     trace = {**step.trace(), "part": task.part}
                     yield Row(task.request, step.t_ms, "trace", trace)
                     told = (*step.changes, *step.details)
                     yield from (Row(task.request, step.t_ms, "notice", change) for change in told)
+                if self._is_late(task, began):
+                    task = replace(task, end=end)
+                    break
         except Exception:
             run.close()
             raise
-        self._templates.keep(template, run, stretch, part)
+        self._templates.keep(template, run, replace(stretch, end=task.end), part)
         end = records.item_position(task.end)
         resume_from = records.record_position(run.resume_from(end))
         steps["encode"] = time.perf_counter() - began - sum(steps.values())
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
         yield _cursor(task, resume_from, run.answered_ms, run.state(end), more)
 
+    def _is_late(self, task: Task, began: float) -> bool:
+        """Whether a task is to end here; parts must all end at the same place."""
+        return task.parts == 1 and time.perf_counter() - began > self._patience_s
+
     def _stuck(self, task: Task, error: str) -> Iterator[Row]:
-        """A template that stays where it is, and once a minute why."""
-        answered = task.state.get("clock", [None])[0]
+        """A request that stays where it is, and once a minute why: the stretch is tried again
+        with a later batch, and nobody else waits."""
         now = time.monotonic()
         if now - self._said.get(task.request, -_SAY_AGAIN_S) >= _SAY_AGAIN_S:
             self._said[task.request] = now
+            error = f"request `{task.request}` is tried again: {error}"
             trace = {"items": 0, "atoms": 0, "seconds": 0.0, "error": error, "part": task.part}
-            yield Row(task.request, answered or 0, "trace", trace)
+            yield Row(task.request, task.answered or 0, "trace", trace)
         stays = replace(task, end=task.start)
         more = {"stuck": True, "part": task.part, "parts": task.parts}
-        yield _cursor(stays, task.resume_from, answered, dict(task.state), more)
+        yield _cursor(stays, task.resume_from, task.answered, dict(task.state), more)
 
     def _run(self, task: Task) -> tuple[RequestRun, Hashable, bool]:
         """The run that a task continues, what it is kept by, and whether it was kept."""
@@ -212,6 +240,21 @@ def run(task: Task) -> Iterator[Row]:
     return _HERE.run(task)
 
 
+def _clocked(entries: Sequence[LogEntry], end: int) -> Iterator[tuple[Sequence[LogEntry], int]]:
+    """A stretch of the log in pieces that end with a clock, and the log position after each;
+    `end` is where the whole ends."""
+    after = [n for n, e in enumerate(entries, 1) if isinstance(e, ClockReading)]
+    if not after or after[-1] < len(entries):
+        after.append(len(entries))
+    for first, last in pairwise([0, *after]):
+        following = entries[last : last + 1]
+        yield entries[first:last], _position(following[0]) if following else end
+
+
+def _position(entry: LogEntry) -> int:
+    return records.record_position(entry.position)
+
+
 def _stretch(task: Task) -> Stretch:
     return Stretch(task.location, task.start, task.end, task.resume_from, task.state)
 
@@ -225,11 +268,12 @@ def _cursor(
 ) -> Row:
     """What to commit with a task's rows; `more` says how it went."""
     body = {
-        "start": task.start,
+        "start": task.start if task.moves is None else task.moves,
         "position": task.end,
         "resume_from": resume_from,
         "answered_ms": answered,
         "state": state,
+        **({} if task.moves is None else {"anew": True}),
         **(more or {}),
     }
     return Row(task.request, answered or 0, "cursor", body)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from sqlalchemy import Connection
 
 from backend.ingest import inlet
-from backend.packs.parts import of_settings
+from backend.packs.parts import of_settings, within
 from backend.people import consents
 from backend.settings import Settings
 from backend.store.exclusion import CONTEXT_OF, exclude
@@ -34,7 +35,8 @@ def change(
     exclude(connection, CONTEXT_OF, account)
     consents.write(connection, account, subject, given=given, hours=hours)
     if not given:
-        for parts in of_settings(settings).values():
+        for app, parts in of_settings(settings).items():
             if parts.withdrawn is not None:
-                parts.withdrawn(connection, settings, account, subject)
+                end = partial(parts.withdrawn, connection, settings, account, subject)
+                within(connection, app, "withdrawn", end)
         inlet.write(connection, [(subject, account, None)])

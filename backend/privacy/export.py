@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from backend.ingest import log, records
 from backend.ingest.standing import CONTEXT
-from backend.packs.parts import of_settings
+from backend.packs import broken
+from backend.packs.parts import brought_to
 from backend.people import accounts, consents, logins, tokens
 from backend.settings import Settings
 from backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
@@ -29,6 +30,7 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
     log goes. Raises `LogError` or `OSError` where the log cannot be read.
     """
     history = list(_history(settings, user))
+    of_apps, missing = _of_apps(connection, settings, user)
     return {
         "format": FORMAT,
         "exported": iso(wall_ms()),
@@ -47,11 +49,8 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
             .where(NoticeRow.user == user)
             .order_by(NoticeRow.opened_ms, NoticeRow.id),
         ),
-        **{
-            part: export(connection, settings, user)
-            for parts in of_settings(settings).values()
-            for part, export in parts.export.items()
-        },
+        **of_apps,
+        "missing": missing,
         "actions": _all(
             connection,
             select(AuditRow.__table__).where(AuditRow.actor == user).order_by(AuditRow.id),
@@ -59,6 +58,25 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "context": _standing(history),
         "log": history,
     }
+
+
+def _of_apps(
+    connection: Connection, settings: Settings, user: str
+) -> tuple[dict[str, Sequence[Mapping[str, Any]]], list[dict[str, str | None]]]:
+    """What apps keep of a user, by part; and which parts of which apps could not be had
+    (None: all that the app keeps)."""
+    apps = brought_to(settings)
+    found: dict[str, Sequence[Mapping[str, Any]]] = {}
+    missing: list[dict[str, str | None]] = [{"app": app, "part": None} for app in apps.unusable]
+    for app, parts in apps.parts.items():
+        for part, export in parts.export.items():
+            try:
+                with connection.begin_nested():
+                    found[part] = export(connection, settings, user)
+            except Exception as error:  # noqa: BLE001
+                broken.note(app, "export", error)
+                missing.append({"app": app, "part": part})
+    return found, missing
 
 
 def _account(connection: Connection, user: str) -> dict[str, Any] | None:

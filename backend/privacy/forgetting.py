@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, String, cast, delete, func, or_, select, update
@@ -21,7 +22,7 @@ from backend.ingest.keyring import Keyring
 from backend.ingest.standing import CONTEXT
 from backend.network import broker_rights
 from backend.operations.sending import Message, NotSentError, send
-from backend.packs.parts import of_settings
+from backend.packs.parts import brought_to, within
 from backend.people import accounts, tokens
 from backend.people.ids import DEMO
 from backend.privacy import cleaning
@@ -92,7 +93,7 @@ def forget(engine: Engine, settings: Settings, user: str) -> None:
         exclude(connection, CONTEXT_OF, user)
         upsert(connection, ForgettingRow, [_note(user)])
         _withdraw(connection, user)
-        _purge(connection, settings, user)
+        _purge(connection, settings, user)  # where an app fails, `sweep` asks it again
     broker_rights.write(engine, settings)
 
 
@@ -154,10 +155,10 @@ def _is_done(engine: Engine, settings: Settings, note: dict[str, Any]) -> bool:
         answered = _is_answered(connection, note["position"])
         if not answered and wall_ms() - note["since_ms"] < _PATIENCE_MS:
             return False
-        _purge(connection, settings, user)
+        is_purged = _purge(connection, settings, user)
     Keyring(settings.keys_dir).forget(user)
     with engine.begin() as connection:
-        if not answered or _is_in_cursors(connection, user):
+        if not is_purged or not answered or _is_in_cursors(connection, user):
             return False
         noted = update(ForgettingRow).where(ForgettingRow.user == user)
         connection.execute(noted.values(user=f"{_NAMELESS}{secrets.token_hex(8)}"))
@@ -197,23 +198,31 @@ def _mark(user: str) -> str:
     return f"{user}." if user == DEMO else user
 
 
-def _purge(connection: Connection, settings: Settings, user: str) -> None:
-    """Remove whatever the tables hold of a person."""
-    for parts in of_settings(settings).values():
-        if parts.forgotten is not None:
-            parts.forgotten(connection, user)
+def _purge(connection: Connection, settings: Settings, user: str) -> bool:
+    """Remove whatever the tables hold of a person; False where an app could not do its part,
+    and has to be asked again."""
+    has_all = _purge_apps(connection, settings, user)
     for row, owner in _OWNED:
         if (row, user) != (AccountRow, DEMO):
             connection.execute(delete(row).where(owner == user))
-    mentioned = or_(
-        *(
-            _holds(column, _mark(user))
-            for column in (DeadLetterRow.topic, DeadLetterRow.payload, DeadLetterRow.detail)
-        )
-    )
+    row = DeadLetterRow
+    texts = (row.topic, row.payload, row.detail, row.source)
+    mentioned = or_(*(_holds(column, _mark(user)) for column in texts))
     connection.execute(delete(DeadLetterRow).where(mentioned))
     _purge_traces(connection, _mark(user))
     _purge_audit(connection, user)
+    return has_all
+
+
+def _purge_apps(connection: Connection, settings: Settings, user: str) -> bool:
+    """Let every app remove what it holds; whether all could."""
+    apps = brought_to(settings)
+    asked = [
+        within(connection, app, "forgotten", partial(parts.forgotten, connection, user))
+        for app, parts in apps.parts.items()
+        if parts.forgotten is not None
+    ]
+    return all(asked) and not apps.unusable
 
 
 def _purge_traces(connection: Connection, mark: str) -> None:

@@ -21,9 +21,8 @@ from backend.packs.ontology import PREFIXES, city
 from backend.roads.network import F64, I64, Mode, RoadNetwork
 from backend.roads.travel_times import FADING_MS
 from backend.space.geometry import project
-from reasoning.program import KnowledgeSource
+from reasoning import Iri, KnowledgeSource
 from reasoning.rdf import knowledge
-from reasoning.rdf.mapping import Iri
 
 RADIUS_M = 200.0
 CLOSED_M = 15.0

@@ -14,10 +14,11 @@ from math import erf, exp, sqrt
 import numpy as np
 
 from backend.ingest.payloads import Place, Price
+from backend.ingest.places import readable
+from backend.opening import is_open
 from backend.roads.learned import usual
 from backend.roads.network import F64
 from backend.roads.tariffs import Tariff
-from backend.space import hours
 from backend.times import ZONE
 
 STALE_S = 90 * 60
@@ -106,16 +107,13 @@ class Garage:
         """Whether it is open at a stream time; None: not known."""
         if self.hours is None:
             return None
-        try:
-            return hours.is_open(self.hours, t_ms, ZONE)
-        except hours.BadHoursError:
-            return None
+        return is_open(self.hours, t_ms, ZONE)
 
     def opens_after(self, t_ms: int) -> int | None:
         """Stream time from which it is open next, `t_ms` if it is; None: not known, or not
         within a week."""
         if self.open_at(t_ms) is not False:
-            return None if self.hours is None or self.open_at(t_ms) is None else t_ms
+            return None if self.hours is None else t_ms
         begin = t_ms - t_ms % _STEP_MS
         steps = range(begin + _STEP_MS, begin + _LOOKED_AHEAD_MS, _STEP_MS)
         found = next((step for step in steps if self.open_at(step)), None)
@@ -206,7 +204,7 @@ def garage_of(place: Place, assumed: Tariff) -> Garage:
         capacity=place.capacity,
         occupied=None,
         observed_ms=None,
-        hours=place.opening_hours,
+        hours=readable(place)[0].opening_hours,
         tariff=assumed if place.price is None else _tariff(place.price),
     )
 

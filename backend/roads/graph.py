@@ -210,11 +210,11 @@ class Weighted:
         seeds = [(int(graph.arc_head[graph.arc_of[p.edge]]), self.after(p)) for p in positions]
         return graph.search(self._slots, seeds, False, limit)
 
-    def to_positions(self, positions: Sequence[Position], limit: float = math.inf) -> Tree:
+    def to_positions(self, positions: Sequence[Position]) -> Tree:
         """Shortest ways from all junctions to the nearest of some positions."""
         graph = self.graph
         seeds = [(int(graph.arc_tail[graph.arc_of[p.edge]]), self.before(p)) for p in positions]
-        return graph.search(self._slots, seeds, True, limit)
+        return graph.search(self._slots, seeds, True, math.inf)
 
 
 def part(share: float, weight: float) -> float:

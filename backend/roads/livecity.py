@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Select, func, select
 
 from backend.city.events import OPERATOR
-from backend.ingest.payloads import Place
+from backend.ingest.places import stored
 from backend.roads.conditions import Conditions, Costing
 from backend.roads.disturbances import OpenEvent
 from backend.roads.gathering import Gathering, Readings
@@ -124,7 +124,7 @@ class LiveCity:
         before = self._marks
         if marks.places != before.places:
             bodies = connection.scalars(select(PlaceRow.body)).all()
-            self._gathering.describe(Place.model_validate(b, strict=False) for b in bodies)
+            self._gathering.describe(stored(bodies))
         if marks.change != before.change:
             self._take_readings(connection, -1 if before.change is None else before.change)
         return marks[:2] != before[:2]

@@ -117,10 +117,6 @@ class RoadNetwork:
         index = int(self.name[edge])
         return None if index < 0 else self.names[index]
 
-    def edges_of(self, sensor: int) -> I32:
-        """The edges that the sensor at an index of `sensors` tells of."""
-        return self.sensed[self.sensed_at[sensor] : self.sensed_at[sensor + 1]]
-
     @property
     def bounds(self) -> tuple[float, float, float, float]:
         """West, south, east and north end of all streets, in degrees."""

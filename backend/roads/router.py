@@ -97,26 +97,11 @@ class Router:
             weighted = Weighted(weighted.graph, weights)
             limit = self._path(way).total(weights) * _A_LITTLE_MORE
 
-    def distances(
-        self,
-        start: Snap,
-        weighted: Weighted,
-        *,
-        reverse: bool = False,
-        limit: float = math.inf,
-    ) -> F64:
-        """Weight of the shortest way from a point to each node (`reverse`: from each to it).
-
-        inf where there is none of at most `limit`.
-        """
-        reach = Reach(start, weighted, reverse, limit)
-        return reach.nodes()
-
     def distances_to(
         self, start: Snap, ends: Sequence[Snap], weighted: Weighted, *, reverse: bool = False
     ) -> F64:
         """Weight of the shortest way from a point to each of others (`reverse`: to it)."""
-        reach = Reach(start, weighted, reverse, math.inf)
+        reach = Reach(start, weighted, reverse)
         return np.array([reach.to(end) for end in ends])
 
     def _path(self, way: Way) -> Path:

@@ -39,6 +39,8 @@ DRIVEN = 0.8
 """Of a speed limit in town, what is driven between crossings and lights: an assumption."""
 IMPLIED_KMH = {"urban": 50.0, "rural": 80.0, "motorway": 130.0, "walk": 5.0, "zone30": 30.0}
 KMH_OF_MPH = 1.609344
+_FASTEST_KMH = 300.0
+"""A faster limit is a slip of who drew the map, and no limit."""
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*(mph)?")
 
 
@@ -113,4 +115,4 @@ def _limit(text: str) -> float | None:
             found.append(float(number[1]) * (KMH_OF_MPH if number[2] else 1))
         elif (place := each.rpartition(":")[2].strip()) in IMPLIED_KMH:
             found.append(IMPLIED_KMH[place])
-    return min((limit for limit in found if limit > 0), default=None)
+    return min((limit for limit in found if 0 < limit <= _FASTEST_KMH), default=None)

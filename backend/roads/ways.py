@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.roads.graph import ModeGraph, Position, Tree, Weighted, part
-from backend.roads.network import F64, I64
+from backend.roads.graph import ModeGraph, Position, Tree, Weighted
 from backend.roads.snapping import Snap
 from backend.space.geometry import apart_m, ranges
 
@@ -177,15 +176,15 @@ class _Between:
 class Reach:
     """All that can be reached from one point, or from which it can be reached."""
 
-    def __init__(self, point: Snap, weighted: Weighted, reverse: bool, limit: float) -> None:
-        self._point, self._weighted, self._limit = point, weighted, limit
+    def __init__(self, point: Snap, weighted: Weighted, reverse: bool) -> None:
+        self._point, self._weighted = point, weighted
         self._graph, self._reverse = weighted.graph, reverse
         if reverse:
             self._own = ends(point, self._graph)
-            self._tree = weighted.to_positions(self._own, limit)
+            self._tree = weighted.to_positions(self._own)
         else:
             self._own = starts(point, self._graph)
-            self._tree = weighted.from_positions(self._own, limit)
+            self._tree = weighted.from_positions(self._own)
 
     def to(self, other: Snap) -> float:
         """Weight of the shortest way to (or from) another point; inf: there is none."""
@@ -201,64 +200,7 @@ class Reach:
             theirs = ends(other, graph)
             weight, _end = _last(self._tree, theirs, weighted)
             direct = [weighted.between(start, end) for start in self._own for end in theirs]
-        found = min([weight, *direct])
-        return found if found <= self._limit else math.inf
-
-    def nodes(self) -> F64:
-        """The weight at each node of the network."""
-        graph = self._graph
-        found = np.full(graph.network.nodes, math.inf)
-        found[graph.nodes] = self._tree.weight
-        inner, weights = self._inner()
-        np.minimum.at(found, inner, weights)
-        for position in self._own:
-            self._own_arc(position, found)
-        node = _node(self._point, graph)
-        if node is not None:
-            found[node] = 0.0
-        found[found > self._limit] = math.inf
-        return found
-
-    def _inner(self) -> tuple[I64, F64]:
-        """The nodes within arcs and their weights by way of the junction before (or after)."""
-        graph, reverse = self._graph, self._reverse
-        turn = -1 if reverse else 1
-        counts = np.diff(graph.arc_at)[::turn]
-        edges, arcs = graph.arc_edges[::turn], graph.arc_of[graph.arc_edges][::turn]
-        last = np.cumsum(counts) - 1
-        inner = np.ones(len(edges), dtype=bool)
-        inner[last] = False
-        weights = _summed(self._weighted.edges[edges], last - counts + 1, counts)
-        junctions = (graph.arc_head if reverse else graph.arc_tail)[arcs]
-        nodes = (graph.network.tail if reverse else graph.network.head)[edges]
-        total = self._tree.weight[junctions] + weights
-        return nodes[inner].astype(np.int64), total[inner]
-
-    def _own_arc(self, position: Position, found: F64) -> None:
-        """The nodes that lie in the arc of the point itself."""
-        graph = self._graph
-        arc, at = graph.arc_of[position.edge], int(graph.within[position.edge])
-        if self._reverse:
-            edges = graph.arc_edges[graph.arc_at[arc] : at + 1][::-1]
-            nodes, share = graph.network.tail[edges], position.share
-        else:
-            edges = graph.arc_edges[at : graph.arc_at[arc + 1]]
-            nodes, share = graph.network.head[edges], 1.0 - position.share
-        weights = self._weighted.edges[edges].copy()
-        weights[0] = part(share, weights[0])
-        np.minimum.at(found, nodes, np.cumsum(weights))
-
-
-def _summed(weights: F64, first: I64, counts: I64) -> F64:
-    """Running sums within groups that lie one after the other; a closed edge closes a group
-    from there on."""
-    closed = np.isinf(weights)
-    sums = np.cumsum(np.where(closed, 0.0, weights))
-    sums -= np.repeat(sums[first] - np.where(closed, 0.0, weights)[first], counts)
-    if closed.any():
-        stops = np.cumsum(closed)
-        sums[stops > np.repeat(stops[first] - closed[first], counts)] = math.inf
-    return np.asarray(np.maximum(sums, 0.0))
+        return min([weight, *direct])
 
 
 def _last(

@@ -5,18 +5,15 @@ Pure functions and small classes over numbers; the rules see what they give as a
 """
 
 from backend.space.areas import Area, BadAreaError
-from backend.space.hours import BadHoursError, LocalTime, check_hours, in_span, is_open
+from backend.space.hours import LocalTime, in_span
 from backend.space.space import OFF_ROUTE_M, Relation, Space
 
 __all__ = [
     "OFF_ROUTE_M",
     "Area",
     "BadAreaError",
-    "BadHoursError",
     "LocalTime",
     "Relation",
     "Space",
-    "check_hours",
     "in_span",
-    "is_open",
 ]

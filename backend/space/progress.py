@@ -33,7 +33,8 @@ class Positions:
         self._there: Bools = np.zeros(0, dtype=bool)
         self._heading: Floats = np.zeros(0)
         self._along: Floats = np.zeros(0)
-        self._pending: dict[int, Mapping[str, Any] | None] = {}
+        self._pending: dict[int, tuple[float, ...] | None] = {}
+        """Longitude, latitude, heading and metres along; NaN for what is not known."""
 
     def __contains__(self, slot: int) -> bool:
         """Whether there is a position, as of the last flush."""
@@ -41,7 +42,7 @@ class Positions:
 
     def put(self, slot: int, position: Mapping[str, Any] | None) -> None:
         """Set or remove a position; it counts from the next flush."""
-        self._pending[slot] = position
+        self._pending[slot] = None if position is None else _numbers(position)
 
     def flush(self, size: int) -> None:
         """Let what is pending count, with room for `size` slots."""
@@ -52,7 +53,7 @@ class Positions:
         self._there[gone] = False
         put = {slot: p for slot, p in self._pending.items() if p is not None}
         if put:
-            self._write(np.array(list(put)), list(put.values()))
+            self._write(np.array(list(put)), np.array(list(put.values())).T)
         self._pending = {}
 
     def follow(self, changed: Bools, runs: list[tuple[Run, Ints]]) -> None:
@@ -65,14 +66,11 @@ class Positions:
                 if len(part):
                     self._project(run, part)
 
-    def _write(self, slots: Ints, positions: list[Mapping[str, Any]]) -> None:
-        lon = np.array([p["lon"] for p in positions], dtype=np.float64)
-        lat = np.array([p["lat"] for p in positions], dtype=np.float64)
+    def _write(self, slots: Ints, numbers: Floats) -> None:
+        lon, lat, self._heading[slots], self._along[slots] = numbers
         for column, values in zip(self.at, project(lon, lat), strict=True):
             column[slots] = values
         self._there[slots] = True
-        self._heading[slots] = np.array([p.get("heading") for p in positions], dtype=np.float64)
-        self._along[slots] = np.array([p.get("along_m") for p in positions], dtype=np.float64)
 
     def _project(self, run: Run, paths: Ints) -> None:
         slots, counts = run.paths.slots[paths], run.paths.counts[paths] - 1
@@ -123,3 +121,14 @@ def _first(chosen: Bools, rows: Ints, starts: Ints) -> Ints:
     """The first chosen row of each group; the number of rows where there is none."""
     first: Ints = np.minimum.reduceat(np.where(chosen, rows, len(rows)), starts)
     return first
+
+
+def _numbers(position: Mapping[str, Any]) -> tuple[float, ...]:
+    """A position as numbers, at once: what is none is the fault of this one alone."""
+    heading, along = position.get("heading"), position.get("along_m")
+    return (
+        float(position["lon"]),
+        float(position["lat"]),
+        np.nan if heading is None else float(heading),
+        np.nan if along is None else float(along),
+    )

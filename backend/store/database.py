@@ -11,6 +11,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from backend import own_files
+
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
@@ -20,15 +22,25 @@ def create_engine_for(url: str) -> Engine:
     The pipeline tells Spark that a batch is done once its transaction is committed, so a
     committed transaction must survive a power cut: hence `synchronous=FULL`.
     """
-    if make_url(url).get_backend_name() != "sqlite":
+    place = make_url(url)
+    if place.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": 15})
+
+    @event.listens_for(engine, "do_connect")
+    def _keep_from_others(*_: object) -> None:
+        # SQLite makes its other files as readable as this one.
+        file = Path(place.database or ":memory:")
+        if not file.exists() and file.parent.is_dir() and str(file) != ":memory:":
+            own_files.create(file)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
+        # After a flood the log of writes does not stay as large as it was.
+        cursor.execute("PRAGMA journal_size_limit=64000000")
         cursor.execute("PRAGMA foreign_keys=ON")
         # Who is forgotten must not be found in the pages that held them.
         cursor.execute("PRAGMA secure_delete=ON")

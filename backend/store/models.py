@@ -77,7 +77,7 @@ class OutboxRow(Base):
     kind: Mapped[str] = mapped_column(String(32))
     """`event.opened`, `event.updated`, `event.cleared` or `notice`."""
     body: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """The event (DESIGN A10) or the notice as the API shows it."""
+    """The event (docs/api.md) or the notice as the API shows it."""
     created_ms: Mapped[int] = mapped_column(BigInteger)
     user: Mapped[str | None] = mapped_column(UserId)
     """Of a notice: to whom; nobody else sees it."""
@@ -115,6 +115,20 @@ class DeadLetterRow(Base):
     """The beginning of the payload, undecodable bytes escaped."""
     replayed_ms: Mapped[int | None] = mapped_column(BigInteger)
     """Wall time at which it was published again."""
+    source: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    """The sensor or topic it came from, where that is nobody's: none pushes out others."""
+    bytes: Mapped[int] = mapped_column(Integer, default=0, server_default="0", index=True)
+    """About what the row takes. All are added up at each write: without the index that would be
+    as much reading as the letters are long."""
+
+
+class RefusalRow(Base):
+    """How many dead letters came in an hour (of the wall), of which some are kept."""
+
+    __tablename__ = "refusals"
+    hour_ms: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    reason: Mapped[str] = mapped_column(String(64), primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger)
 
 
 class TraceRow(Base):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -20,16 +20,22 @@ def upsert(
     *,
     keys: Sequence[str] | None = None,
     update: bool = True,
+    add: Collection[str] = (),
 ) -> None:
-    """Insert rows; one that exists by `keys` (default: the primary key) is updated, or
-    left as it is with `update=False`."""
+    """Insert rows; one that exists by `keys` (default: the primary key) is updated, the numbers
+    in the columns `add` being added to those that are there, or left as it is with
+    `update=False`."""
     if not rows:
         return
     insert = _INSERTS[connection.dialect.name](table)
     columns = table.__table__.columns
     names = list(keys or (c.name for c in columns if c.primary_key))
     if update:
-        values = {k: insert.excluded[k] for k in rows[0] if k not in names}
+        values = {
+            k: columns[k] + insert.excluded[k] if k in add else insert.excluded[k]
+            for k in rows[0]
+            if k not in names
+        }
         statement = insert.on_conflict_do_update(index_elements=names, set_=values)
     else:
         statement = insert.on_conflict_do_nothing(index_elements=names)

@@ -26,14 +26,15 @@ from typing import Any, NamedTuple, TypeAlias
 import clingo
 
 from benchmarks.incremental.systems import seldom_collected, solved
-from reasoning.encoding import Encoder
-from reasoning.engines.incremental.engine import IncrementalEngine
-from reasoning.engines.program import program
-from reasoning.engines.solver import SolverEngine
-from reasoning.program import Request, TimeWindow
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.engines.programs import IncrementalEngine
+from reasoning.model.engine import program
+from reasoning.model.request import Request, TimeWindow
 from reasoning.rdf.knowledge import Background
-from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
 
 SYSTEMS = ("incremental", "answer", "clingo", "solver")
 Row: TypeAlias = dict[str, Any]

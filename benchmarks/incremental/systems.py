@@ -14,11 +14,11 @@ from contextlib import contextmanager
 import clingo
 
 from benchmarks.incremental.laser import Experiment
-from reasoning.engines.incremental import garbage
-from reasoning.engines.solver import AnswerSet
-from reasoning.languages.lars import parse
-from reasoning.lars.evaluation import Point
-from reasoning.lars.incremental import IncrementalEvaluator
+from reasoning import interpreter
+from reasoning.languages.lars.evaluation import Point
+from reasoning.languages.lars.incremental import IncrementalEvaluator
+from reasoning.languages.lars.parsing import parse
+from reasoning.model.engine import AnswerSet
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def seldom_collected() -> Iterator[None]:
     """Python looks for garbage as seldom as in the pipeline's workers, which all systems here
     gain from."""
     before = gc.get_threshold()
-    garbage.seldom_collected()
+    interpreter.seldom_collected()
     try:
         yield
     finally:

@@ -18,11 +18,12 @@ from typing import Any
 import psutil
 
 from benchmarks.r4.conclusions import digest, text
-from reasoning.engines.incremental import garbage
-from reasoning.recorded import Recorded
-from reasoning.recordings import Recording
-from reasoning.rif.evaluation import Fact, Instance
-from reasoning.rif.reasoner import RifEvaluation
+from reasoning import interpreter
+from reasoning.languages.rif.evaluation import Fact, Instance
+from reasoning.languages.rif.language import RifProgram
+from reasoning.languages.rif.reasoner import RifEvaluation
+from reasoning.run.recorded import Recorded
+from reasoning.streams.recordings import Recording
 
 MEGABYTE = 1_000_000
 
@@ -51,8 +52,9 @@ def evaluated(program: Path, stream: Path, *, instances: bool) -> dict[str, Any]
     """Evaluate a document over a recording, as `citywise reason` does."""
     clock, process = Clock(), psutil.Process()
     recorded = Recorded(program, [stream], limits=None)
-    assert recorded.rif is not None
-    reasoner = recorded.rif_reasoner(recorded.theory(recorded.rif), instances=instances)
+    document = recorded.parsed
+    assert isinstance(document, RifProgram)
+    reasoner = document.reasoner(recorded, document.theory(recorded), instances=instances)
     start = clock.read()[0]
     memory: list[float] = []
     digests: dict[int, str] = {}
@@ -104,7 +106,7 @@ def _told(found: Iterable[Instance]) -> list[str]:
 
 def main(program: str, stream: str, what: str) -> None:
     """Measure one run."""
-    garbage.seldom_collected()
+    interpreter.seldom_collected()
     paths = Path(program), Path(stream)
     found = reading(*paths) if what == "reading" else evaluated(*paths, instances=what != "facts")
     print(json.dumps(found))

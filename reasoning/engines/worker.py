@@ -21,23 +21,21 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
-from reasoning.engines import frames, replies
-from reasoning.engines.limits import LimitError, Limits, exceeded
-from reasoning.engines.program import Program
-from reasoning.engines.readback import LARGE
-from reasoning.engines.solver import AnswerSet, Solving
+from reasoning.engines.clingo import messages
+from reasoning.engines.clingo.messages import Setup, send_answers
+from reasoning.engines.clingo.solver import LARGE, Solving
 from reasoning.errors import SolvingError
-from reasoning.program import Signature
+from reasoning.limits import LimitError, Limits, exceeded
+from reasoning.model.engine import AnswerSet
 
 if TYPE_CHECKING:
-    from reasoning.engines.incremental.engine import ProgramEngine
+    from reasoning.engines.programs import ProgramEngine
 
 STOPPED = 3
 """Exit code of a process that was stopped at a limit."""
@@ -46,42 +44,6 @@ _POLL_S = 0.02
 _LARGE_TEXT = 1_000_000
 """Characters of facts from which on a fork, of 3 ms, costs less than 1 % of the window."""
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a worker evaluates until the next setup.
-
-    The program's rules and `knowledge` are grounded with every window; `once` is grounded
-    now and shared by all windows (empty: nothing is).
-    """
-
-    program: Program
-    limits: Limits
-    knowledge: str = ""
-    once: str = ""
-    incremental: tuple[Signature, ...] | None = None
-    """Predicates of the facts of windows, where the incremental engine evaluates; None: the
-    solver does."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Values for a message."""
-        kept = None if self.incremental is None else [list(s) for s in self.incremental]
-        return {**asdict(self), "incremental": kept}
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Setup:
-        """The setup that `to_json` described."""
-        what = values["program"] | {"priorities": tuple(values["program"]["priorities"])}
-        limits, kept = Limits(**values["limits"]), values["incremental"]
-        facts = None if kept is None else tuple(Signature(*signature) for signature in kept)
-        return cls(Program(**what), limits, values["knowledge"], values["once"], facts)
-
-    @property
-    def stays(self) -> bool:
-        """Whether a process is worth most to who has it set up in this way: it keeps more
-        than the text of a program."""
-        return bool(self.once) or self.incremental is not None
 
 
 class Worker:
@@ -93,6 +55,8 @@ class Worker:
         self._setup: Setup | None = None
         self._ground: Solving | None = None
         self._kept: ProgramEngine | None = None
+        # Anonymous memory that is mapped is shared with forks: what a child writes the parent
+        # sees, also of one that has died.
         self._busy = mmap.mmap(-1, 1)
         """Not 0 while a fork has a message and no answer yet."""
         self._large = mmap.mmap(-1, 1)
@@ -102,8 +66,8 @@ class Worker:
         """Work until the guard closes its end."""
         while True:
             try:
-                message = frames.receive(self._source)
-            except frames.EndedError:
+                message = messages.receive(self._source)
+            except messages.EndedError:
                 return
             if "setup" not in message:
                 self._evaluate(message)
@@ -120,6 +84,8 @@ class Worker:
             solving = Solving(setup.program, setup.limits)
 
             def ground() -> None:
+                # Rules that windows reach go to a part of their own, which each fork grounds over
+                # its facts and what is ground here.
                 solving.add("base", setup.once)
                 solving.add("window", setup.program.rules)
                 solving.ground("base")
@@ -155,6 +121,8 @@ class Worker:
 
     def _serve_in_forks(self, ground: Solving) -> None:
         """A fork for every message; the setup stays what it is."""
+        # Python's collector writes into every object it looks at, and a page that is written to
+        # is copied. What is there now is no garbage: it need not look.
         gc.freeze()  # the forks share what is there now
         while self._in_fork(lambda: self._serve_once(ground)) != _ENDED:
             pass
@@ -162,12 +130,18 @@ class Worker:
     def _in_fork(self, serve: Callable[[], None]) -> int:
         """Serve in a process of its own, which ends; its exit code."""
         self._busy[0] = 0
+        # No other thread runs now (what grounded has ended, see `watched`), so no lock is held
+        # for ever in the child. The next fork is made when this one has ended, while the guard
+        # still reads: it waits in `receive` for a message.
         child = os.fork()
         if child == 0:
             serve()
+            # Not `sys.exit`: buffers and exit handlers are the parent's.
             os._exit(0)
         _pid, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
+        # A child that dies without a word (out of memory, a fault of clingo) must not leave the
+        # guard waiting for an answer. One that died before it had a message owes none.
         if self._busy[0] and code not in (0, STOPPED, _ENDED):
             self._send({"error": f"request `{self._name}`: the solver ended unexpectedly"})
         return code
@@ -181,8 +155,8 @@ class Worker:
         assert self._setup is not None
         limits = self._setup.limits
         try:
-            message = frames.receive(self._source)
-        except frames.EndedError:
+            message = messages.receive(self._source)
+        except messages.EndedError:
             os._exit(_ENDED)
 
         def evaluate() -> list[AnswerSet]:
@@ -194,29 +168,32 @@ class Worker:
 
     def _answer(self, work: Callable[[], list[AnswerSet]]) -> None:
         self._busy[0] = 1
+        began = time.process_time()
         try:
             answers = work()
+            # clingo keeps the terms of a large answer until its process ends: after one, the next
+            # window gets a fork of its own.
             self._large[0] = sum(len(answer.atoms) for answer in answers) >= LARGE
-            replies.send(self._sink, answers)
+            send_answers(self._sink, answers, time.process_time() - began)
         except LimitError as error:
-            self._send({"limit": str(error)})
+            self._send({"limit": str(error), "seconds": time.process_time() - began})
             os._exit(STOPPED)  # the thread that would not end ends with its process
         except SolvingError as error:
             self._send({"error": str(error)})
-        except frames.EndedError:
+        except messages.EndedError:
             os._exit(0)
         except Exception:  # noqa: BLE001 - the guard reports it
             self._send({"fault": traceback.format_exc()})
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
-            frames.send(self._sink, message)
-        except frames.EndedError:
+            messages.send(self._sink, message)
+        except messages.EndedError:
             os._exit(0)
 
 
 def _incremental(setup: Setup) -> ProgramEngine:
-    from reasoning.engines.incremental.engine import ProgramEngine
+    from reasoning.engines.programs import ProgramEngine
 
     supplied = frozenset(setup.incremental or ())
     return ProgramEngine(setup.program, setup.knowledge, supplied, setup.limits)
@@ -237,14 +214,17 @@ def watched(solving: Solving, limits: Limits, work: Callable[[], Result], source
         except BaseException as error:  # noqa: BLE001 - raised again by the caller
             failed.append(error)
 
+    # clingo lets other threads run while it grounds and solves, and answers no signals.
     thread = Thread(target=run, daemon=True)
-    started = time.monotonic()
+    started = time.process_time()
     thread.start()
     process = psutil.Process()
     guard = select.poll()
     guard.register(source, 0)  # tells only of its end
     while thread.is_alive():
         thread.join(_POLL_S)
+        # Whoever asked is gone: nobody wants the answer, and a process that nobody would end must
+        # end itself.
         if guard.poll(0):
             os._exit(_ENDED)
         if thread.is_alive() and (limit := _reached(solving, limits, process, started)):
@@ -257,7 +237,7 @@ def watched(solving: Solving, limits: Limits, work: Callable[[], Result], source
 def _reached(
     solving: Solving, limits: Limits, process: psutil.Process, started: float
 ) -> str | None:
-    if time.monotonic() - started > limits.seconds:
+    if time.process_time() - started > limits.seconds:
         return f"it took more than {limits.seconds:g} s"
     used = process.memory_info().rss / 1e6
     if used > limits.megabytes:
@@ -271,7 +251,7 @@ def main() -> None:
     """Serve on standard input and output; whatever else prints goes to the error output."""
     sink = os.dup(1)
     os.dup2(2, 1)
-    frames.send(sink, {"ready": True})
+    messages.send(sink, {"ready": True})
     Worker(sys.stdin.fileno(), sink).serve()
 
 

@@ -6,14 +6,8 @@ that cannot hold together.
 
 from reasoning.explain.conflict import Conflict, Violated, conflict, conflicts
 from reasoning.explain.explanation import Explainer, explain
-from reasoning.explain.origins import (
-    FedBack,
-    ItemOrigin,
-    KnowledgeOrigin,
-    Origin,
-    Outside,
-)
-from reasoning.explain.tree import Explanation, Node, RuleText
+from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin, Outside
+from reasoning.explain.tree import Explanation, RuleText, TreeNode
 
 __all__ = [
     "Conflict",
@@ -22,10 +16,10 @@ __all__ = [
     "FedBack",
     "ItemOrigin",
     "KnowledgeOrigin",
-    "Node",
     "Origin",
     "Outside",
     "RuleText",
+    "TreeNode",
     "Violated",
     "conflict",
     "conflicts",

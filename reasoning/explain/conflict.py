@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from reasoning.explain.guards import Constraint, Guarded
-from reasoning.explain.tree import Kind, Node, RuleText
-from reasoning.program import Request
+from reasoning.explain.tree import Kind, RuleText, TreeNode
+from reasoning.model.request import Request
 
 _MOST_INSTANCES = 20_000
 _SHOWN = 10
@@ -40,7 +40,7 @@ class Conflict:
 
     wishes: tuple[str, ...]
     constraints: tuple[Violated, ...]
-    tree: Node
+    tree: TreeNode
 
 
 def conflict(
@@ -136,7 +136,7 @@ def _conflict(guarded: Guarded, members: frozenset[str]) -> Conflict:
     if not nodes:
         return Conflict((), (), _inconsistent(guarded))
     text = "these cannot hold together" if len(nodes) > 1 else "this cannot be met"
-    return Conflict(names, violated, Node("conflict", text, children=tuple(nodes)))
+    return Conflict(names, violated, TreeNode("conflict", text, children=tuple(nodes)))
 
 
 def _instances(guarded: Guarded, keys: list[str], wishes: list[str]) -> dict[str, list[str]]:
@@ -152,33 +152,33 @@ def _instances(guarded: Guarded, keys: list[str], wishes: list[str]) -> dict[str
     return found
 
 
-def _wish(wish: Constraint) -> Node:
-    return Node("wish", f"wish {wish.rule.label}: {wish.rule.text}", value=wish.rule.label)
+def _wish(wish: Constraint) -> TreeNode:
+    return TreeNode("wish", f"wish {wish.rule.label}: {wish.rule.text}", value=wish.rule.label)
 
 
-def _constraint(constraint: Constraint, instances: list[str]) -> Node:
+def _constraint(constraint: Constraint, instances: list[str]) -> TreeNode:
     kinds: dict[str, Kind] = {
         "constraint": "constraint", "bound": "bound", "contradiction": "contradiction",
     }  # fmt: skip
     rule = constraint.rule
     word = "demands" if constraint.kind == "bound" else "forbids"
-    children = [Node("instance", f"{word} {text}", literal=text) for text in instances[:_SHOWN]]
+    children = [TreeNode("instance", f"{word} {text}", literal=text) for text in instances[:_SHOWN]]
     if len(instances) > _SHOWN:
-        children.append(Node("cut", f"… and {len(instances) - _SHOWN} more"))
+        children.append(TreeNode("cut", f"… and {len(instances) - _SHOWN} more"))
     text = f"{rule.name}: {rule.text}" if rule.line else rule.text
-    return Node(
+    return TreeNode(
         kinds[constraint.kind], text, rule=rule if rule.line else None,
         count=len(instances), children=tuple(children),
     )  # fmt: skip
 
 
-def _inconsistent(guarded: Guarded) -> Node:
+def _inconsistent(guarded: Guarded) -> TreeNode:
     text = (
         "the rules have no answer set even without constraints: "
         "some atom would have to follow from its own absence"
     )
     children = tuple(
-        Node("rule", f"{rule.name}: {rule.text}  without it there would be one", rule=rule)
+        TreeNode("rule", f"{rule.name}: {rule.text}  without it there would be one", rule=rule)
         for rule in guarded.culprits()
     )
-    return Node("inconsistent", text, children=children)
+    return TreeNode("inconsistent", text, children=children)

@@ -1,4 +1,4 @@
-"""The questions one can ask about an evaluation (DESIGN A3, `citywise explain`)."""
+"""The questions one can ask about an evaluation (docs/explain.md)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import cached_property
 import clingo
 from clingo import Symbol
 
-from reasoning.atoms import ground, signature_of
-from reasoning.engines.solver import AnswerSet
+from reasoning.asp.rules import read as statements
+from reasoning.asp.terms import constants
 from reasoning.explain.absence import Absence
-from reasoning.explain.answer import Answer, Solver
 from reasoning.explain.conflict import conflict
-from reasoning.explain.derivation import Derivations
-from reasoning.explain.instances import Recording, record
-from reasoning.explain.model import Model
-from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled
+from reasoning.explain.instances import InstanceRecording, record
+from reasoning.explain.model import Answer, Model, Solver
+from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled, valued
 from reasoning.explain.prefixes import Attempt
-from reasoning.explain.rules import Rule, read
-from reasoning.explain.tree import Explanation, Node, Question
-from reasoning.explain.why import Why
-from reasoning.program import Request, Signature
+from reasoning.explain.rules import ExplainedRule, read
+from reasoning.explain.tree import Explanation, Question, TreeNode
+from reasoning.explain.why import Derivations, Why
+from reasoning.model.atoms import ground, signature_of
+from reasoning.model.engine import AnswerSet
+from reasoning.model.request import Request, Signature
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Derived:
     these derive."""
 
     rules: set[int]
-    recording: Recording
+    recording: InstanceRecording
     derivations: Derivations
 
-    def opaque(self, rules: Iterable[Rule]) -> frozenset[Signature]:
+    def opaque(self, rules: Iterable[ExplainedRule]) -> frozenset[Signature]:
         """Predicates of rules that could not be evaluated over the model."""
         failed = (r for r in rules if r.opaque or r.index in self.recording.failed)
         return frozenset(signature for rule in failed for signature in rule.derives())
@@ -82,16 +82,18 @@ class Explainer:
         most: int = 10,
         depth: int = 24,
     ) -> None:
-        self._request, self._facts = request, facts
+        defined = statements(request.rules).definitions if "#const" in request.rules else ()
+        values = constants(defined)
+        self._request, self._facts = request, valued(facts, values)
         self._time, self._chosen = time, answer
-        self._outside, self._supplied = outside or {}, supplied
+        self._outside, self._supplied = valued(outside or {}, values), supplied
         self._meanings = meanings
         self._most, self._depth = most, depth
         if source and request.inferring:
             source += ("" if source.endswith("\n") else "\n") + request.inferring
         self._rules = read(request.rules, source)
         self._source = source
-        self._derived = Derived(set(), Recording([], {}), Derivations((), ()))
+        self._derived = Derived(set(), InstanceRecording([], {}), Derivations((), ()))
 
     def explain(self, atom: str) -> Explanation:
         """Why `atom` is in the answer set, why it is not, or why there is none.
@@ -110,7 +112,7 @@ class Explainer:
         cost = self.answer.cost if self.answer else ()
         return Explanation(question, str(symbol), tree, self._time, cost)
 
-    def _question(self, atom: Symbol) -> tuple[Question, Node]:
+    def _question(self, atom: Symbol) -> tuple[Question, TreeNode]:
         answer = self.answer
         if answer is None:
             return "conflict", self._conflict()
@@ -134,7 +136,7 @@ class Explainer:
         assert self.answer is not None
         return self.answer.atoms
 
-    def _derive(self, rules: Iterable[Rule]) -> Derived:
+    def _derive(self, rules: Iterable[ExplainedRule]) -> Derived:
         """What derives the atoms that the heads of `rules` and the rules below them give."""
         cone = self._cone(rules)
         if not cone <= self._derived.rules:
@@ -142,7 +144,7 @@ class Explainer:
             self._derived = self._derivations(cone)
         return self._derived
 
-    def _cone(self, rules: Iterable[Rule]) -> set[int]:
+    def _cone(self, rules: Iterable[ExplainedRule]) -> set[int]:
         """Numbers of the rules on which those given positively rest, themselves included."""
         found: set[int] = set()
         todo = list(rules)
@@ -154,9 +156,9 @@ class Explainer:
         return found
 
     @cached_property
-    def _heads(self) -> dict[Signature, list[Rule]]:
+    def _heads(self) -> dict[Signature, list[ExplainedRule]]:
         """The rules that derive each predicate."""
-        found: dict[Signature, list[Rule]] = {}
+        found: dict[Signature, list[ExplainedRule]] = {}
         for rule in self._rules:
             for predicate in set(rule.derives()):
                 found.setdefault(predicate, []).append(rule)
@@ -198,7 +200,7 @@ class Explainer:
         offers = record([attempt.rule], self._model).offers
         return list(offers.values())
 
-    def _why(self, atom: Symbol, depth: int | None = None) -> Node:
+    def _why(self, atom: Symbol, depth: int | None = None) -> TreeNode:
         predicate = signature_of(atom)
         assert predicate is not None
         derived = self._derive(self._heads.get(predicate, ()))
@@ -210,18 +212,20 @@ class Explainer:
             most=self._most, depth=self._depth if depth is None else depth,
         )  # fmt: skip
 
-    def _shown(self, term: Symbol) -> Node:
+    def _shown(self, term: Symbol) -> TreeNode:
         derived = self._derive(rule for rule in self._rules if rule.kind == "shown")
         instances = derived.recording.instances
         found = [i for i in instances if i.rule.kind == "shown" and i.head == term]
         if not found:
-            return Node("opaque", f"{term}  is shown by a statement that cannot be taken apart")
+            return TreeNode("opaque", f"{term}  is shown by a statement that cannot be taken apart")
         return self._tree(derived).shown(min(found, key=derived.derivations.cost))
 
-    def _conflict(self) -> Node:
+    def _conflict(self) -> TreeNode:
         found = conflict(self._request, self._facts, source=self._source)
         if found is None:
-            return Node("inconsistent", "the answer set asked about is none of this evaluation's")
+            return TreeNode(
+                "inconsistent", "the answer set asked about is none of this evaluation's"
+            )
         return found.tree
 
 

@@ -15,7 +15,7 @@ import clingo
 from clingo import Symbol, ast
 from clingo.ast import AST, ASTType, Sign, Transformer
 
-from reasoning.explain.aggregates import filled
+from reasoning.explain.instances import filled
 from reasoning.explain.rules import part_of
 from reasoning.explain.syntax import (
     AGGREGATES,
@@ -27,7 +27,7 @@ from reasoning.explain.syntax import (
     text_of,
 )
 from reasoning.explain.tree import RuleText
-from reasoning.program import Signature
+from reasoning.model.request import Signature
 
 _SHOWS = (ASTType.ShowSignature, ASTType.ShowTerm, ASTType.Minimize, ASTType.ProjectAtom)
 

@@ -1,24 +1,112 @@
-"""The ground instances of rules that hold in a model, recorded by clingo itself.
-
-Each rule becomes rules that note the values of its variables, the atoms its body used and
-the elements its aggregates counted; grounded once over the model's atoms as facts, where
-negation and aggregates are simply true or false.
-"""
+"""The instances of rules that hold in a model, recorded by clingo, and what aggregates come to in
+them (gringo's semantics)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import clingo
-from clingo import Symbol
-from clingo.ast import Sign
+from clingo import Symbol, SymbolType
+from clingo.ast import AST, AggregateFunction, ASTType, ComparisonOperator, Sign
 
-from reasoning.explain import aggregates
 from reasoning.explain.model import Model
-from reasoning.explain.rules import Element, Part, Rule
-from reasoning.explain.syntax import call, signatures
+from reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
+from reasoning.explain.syntax import Substitution, call, signatures
+
+_NAMES: dict[int, str] = {
+    int(AggregateFunction.Count): "#count",
+    int(AggregateFunction.Sum): "#sum",
+    int(AggregateFunction.SumPlus): "#sum+",
+    int(AggregateFunction.Min): "#min",
+    int(AggregateFunction.Max): "#max",
+}
+_COMPARE: dict[int, Callable[[Any, Any], bool]] = {
+    ComparisonOperator.Equal: operator.eq,
+    ComparisonOperator.NotEqual: operator.ne,
+    ComparisonOperator.LessThan: operator.lt,
+    ComparisonOperator.LessEqual: operator.le,
+    ComparisonOperator.GreaterThan: operator.gt,
+    ComparisonOperator.GreaterEqual: operator.ge,
+}
+
+_SIGNS: dict[int, str] = {
+    ComparisonOperator.Equal: "=",
+    ComparisonOperator.NotEqual: "!=",
+    ComparisonOperator.LessThan: "<",
+    ComparisonOperator.LessEqual: "<=",
+    ComparisonOperator.GreaterThan: ">",
+    ComparisonOperator.GreaterEqual: ">=",
+}
+
+
+def name(aggregate: AST) -> str:
+    """`#count`, `#sum`, …; `{ … }` counts."""
+    return _NAMES[_function(aggregate)]
+
+
+def value(aggregate: AST, keys: Iterable[Symbol]) -> Symbol:
+    """Its value over `keys`, the tuples of the elements; equal tuples count once."""
+    distinct = set(keys)
+    function = _function(aggregate)
+    if function == AggregateFunction.Count:
+        return clingo.Number(len(distinct))
+    weights = [key.arguments[0] for key in distinct if key.arguments]
+    if function in (AggregateFunction.Min, AggregateFunction.Max):
+        smallest = function == AggregateFunction.Min
+        none = clingo.Supremum if smallest else clingo.Infimum
+        return min([none, *weights]) if smallest else max([none, *weights])
+    numbers = [w.number for w in weights if w.type == SymbolType.Number]
+    if function == AggregateFunction.SumPlus:
+        numbers = [number for number in numbers if number > 0]
+    return clingo.Number(sum(numbers))
+
+
+def satisfied(aggregate: AST, found: Symbol, values: Mapping[str, Symbol]) -> bool:
+    """Whether `found` is within its guards, whose variables have `values`."""
+    left, right = aggregate.left_guard, aggregate.right_guard
+    if left is not None:
+        term = evaluate(left.term, values)
+        if not _COMPARE[left.comparison](term, found):
+            return False
+    return right is None or _COMPARE[right.comparison](found, evaluate(right.term, values))
+
+
+def guards(literal: AST, values: Mapping[str, Symbol], *, signed: bool = True) -> str:
+    """What a literal demands of its aggregate: `2 < #count`, with values filled in; without
+    its `not` if not `signed`."""
+    aggregate = literal.atom
+    left, right = aggregate.left_guard, aggregate.right_guard
+    before = "" if left is None else f"{filled(left.term, values)} {_SIGNS[left.comparison]} "
+    after = "" if right is None else f" {_SIGNS[right.comparison]} {filled(right.term, values)}"
+    negation = {Sign.Negation: "not ", Sign.DoubleNegation: "not not "}.get(literal.sign, "")
+    return f"{negation if signed else ''}{before}{name(aggregate)}{after}"
+
+
+def is_assignment(literal: AST) -> bool:
+    """Whether all that a literal says of its aggregate is what it is equal to."""
+    left = literal.atom.left_guard
+    equal = left is not None and left.comparison == ComparisonOperator.Equal
+    return equal and literal.atom.right_guard is None and literal.sign == Sign.NoSign
+
+
+def evaluate(term: AST, values: Mapping[str, Symbol]) -> Symbol:
+    """A term with its variables replaced; raises `RuntimeError` if it has no value."""
+    return clingo.parse_term(filled(term, values), logger=lambda _code, _message: None)
+
+
+def filled(node: AST, values: Mapping[str, Symbol]) -> str:
+    """`node` as text, with its variables replaced."""
+    return str(Substitution(values).visit(node))
+
+
+def _function(aggregate: AST) -> int:
+    if aggregate.ast_type == ASTType.BodyAggregate:
+        return int(aggregate.function)
+    return int(AggregateFunction.Count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +124,14 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class RuleInstance:
     """A ground rule whose body holds in the model, and the atom of the head it derives.
 
     `atoms` are the positive atoms of the body, then those of the head element's condition;
     `counted` what its aggregates and conditional literals counted.
     """
 
-    rule: Rule
+    rule: ExplainedRule
     element: int
     head: Symbol
     atoms: tuple[Symbol, ...]
@@ -60,7 +148,7 @@ class Instance:
             found |= dict(zip(head.variables, self.locals, strict=True))
         return found
 
-    def parts(self) -> Iterator[tuple[int, Part, Symbol | None]]:
+    def parts(self) -> Iterator[tuple[int, RulePart, Symbol | None]]:
         """The body's parts with their numbers and, if positive atoms, their ground atoms."""
         atoms = iter(self.atoms)
         for number, part in enumerate(self.rule.body):
@@ -86,20 +174,20 @@ class Instance:
             if is_positive(part)
         )
 
-    def _part_holds(self, number: int, part: Part, derived: set[Symbol]) -> bool:
+    def _part_holds(self, number: int, part: RulePart, derived: set[Symbol]) -> bool:
         counted = self.of(number)
         there = [c for c in counted if derived.issuperset(c.atoms)]
         if part.kind == "aggregate":
             aggregate = part.source.atom
-            found = aggregates.value(aggregate, (c.key for c in there))
-            return aggregates.satisfied(aggregate, found, self.values)
+            found = value(aggregate, (c.key for c in there))
+            return satisfied(aggregate, found, self.values)
         held = {c.key for c in there}
         width = part.elements[0].conditions
         conditions = (c for c in counted if derived.issuperset(c.atoms[:width]))
         return all(c.key in held for c in conditions)
 
 
-def is_positive(part: Part) -> bool:
+def is_positive(part: RulePart) -> bool:
     """Whether a part is an aggregate or a conditional literal that atoms must support."""
     if part.kind == "aggregate":
         return bool(part.source.sign == Sign.NoSign)
@@ -107,17 +195,17 @@ def is_positive(part: Part) -> bool:
 
 
 @dataclass(frozen=True)
-class Recording:
+class InstanceRecording:
     """What was noted: `offers` are the atoms among which each ground choice or
     disjunction had to choose, by rule and values; `failed` the rules that clingo could
     not evaluate over a model."""
 
-    instances: list[Instance]
+    instances: list[RuleInstance]
     offers: dict[tuple[int, tuple[Symbol, ...]], list[Symbol]]
     failed: set[int] = field(default_factory=set)
 
 
-def record(rules: Iterable[Rule], model: Model) -> Recording:
+def record(rules: Iterable[ExplainedRule], model: Model) -> InstanceRecording:
     """The instances of `rules` that hold in `model` and whose head is in it."""
     rules = [rule for rule in rules if rule.heads and not rule.opaque]
     facts = facts_text(rules, model)
@@ -128,7 +216,7 @@ def record(rules: Iterable[Rule], model: Model) -> Recording:
 
 
 def elements(
-    part: Part, assignments: Sequence[Mapping[str, Symbol]], model: Model
+    part: RulePart, assignments: Sequence[Mapping[str, Symbol]], model: Model
 ) -> list[list[Counted]]:
     """What an aggregate or conditional literal counts under each of `assignments`."""
     facts = model.facts(signatures(part.source))
@@ -136,10 +224,10 @@ def elements(
     lines = []
     for number, values in enumerate(assignments):
         for place, element in enumerate(part.elements):
-            keys = [aggregates.filled(node, values) for node in element.key]
-            atoms = [aggregates.filled(node, values) for node in element.positive]
+            keys = [filled(node, values) for node in element.key]
+            atoms = [filled(node, values) for node in element.positive]
             noted = [number, place, call("t", keys), call("t", atoms)]
-            holds = "; ".join(aggregates.filled(node, values) for node in element.condition)
+            holds = "; ".join(filled(node, values) for node in element.condition)
             lines.append(f"{call(name, noted)} :- {holds}." if holds else f"{call(name, noted)}.")
     control = _ground(facts + "\n".join(lines))
     found: list[list[Counted]] = [[] for _values in assignments]
@@ -149,13 +237,13 @@ def elements(
     return found
 
 
-def facts_text(rules: Sequence[Rule], model: Model) -> str:
+def facts_text(rules: Sequence[ExplainedRule], model: Model) -> str:
     """The model's atoms of the predicates that `rules` mention, as facts."""
     wanted = {s for rule in rules for s in (*rule.uses(), *rule.derives())}
     return model.facts(wanted)
 
 
-def fresh_name(rules: Iterable[Rule], facts: str) -> str:
+def fresh_name(rules: Iterable[ExplainedRule], facts: str) -> str:
     """A beginning that no predicate of the rules or the facts has."""
     text = facts + " ".join(str(rule.statement) for rule in rules)
     name = "why_"
@@ -171,8 +259,8 @@ def _ground(program: str) -> clingo.Control:
     return control
 
 
-def _one_by_one(rules: Sequence[Rule], facts: str) -> Recording:
-    found = Recording([], {})
+def _one_by_one(rules: Sequence[ExplainedRule], facts: str) -> InstanceRecording:
+    found = InstanceRecording([], {})
     for rule in rules:
         try:
             single = _recorded([rule], facts)
@@ -184,17 +272,17 @@ def _one_by_one(rules: Sequence[Rule], facts: str) -> Recording:
     return found
 
 
-def _recorded(rules: Sequence[Rule], facts: str) -> Recording:
+def _recorded(rules: Sequence[ExplainedRule], facts: str) -> InstanceRecording:
     name = fresh_name(rules, facts)
     lines = (line for rule in rules for line in _lines(name, rule))
     control = _ground(facts + "\n".join(lines))
     by_number = {rule.index: rule for rule in rules}
     counted = _counted(control, f"{name}counted")
-    found = Recording([], {})
+    found = InstanceRecording([], {})
     for atom in control.symbolic_atoms.by_signature(f"{name}instance", 6):
         number, values, element, head, atoms, local = atom.symbol.arguments
         found.instances.append(
-            Instance(
+            RuleInstance(
                 by_number[number.number], element.number, head, _tuple(atoms), _tuple(values),
                 _tuple(local), counted.get((number.number, values), ()),
             )
@@ -219,7 +307,7 @@ def _tuple(term: Symbol) -> tuple[Symbol, ...]:
     return tuple(term.arguments)
 
 
-def _lines(name: str, rule: Rule) -> Iterator[str]:
+def _lines(name: str, rule: ExplainedRule) -> Iterator[str]:
     """The rules that record the instances of one rule."""
     values = call("t", rule.variables)
     holds = call(f"{name}body{rule.index}", rule.variables)
@@ -240,7 +328,9 @@ def _lines(name: str, rule: Rule) -> Iterator[str]:
             yield _element(name, rule, holds, (number, place), element)
 
 
-def _element(name: str, rule: Rule, holds: str, place: tuple[int, int], element: Element) -> str:
+def _element(
+    name: str, rule: ExplainedRule, holds: str, place: tuple[int, int], element: AggregateElement
+) -> str:
     noted = [
         rule.index,
         call("t", rule.variables),

@@ -1,13 +1,18 @@
-"""The atoms of one answer set, by predicate."""
+"""The answer set that is explained, and asking clingo about it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
+import clingo
 from clingo import Symbol
 
-from reasoning.atoms import signature_of
-from reasoning.program import Signature
+from reasoning.engines.clingo.solver import Solving
+from reasoning.model.atoms import signature, signature_of
+from reasoning.model.engine import AnswerSet, program
+from reasoning.model.request import Request, Signature
 
 
 class Model:
@@ -59,3 +64,107 @@ def model_of(atoms: Iterable[Symbol]) -> Model:
         assert predicate is not None
         found.setdefault(predicate, []).append(atom)
     return Model(found)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All atoms of an answer set, the terms its `#show` statements add, and its cost."""
+
+    atoms: Model
+    terms: tuple[Symbol, ...]
+    cost: tuple[int, ...]
+
+
+class Solver:
+    """A request's rules over a window's facts, ground once and asked several questions.
+
+    `supplied` are the predicates that streams and knowledge bases supply besides those of
+    `facts`. Raises `SolvingError` if the solver refuses.
+    """
+
+    def __init__(
+        self, request: Request, facts: Iterable[str], supplied: Iterable[Signature] = ()
+    ) -> None:
+        facts = list(facts)
+        self._request = request
+        self._supplied = frozenset(supplied)
+        if not (request.shows or request.shows_terms):
+            self._supplied |= frozenset(signature(fact) for fact in facts)
+        what = program(request, self._supplied)
+        solving = Solving(what)
+        solving.add("base", what.rules, "".join(f"{fact}.\n" for fact in facts))
+        solving.ground("base")
+        self._solving, self._control = solving, solving.control
+        cast("clingo.Configuration", self._control.configuration.solve).models = "0"
+
+    def answer(self, shown: AnswerSet | None = None) -> Answer | None:
+        """The answer set that shows `shown`, by default the first; None if there is none."""
+        if shown is None:
+            return self._first()
+        texts = set(shown.atoms)
+        fixed = [
+            (a.symbol, str(a.symbol) in texts)
+            for a in self._control.symbolic_atoms
+            if a.literal and not a.is_fact and self._is_shown(a.symbol)
+        ]
+        return self._matching(fixed, shown.atoms) or self._matching([], shown.atoms)
+
+    def knows(self, atom: Symbol) -> bool:
+        """Whether the ground program mentions `atom`: otherwise nothing can derive it."""
+        known = self._control.symbolic_atoms[atom]
+        return known is not None and known.literal != 0  # 0: it stands in no ground rule
+
+    def with_atom(self, atom: Symbol) -> Answer | None:
+        """The best answer set that has `atom`, best by the request's own preferences."""
+        best = None
+        with self._control.solve(assumptions=[(atom, True)], yield_=True) as handle:
+            for model in handle:
+                best = self._whole(model)
+                if not model.cost or model.optimality_proven:
+                    break
+        return best
+
+    def _is_shown(self, atom: Symbol) -> bool:
+        request = self._request
+        shown = request.shows or request.derived - request.inputs - self._supplied
+        return signature_of(atom) in shown
+
+    def _first(self) -> Answer | None:
+        """The first in the order in which answer sets are printed."""
+        found: tuple[list[str], Answer] | None = None
+        with self._control.solve(yield_=True) as handle:
+            for model in handle:
+                if model.cost and not model.optimality_proven:
+                    continue
+                texts = sorted(map(str, model.symbols(shown=True)))
+                if found is None or texts < found[0]:
+                    found = texts, self._whole(model)
+        return found[1] if found else None
+
+    def _matching(
+        self, fixed: Sequence[tuple[Symbol, bool]], shown: Sequence[str]
+    ) -> Answer | None:
+        wanted = set(shown)
+        with self._control.solve(assumptions=fixed, yield_=True) as handle:
+            for model in handle:
+                if model.cost and not model.optimality_proven:
+                    continue
+                if {str(symbol) for symbol in model.symbols(shown=True)} == wanted:
+                    return self._whole(model)
+        return None
+
+    def _whole(self, model: clingo.Model) -> Answer:
+        terms = tuple(model.symbols(terms=True))
+        return Answer(self._atoms(model), terms, self._solving.cost(model))
+
+    def _atoms(self, model: clingo.Model) -> Model:
+        atoms = self._control.symbolic_atoms
+        found = {
+            Signature(name if positive else f"-{name}", arity): [
+                atom.symbol
+                for atom in atoms.by_signature(name, arity, positive)
+                if model.contains(atom.symbol)
+            ]
+            for name, arity, positive in atoms.signatures
+        }
+        return Model({predicate: there for predicate, there in found.items() if there})

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
-from reasoning.atoms import ground
 from reasoning.errors import ItemError
+from reasoning.model.atoms import ground
+from reasoning.model.terms import Value
+from reasoning.model.values import atom_text, parsed, replaced
 from reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
-from reasoning.streams import Item
+from reasoning.streams.items import Item
 
 Time = int | str
 """A time in the request's unit, or as the recording writes it."""
@@ -75,6 +77,30 @@ class Outside:
 
 Outsiders = Mapping[str, tuple[Outside, ...]]
 """Facts of items outside the window, as ASP text, each with the items that gave it."""
+
+
+Known = TypeVar("Known")
+
+
+def valued(
+    facts: Mapping[str, tuple[Known, ...]], constants: Mapping[str, Value]
+) -> Mapping[str, tuple[Known, ...]]:
+    """Facts as they are evaluated: names stand for what `#const` says, in the data too."""
+    if not constants:
+        return facts
+    found: dict[str, tuple[Known, ...]] = {}
+    for fact, known in facts.items():
+        text = _valued(fact, constants)
+        found[text] = (*found.get(text, ()), *known)
+    return found
+
+
+def _valued(fact: str, constants: Mapping[str, Value]) -> str:
+    try:
+        name, row = parsed(ground(fact))
+    except ItemError:
+        return fact
+    return atom_text(name, tuple(replaced(value, constants) for value in row))
 
 
 def spelled(fact: str) -> str:

@@ -15,12 +15,11 @@ import clingo
 from clingo import Symbol, SymbolType, ast
 from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
-from reasoning.explain.aggregates import evaluate, filled
-from reasoning.explain.instances import facts_text, fresh_name
+from reasoning.explain.instances import evaluate, facts_text, filled, fresh_name
 from reasoning.explain.model import Model
-from reasoning.explain.rules import Part, Rule, part_of
+from reasoning.explain.rules import ExplainedRule, RulePart, part_of
 from reasoning.explain.syntax import call, is_atom, signature, variables
-from reasoning.program import Signature
+from reasoning.model.request import Signature
 
 _MOST_COMBINATIONS = 1_000_000
 
@@ -34,7 +33,7 @@ class Step:
     """A literal to be evaluated (or several that have values only together): what it
     needs to have a value, and what it gives one."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[RulePart, ...]
     text: str
     literals: tuple[str, ...]
     needs: frozenset[str]
@@ -52,7 +51,7 @@ class Attempt:
     be taken apart.
     """
 
-    rule: Rule
+    rule: ExplainedRule
     head: int
     values: Mapping[str, Symbol]
     held: tuple[Step, ...] = ()
@@ -65,7 +64,7 @@ class Attempt:
 class Prefixes:
     """Evaluates the bodies of rules over a model, literal by literal."""
 
-    def __init__(self, rules: Sequence[Rule], model: Model, most: int) -> None:
+    def __init__(self, rules: Sequence[ExplainedRule], model: Model, most: int) -> None:
         self._rules, self._model, self._most = rules, model, most
 
     def attempts(self, atom: Symbol) -> Iterator[Attempt]:
@@ -87,7 +86,11 @@ class Prefixes:
                     yield self._attempt(rule, number, values, computed)
 
     def _attempt(
-        self, rule: Rule, head: int, values: dict[str, Symbol], computed: list[tuple[AST, Symbol]]
+        self,
+        rule: ExplainedRule,
+        head: int,
+        values: dict[str, Symbol],
+        computed: list[tuple[AST, Symbol]],
     ) -> Attempt:
         if rule.opaque:
             return Attempt(rule, head, values, failure="it has theory atoms")
@@ -97,7 +100,9 @@ class Prefixes:
         except RuntimeError:
             return Attempt(rule, head, values, failure="clingo cannot evaluate it in steps")
 
-    def _walk(self, rule: Rule, head: int, values: dict[str, Symbol], steps: list[Step]) -> Attempt:
+    def _walk(
+        self, rule: ExplainedRule, head: int, values: dict[str, Symbol], steps: list[Step]
+    ) -> Attempt:
         chain = _Chain(rule, self._model)
         for number, step in enumerate(steps):
             if self._explodes(chain, step):
@@ -149,7 +154,7 @@ class Prefixes:
 class _Chain:
     """The assignments under which a growing sequence of literals holds."""
 
-    def __init__(self, rule: Rule, model: Model) -> None:
+    def __init__(self, rule: ExplainedRule, model: Model) -> None:
         facts = facts_text([rule], model)
         self._name = fresh_name([rule], facts)
         self._number = 0
@@ -181,7 +186,7 @@ class _Chain:
 
 
 def _steps(
-    rule: Rule, head: int, values: dict[str, Symbol], computed: list[tuple[AST, Symbol]]
+    rule: ExplainedRule, head: int, values: dict[str, Symbol], computed: list[tuple[AST, Symbol]]
 ) -> Iterator[Step]:
     """The body's parts, the condition of the head's element, and what the head computes."""
     element = rule.heads[head]
@@ -197,7 +202,7 @@ def _steps(
 
 
 def _step(
-    part: Part, literals: Iterable[AST], scope: frozenset[str], values: Mapping[str, Symbol]
+    part: RulePart, literals: Iterable[AST], scope: frozenset[str], values: Mapping[str, Symbol]
 ) -> Step:
     every, binds = frozenset[str](), frozenset[str]()
     texts = []

@@ -17,7 +17,7 @@ from clingo.ast import AST, ASTType, Sign, SymbolicTerm, Variable
 from reasoning.explain.syntax import (
     AGGREGATES,
     Constants,
-    Names,
+    FreshNames,
     Renaming,
     constant_values,
     global_variables,
@@ -30,14 +30,14 @@ from reasoning.explain.syntax import (
     walk,
 )
 from reasoning.explain.tree import RuleText
-from reasoning.program import Signature
+from reasoning.model.request import Signature
 
 RuleKind = Literal["normal", "choice", "disjunction", "constraint", "shown"]
 PartKind = Literal["atom", "not", "comparison", "aggregate", "conditional", "constant", "opaque"]
 
 
 @dataclass(frozen=True)
-class Element:
+class AggregateElement:
     """An element of an aggregate, a choice, a disjunction or a conditional literal.
 
     `atom` is the term of the atom it is about (None: no positive atom), `key` the terms
@@ -67,13 +67,13 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Part:
+class RulePart:
     """One element of a rule's body; `literals` is what it becomes when it is recorded."""
 
     kind: PartKind
     source: AST
     literals: tuple[AST, ...]
-    elements: tuple[Element, ...] = ()
+    elements: tuple[AggregateElement, ...] = ()
 
     @property
     def atom(self) -> AST:
@@ -83,14 +83,14 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ExplainedRule:
     """A rule without pools; `positive` are the terms of its positive body atoms."""
 
     index: int
     kind: RuleKind
     text: RuleText
-    heads: tuple[Element, ...]
-    body: tuple[Part, ...]
+    heads: tuple[AggregateElement, ...]
+    body: tuple[RulePart, ...]
     positive: tuple[AST, ...]
     variables: tuple[str, ...]
     statement: AST
@@ -117,14 +117,14 @@ class Rule:
                     yield found
 
 
-def read(program: str, source: str = "") -> list[Rule]:
+def read(program: str, source: str = "") -> list[ExplainedRule]:
     """The rules of a program's base part.
 
     `source` is the text as it was before its labels were blanked out (default: `program`).
     """
     kept = statements_of(program)
     constants = Constants(constant_values(kept))
-    rules: list[Rule] = []
+    rules: list[ExplainedRule] = []
     lines = (source or program).encode().split(b"\n")
     for statement in kept:
         if statement.ast_type in (ASTType.Rule, ASTType.ShowTerm):
@@ -134,14 +134,16 @@ def read(program: str, source: str = "") -> list[Rule]:
     return rules
 
 
-def _rule(index: int, text: RuleText, statement: AST) -> Rule:
-    names = Names(variables([statement]))
+def _rule(index: int, text: RuleText, statement: AST) -> ExplainedRule:
+    names = FreshNames(variables([statement]))
     body = tuple(part_of(node, names) for node in statement.body)
     literals = [node for part in body for node in part.literals]
     bound = set(global_variables(literals))
     kind, heads = _heads(_apart(statement, bound), names, bound)
     positive = tuple(node.atom.symbol for node in literals if is_atom(node))
-    return Rule(index, kind, text, heads, body, positive, global_variables(literals), statement)
+    return ExplainedRule(
+        index, kind, text, heads, body, positive, global_variables(literals), statement
+    )
 
 
 def _apart(statement: AST, bound: set[str]) -> AST:
@@ -156,24 +158,26 @@ def _apart(statement: AST, bound: set[str]) -> AST:
     return changed if shared else statement
 
 
-def part_of(node: AST, names: Names | None = None) -> Part:
+def part_of(node: AST, names: FreshNames | None = None) -> RulePart:
     """A body literal, or a literal of a condition, taken apart."""
-    names = names or Names(variables([node]))
+    names = names or FreshNames(variables([node]))
     if node.ast_type == ASTType.ConditionalLiteral:
-        return Part("conditional", node, (node,), (_conditional(node, names),))
+        return RulePart("conditional", node, (node,), (_conditional(node, names),))
     atom = node.atom
     if atom.ast_type in AGGREGATES:
-        return Part("aggregate", node, (node,), _elements(atom, names))
+        return RulePart("aggregate", node, (node,), _elements(atom, names))
     if atom.ast_type == ASTType.SymbolicAtom:
         positive = node.sign == Sign.NoSign
-        return Part("atom" if positive else "not", node, names.literals(node))
+        return RulePart("atom" if positive else "not", node, names.literals(node))
     if atom.ast_type == ASTType.Comparison:
-        return Part("comparison", node, (node,))
+        return RulePart("comparison", node, (node,))
     constant = atom.ast_type == ASTType.BooleanConstant
-    return Part("constant" if constant else "opaque", node, (node,))
+    return RulePart("constant" if constant else "opaque", node, (node,))
 
 
-def _heads(statement: AST, names: Names, bound: set[str]) -> tuple[RuleKind, tuple[Element, ...]]:
+def _heads(
+    statement: AST, names: FreshNames, bound: set[str]
+) -> tuple[RuleKind, tuple[AggregateElement, ...]]:
     """The kind of a rule and what its head can derive."""
     if statement.ast_type == ASTType.ShowTerm:
         return "shown", (_element(statement.term, (), (), names, bound),)
@@ -195,8 +199,8 @@ def _heads(statement: AST, names: Names, bound: set[str]) -> tuple[RuleKind, tup
 
 
 def _element(
-    atom: AST, key: Sequence[AST], condition: Sequence[AST], names: Names, bound: set[str]
-) -> Element:
+    atom: AST, key: Sequence[AST], condition: Sequence[AST], names: FreshNames, bound: set[str]
+) -> AggregateElement:
     """An element about `atom`: one of a head, or of an aggregate over atoms."""
     names.equations = []
     named = names.visit(atom)
@@ -207,16 +211,16 @@ def _element(
     local = tuple(v for v in variables([named, *literals]) if v not in bound)
     positive = tuple(node.atom.symbol for node in literals if is_atom(node))
     tests = tuple(node for node in condition if not is_atom(node))
-    return Element(named, tuple(key) or (named,), literals, positive, local, text, tests)
+    return AggregateElement(named, tuple(key) or (named,), literals, positive, local, text, tests)
 
 
-def _conditional(node: AST, names: Names) -> Element:
+def _conditional(node: AST, names: FreshNames) -> AggregateElement:
     """`a : b`: what must hold wherever the condition does."""
     literals = tuple(part for c in node.condition for part in names.literals(c))
     key = tuple(Variable(node.location, name) for name in variables(literals))
     consequent = names.literals(node.literal)
     positive = [*literals, *consequent] if is_atom(node.literal) else literals
-    return Element(
+    return AggregateElement(
         consequent[0].atom.symbol if is_atom(node.literal) else None,
         key,
         (*literals, *consequent),
@@ -227,7 +231,7 @@ def _conditional(node: AST, names: Names) -> Element:
     )
 
 
-def _elements(aggregate: AST, names: Names) -> tuple[Element, ...]:
+def _elements(aggregate: AST, names: FreshNames) -> tuple[AggregateElement, ...]:
     """The elements of a body aggregate."""
     found = []
     for element in aggregate.elements:
@@ -240,7 +244,7 @@ def _elements(aggregate: AST, names: Names) -> tuple[Element, ...]:
             key = _identity(literals[0])
         positive = tuple(node.atom.symbol for node in literals if is_atom(node))
         names_ = variables([*key, *literals])
-        found.append(Element(None, key, literals, positive, names_, str(element)))
+        found.append(AggregateElement(None, key, literals, positive, names_, str(element)))
     return tuple(found)
 
 

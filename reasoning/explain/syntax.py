@@ -21,10 +21,10 @@ from clingo.ast import (
     parse_string,
 )
 
-from reasoning.atoms import signature_of
+from reasoning.asp.syntax import copy
 from reasoning.explain.tree import RuleText
-from reasoning.languages.syntax import copy
-from reasoning.program import Signature
+from reasoning.model.atoms import signature_of
+from reasoning.model.request import Signature
 
 AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate)
 _BLANKS = re.compile(rb'("(?:[^"\\\\]|\\\\.)*")|\s+')
@@ -169,7 +169,7 @@ class Constants(Transformer):
         return node if value is None else SymbolicTerm(node.location, value)
 
 
-class Names(Transformer):
+class FreshNames(Transformer):
     """Names `_` and intervals by new variables; `equations` bind those of intervals."""
 
     def __init__(self, taken: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ class RuleText:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """One statement of an explanation and the nodes it rests on.
 
     `text` says it for people. `atom` or `literal` is what it is about, `count` how many
@@ -64,7 +64,7 @@ class Node:
     count: int | None = None
     value: str | None = None
     values: tuple[dict[str, str], ...] = ()
-    children: tuple[Node, ...] = ()
+    children: tuple[TreeNode, ...] = ()
     valid: tuple[Time | None, Time | None] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Node:
             found["children"] = [child.to_json() for child in self.children]
         return found
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[TreeNode]:
         """The node and everything below it, top down."""
         yield self
         for child in self.children:
@@ -102,7 +102,7 @@ class Explanation:
 
     question: Question
     atom: str
-    tree: Node
+    tree: TreeNode
     time: Time | None = None
     cost: tuple[int, ...] = field(default=())
 
@@ -124,7 +124,6 @@ class Explanation:
 
     def __str__(self) -> str:
         """The tree as text for a terminal."""
-        from reasoning.explain.text import render
 
         return render(self)
 
@@ -146,3 +145,24 @@ def origin_json(origin: Origin) -> dict[str, Any]:
 
 def _n_triples(triple: Triple) -> str:
     return f"{' '.join(write(term) for term in triple)} ."
+
+
+def render(explanation: Explanation, depth: int | None = None) -> str:
+    """The tree as lines, at most `depth` levels of it (None: all that was built)."""
+    return "\n".join(_lines(explanation.tree, "", "", depth)) + "\n"
+
+
+def _lines(node: TreeNode, first: str, rest: str, depth: int | None) -> Iterator[str]:
+    head, *more = node.text.split("\n")
+    yield first + head
+    yield from (rest + line for line in more)
+    children = node.children
+    if children and depth == 0:
+        yield f"{rest}└─ …"
+        return
+    for number, child in enumerate(children, 1):
+        last = number == len(children)
+        below = None if depth is None else depth - 1
+        yield from _lines(
+            child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), below
+        )

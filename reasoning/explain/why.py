@@ -1,22 +1,112 @@
-"""Why an atom is in an answer: its derivation as a tree, down to the facts given."""
+"""Why an atom is in an answer: its derivation as a tree, down to the facts given.
+
+`Derivations` finds for each atom of a model the cheapest rule instance behind it, `Why` makes the
+tree.
+
+Atoms are derived from the given ones upwards, each by an instance whose positive atoms
+were all derived before it; among these the one whose whole derivation has the fewest
+steps (Knuth's generalisation of Dijkstra's algorithm, 1977). What aggregates and
+conditional literals counted comes before the atom too. Where that is impossible, because
+an aggregate is recursive, it is enough that the body holds over what has been derived:
+the atoms so derived satisfy the reduct, and a stable model is minimal among those, so
+every atom is reached (Definitions 2.12-2.14).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 from clingo import Symbol
 from clingo.ast import Sign
 
-from reasoning.atoms import signature_of
-from reasoning.explain import aggregates
-from reasoning.explain.derivation import Derivations
-from reasoning.explain.instances import Counted, Instance, Recording
+from reasoning.explain import instances
+from reasoning.explain.instances import Counted, InstanceRecording, RuleInstance
 from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin
-from reasoning.explain.rules import Part, RuleKind, part_of
+from reasoning.explain.rules import RuleKind, RulePart, part_of
 from reasoning.explain.syntax import walk
-from reasoning.explain.tree import Kind, Node, RuleText, origin_json
-from reasoning.program import Signature
+from reasoning.explain.tree import Kind, RuleText, TreeNode, origin_json
+from reasoning.model.atoms import signature_of
+from reasoning.model.request import Signature
+
+
+class Derivations:
+    """What derives each atom of a model, without circles.
+
+    `support` holds an instance for each derived atom, `order` the place at which each
+    atom was reached; atoms that nothing derives are in neither.
+    """
+
+    def __init__(self, instances: Iterable[RuleInstance], given: Iterable[Symbol]) -> None:
+        self.support: dict[Symbol, RuleInstance] = {}
+        self.order: dict[Symbol, int] = {}
+        self._costs: dict[Symbol, int] = {}
+        self._queue: list[tuple[int, int]] = []
+        self._instances = list(instances)
+        self._missing: list[int] = []
+        self._sums = [0] * len(self._instances)
+        self._waiting: dict[Symbol, list[int]] = {}
+        for number, instance in enumerate(self._instances):
+            self._enter(number, instance.needs())
+        for atom in given:
+            self._reach(atom, 1)
+        self._settle()
+
+    def assume(self, atoms: Collection[Symbol]) -> None:
+        """Take atoms as given that nothing explains, and derive what rests on them."""
+        for atom in atoms:
+            self._reach(atom, 1)
+        self._settle()
+
+    def cost(self, instance: RuleInstance) -> int:
+        """Steps of the derivation of an instance's atoms."""
+        return sum(self._costs.get(atom, 0) for atom in instance.needs())
+
+    def _enter(self, number: int, needs: set[Symbol]) -> None:
+        self._missing.append(len(needs))
+        for atom in needs:
+            self._waiting.setdefault(atom, []).append(number)
+        if not needs:
+            heapq.heappush(self._queue, (1, number))
+
+    def _reach(self, atom: Symbol, cost: int) -> None:
+        """`atom` is derived: instances that wait for nothing else are ready."""
+        if atom in self.order:
+            return
+        self.order[atom], self._costs[atom] = len(self.order), cost
+        for number in self._waiting.get(atom, ()):
+            self._missing[number] -= 1
+            self._sums[number] += cost
+            if not self._missing[number]:
+                heapq.heappush(self._queue, (self._sums[number] + 1, number))
+
+    def _settle(self) -> None:
+        self._run()
+        while self._release():
+            self._run()
+
+    def _run(self) -> None:
+        while self._queue:
+            cost, number = heapq.heappop(self._queue)
+            instance = self._instances[number]
+            if instance.head not in self.order:
+                self.support[instance.head] = instance
+                self._reach(instance.head, cost)
+
+    def _release(self) -> bool:
+        """Let through instances that hold already over what has been derived."""
+        derived = set(self.order)
+        found = [
+            number
+            for number, instance in enumerate(self._instances)
+            if self._missing[number] and instance.counted and instance.head not in derived
+            if instance.holds_over(derived)
+        ]
+        for number in found:
+            heapq.heappush(self._queue, (self._sums[number] + 1, number))
+        return bool(found)
+
 
 _HOW: Mapping[RuleKind, tuple[Kind, str]] = {
     "normal": ("derived", "by"),
@@ -39,7 +129,7 @@ class Why:
         self,
         derivations: Derivations,
         origins: Mapping[Symbol, tuple[Origin, ...]],
-        recording: Recording,
+        recording: InstanceRecording,
         opaque: Set[Signature] = frozenset(),
         *,
         most: int = 10,
@@ -52,19 +142,19 @@ class Why:
         self._seen: set[Symbol] = set()
         self._said: set[RuleText] = set()
 
-    def tree(self, atom: Symbol) -> Node:
+    def tree(self, atom: Symbol) -> TreeNode:
         """The derivation of `atom`, an atom of the model."""
         self._seen.clear()
         self._said.clear()
         return self._atom(atom, self._depth)
 
-    def shown(self, instance: Instance) -> Node:
+    def shown(self, instance: RuleInstance) -> TreeNode:
         """The derivation of a term that a `#show` statement shows."""
         self._seen.clear()
         self._said.clear()
         return self._instance(instance.head, instance, self._depth)
 
-    def _atom(self, atom: Symbol, depth: int) -> Node:
+    def _atom(self, atom: Symbol, depth: int) -> TreeNode:
         text = str(atom)
         if atom in self._origins:
             return given(text, self._origins[atom])
@@ -73,21 +163,21 @@ class Why:
             return self._unexplained(atom, text)
         if not instance.rule.body and instance.rule.kind == "normal":
             rule = instance.rule.text
-            return Node("fact", f"{text}  fact, line {rule.line}", atom=text, rule=rule)
+            return TreeNode("fact", f"{text}  fact, line {rule.line}", atom=text, rule=rule)
         if atom in self._seen:
-            return Node("seen", f"{text}  (see above)", atom=text)
+            return TreeNode("seen", f"{text}  (see above)", atom=text)
         if depth <= 0:
-            return Node("cut", f"{text}  …", atom=text)
+            return TreeNode("cut", f"{text}  …", atom=text)
         return self._instance(atom, instance, depth)
 
-    def _unexplained(self, atom: Symbol, text: str) -> Node:
+    def _unexplained(self, atom: Symbol, text: str) -> TreeNode:
         if signature_of(atom) in self._opaque:
             words = "derived by a rule that could not be taken apart"
-            return Node("opaque", f"{text}  {words}", atom=text)
+            return TreeNode("opaque", f"{text}  {words}", atom=text)
         words = "given; nothing is known of where it comes from"
-        return Node("given", f"{text}  {words}", atom=text)
+        return TreeNode("given", f"{text}  {words}", atom=text)
 
-    def _instance(self, atom: Symbol, instance: Instance, depth: int) -> Node:
+    def _instance(self, atom: Symbol, instance: RuleInstance, depth: int) -> TreeNode:
         self._seen.add(atom)
         rule, text = instance.rule, str(atom)
         kind, how = _HOW[rule.kind]
@@ -95,10 +185,10 @@ class Why:
         self._said.add(rule.text)
         line = f"{text}  {how} {rule.text.name}" + ("" if said else f": {rule.text.text}")
         children = tuple(self._body(instance, self._derivations.order.get(atom), depth - 1))
-        node = Node(kind, line, atom=text, rule=rule.text, children=children)
+        node = TreeNode(kind, line, atom=text, rule=rule.text, children=children)
         return self._with_alternatives(node, instance)
 
-    def _with_alternatives(self, node: Node, instance: Instance) -> Node:
+    def _with_alternatives(self, node: TreeNode, instance: RuleInstance) -> TreeNode:
         """Names what else a choice or a disjunction had to offer."""
         if instance.rule.kind not in ("choice", "disjunction"):
             return node
@@ -110,7 +200,7 @@ class Why:
         text = f"{node.text}\namong {listed(offers)}"
         return replace(node, text=text, values=values, count=len(offers))
 
-    def _body(self, instance: Instance, order: int | None, depth: int) -> Iterator[Node]:
+    def _body(self, instance: RuleInstance, order: int | None, depth: int) -> Iterator[TreeNode]:
         for number, part, atom in instance.parts():
             if atom is not None:
                 yield self._atom(atom, depth)
@@ -124,14 +214,14 @@ class Why:
             yield literal_node(part_of(condition), instance.values)
 
     def _counted(
-        self, instance: Instance, number: int, part: Part, order: int | None, depth: int
-    ) -> Node:
+        self, instance: RuleInstance, number: int, part: RulePart, order: int | None, depth: int
+    ) -> TreeNode:
         """An aggregate or a conditional literal and the elements that counted."""
         elements = unique(instance.of(number))
-        literal = aggregates.filled(part.source, instance.values)
+        literal = instances.filled(part.source, instance.values)
         text, value = counted_text(part, instance.values, elements)
-        if part.kind == "aggregate" and not aggregates.is_assignment(part.source):
-            text += f"  ({aggregates.guards(part.source, instance.values)})"
+        if part.kind == "aggregate" and not instances.is_assignment(part.source):
+            text += f"  ({instances.guards(part.source, instance.values)})"
         earlier = [e for e in elements if self._is_earlier(e, order)]
         if len(earlier) < len(elements):
             text += f"; {len(elements) - len(earlier)} of them rest on this in turn"
@@ -139,9 +229,9 @@ class Why:
         atoms = dict.fromkeys(a for e in followed[: self._most] for a in e.atoms)
         children = [self._atom(atom, depth) for atom in atoms]
         if len(followed) > self._most:
-            children.append(Node("cut", f"… and {len(followed) - self._most} more"))
+            children.append(TreeNode("cut", f"… and {len(followed) - self._most} more"))
         kind: Kind = "aggregate" if part.kind == "aggregate" else "conditional"
-        return Node(
+        return TreeNode(
             kind, text, literal=literal, count=len(elements), value=value,
             values=tuple(element_json(e) for e in elements[: self._most]),
             children=tuple(children),
@@ -152,7 +242,7 @@ class Why:
         return order is None or all(places.get(atom, order) < order for atom in element.atoms)
 
 
-def given(text: str, origins: tuple[Origin, ...]) -> Node:
+def given(text: str, origins: tuple[Origin, ...]) -> TreeNode:
     """A fact and where it comes from."""
     kinds: dict[type, Kind] = {
         ItemOrigin: "stream", KnowledgeOrigin: "knowledge", FedBack: "previous",
@@ -161,7 +251,7 @@ def given(text: str, origins: tuple[Origin, ...]) -> Node:
     places = [origin_text(origin) for origin in origins[:3]]
     if len(origins) > 3:
         places.append(f"and {len(origins) - 3} more")
-    return Node(kind, f"{text}  {'; '.join(places) or 'given'}", atom=text, origins=origins)
+    return TreeNode(kind, f"{text}  {'; '.join(places) or 'given'}", atom=text, origins=origins)
 
 
 def origin_text(origin: Origin) -> str:
@@ -176,39 +266,41 @@ def origin_text(origin: Origin) -> str:
     return "from the previous answer" + ("" if origin.time is None else f", at {origin.time}")
 
 
-def literal_node(part: Part, values: Mapping[str, Symbol]) -> Node:
+def literal_node(part: RulePart, values: Mapping[str, Symbol]) -> TreeNode:
     """A negative literal or a comparison that holds, with its values filled in."""
-    literal = aggregates.filled(part.source, values)
+    literal = instances.filled(part.source, values)
     if part.kind == "opaque":
-        return Node("opaque", f"{literal}  could not be taken apart", literal=literal)
+        return TreeNode("opaque", f"{literal}  could not be taken apart", literal=literal)
     if part.kind == "comparison":
-        return Node("comparison", literal, literal=literal)
+        return TreeNode("comparison", literal, literal=literal)
     atom = ground_text(part, values)
     if part.source.sign == Sign.DoubleNegation:
-        return Node("present", f"not not {atom}  it is in the answer", literal=literal, atom=atom)
+        return TreeNode(
+            "present", f"not not {atom}  it is in the answer", literal=literal, atom=atom
+        )
     anonymous = any(getattr(node, "name", "") == "_" for node in walk(part.atom))
     words = "nothing like it is in the answer" if anonymous else "not in the answer"
-    return Node("absent", f"not {atom}  {words}", literal=literal, atom=atom)
+    return TreeNode("absent", f"not {atom}  {words}", literal=literal, atom=atom)
 
 
-def ground_text(part: Part, values: Mapping[str, Symbol]) -> str:
+def ground_text(part: RulePart, values: Mapping[str, Symbol]) -> str:
     """The atom of a literal with values filled in and computed where they can be."""
     try:
-        return str(aggregates.evaluate(part.atom, values))
+        return str(instances.evaluate(part.atom, values))
     except RuntimeError:
-        return aggregates.filled(part.atom, values)
+        return instances.filled(part.atom, values)
 
 
 def counted_text(
-    part: Part, values: Mapping[str, Symbol], elements: list[Counted]
+    part: RulePart, values: Mapping[str, Symbol], elements: list[Counted]
 ) -> tuple[str, str | None]:
     """What an aggregate came to and over what, in words, and its value."""
     told = listed([_element_text(element) for element in elements])
     if part.kind == "conditional":
-        literal = aggregates.filled(part.source, values)
+        literal = instances.filled(part.source, values)
         return f"{literal}  holds for {told or 'lack of any case'}", None
-    value = str(aggregates.value(part.source.atom, (e.key for e in elements)))
-    return f"{aggregates.name(part.source.atom)} = {value}" + (f": {told}" if told else ""), value
+    value = str(instances.value(part.source.atom, (e.key for e in elements)))
+    return f"{instances.name(part.source.atom)} = {value}" + (f": {told}" if told else ""), value
 
 
 def unique(elements: list[Counted]) -> list[Counted]:

@@ -14,7 +14,7 @@ from functools import cached_property
 import clingo
 
 from reasoning.rdf import datatypes, ntriples
-from reasoning.rdf.canonical import IllTypedError
+from reasoning.rdf.datatypes import IllTypedError
 from reasoning.rdf.entailment import Closure, closure
 from reasoning.rdf.mapping import RDF, TYPE, XSD, Blank, Iri, Literal, Term, Triple
 from reasoning.rdf.regimes import Regime

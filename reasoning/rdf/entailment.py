@@ -10,11 +10,19 @@ from typing import NamedTuple
 import clingo
 
 from reasoning.rdf import datatypes, ntriples
-from reasoning.rdf.canonical import IllTypedError
-from reasoning.rdf.datatypes import Value
+from reasoning.rdf.datatypes import IllTypedError, Value
 from reasoning.rdf.mapping import RDF, Blank, Iri, Literal, Term, Triple
 from reasoning.rdf.regimes import RULES, Regime
-from reasoning.rdf.rules import FALSE, NAME, NAMESPACES, TRIPLE, Argument, Atom, Rule, Variable
+from reasoning.rdf.rules import (
+    FALSE,
+    NAME,
+    NAMESPACES,
+    TRIPLE,
+    Argument,
+    EntailmentRule,
+    TripleAtom,
+    TripleVariable,
+)
 
 MEMBERSHIP = re.compile(re.escape(RDF) + r"_[1-9][0-9]*")
 
@@ -55,16 +63,16 @@ def closure(triples: Sequence[Triple], regime: Regime) -> Closure:
     Sound, and for OWL 2 RL complete for ground triples as far as the profile's rules are
     (OWL 2 Profiles, Theorem PR1), less what `regimes` says is left out.
     """
-    model = Model(triples, regime)
+    model = TripleModel(triples, regime)
     told = dict.fromkeys(found.sentence for found in model.contradictions())
     return Closure(tuple(model.inferred()), tuple(told))
 
 
-class Model:
+class TripleModel:
     """Everything that the rules of a regime, and some more, derive from triples."""
 
     def __init__(
-        self, triples: Sequence[Triple], regime: Regime, queries: Sequence[Rule] = ()
+        self, triples: Sequence[Triple], regime: Regime, queries: Sequence[EntailmentRule] = ()
     ) -> None:
         self._coded = _Coded(triples)
         self._control = clingo.Control(["--warn=none"])
@@ -99,18 +107,18 @@ class _Coded:
         """The number of a term of the vocabularies, as text."""
         return str(self._code(Iri(NAMESPACES[prefix] + name)))
 
-    def rule(self, rule: Rule) -> str:
+    def rule(self, rule: EntailmentRule) -> str:
         """A rule as text."""
         body = [self._atom(atom) for atom in rule.body]
         body += [f"{self._text(d.left)} != {self._text(d.right)}" for d in rule.different]
         return f"{self._atom(rule.head)} :- {', '.join(body)}.\n"
 
-    def _atom(self, atom: Atom) -> str:
+    def _atom(self, atom: TripleAtom) -> str:
         arguments = f"({','.join(map(self._text, atom.terms))})" if atom.terms else ""
         return f"{atom.relation}{arguments}"
 
     def _text(self, term: Argument) -> str:
-        if isinstance(term, Variable):
+        if isinstance(term, TripleVariable):
             return term.name
         return str(self._code(term) if isinstance(term, Iri | Blank | Literal) else term)
 

@@ -11,8 +11,8 @@ import clingo
 from clingo import ast as clingo_ast
 from clingo.ast import AST, ASTType, UnaryOperator
 
-from reasoning import atoms
 from reasoning.errors import ItemError
+from reasoning.model import atoms
 
 MOST_FACTS = 1_000_000
 """Facts that the intervals and pools of one statement may stand for."""

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import get_args
 
 import clingo
 
-from reasoning.analysis.relevance import Relevance
+from reasoning import budget
 from reasoning.errors import ItemError, Location, RequestError
-from reasoning.program import Entailment, KnowledgeSource, Request, Signature
+from reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
 from reasoning.rdf import facts as lp
 from reasoning.rdf import ntriples, parsing
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.mapping import Mapper, Triple
+from reasoning.rdf.relevance import Relevance
+
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,8 @@ class Background:
     """Where each fact is from."""
     supplied: frozenset[Signature] = frozenset()
     """Predicates of the facts."""
-    irrelevant: int = 0
-    """Triples and facts that no rule can see."""
+    counts: Mapping[Signature, int] = field(default_factory=dict)
+    """How many facts there are, by predicate."""
 
     @cached_property
     def text(self) -> str:
@@ -65,6 +70,11 @@ def read(source: KnowledgeSource, scope: str = "k0") -> KnowledgeBase:
     (see `background`). Raises `RequestError` that names the file, the line where it is
     known, and the `#from` that asked for it.
     """
+    with budget.step(f"reading {source.path}"):
+        return _read(source, scope)
+
+
+def _read(source: KnowledgeSource, scope: str) -> KnowledgeBase:
     path = Path(source.path)
     data = _bytes(source, path)
     extension = path.name.lower().removesuffix(".gz").rpartition(".")[2]
@@ -113,8 +123,9 @@ def background(
 
 def _infer(bases: Sequence[KnowledgeBase], regime: Entailment, collector: _Collector) -> None:
     """Add what follows from some bases together; what is inconsistent is refused."""
-    found = closure([triple for base in bases for triple in base.triples], regime)
     files = " + ".join(base.source.path for base in bases)
+    with budget.step(f"what follows from {files} under {regime}"):
+        found = closure([triple for base in bases for triple in base.triples], regime)
     if found.inconsistencies:
         more = len(found.inconsistencies) - 1
         raise _error(
@@ -137,7 +148,7 @@ class _Collector:
         self._derived = request.derived
         self._origins: dict[str, list[KnowledgeOrigin]] = {}
         self._supplied: set[Signature] = set()
-        self._irrelevant = 0
+        self._counts = Counter[Signature]()
 
     def triple(self, source: KnowledgeSource, triple: Triple) -> None:
         """Take in what the rules see of a triple."""
@@ -154,8 +165,7 @@ class _Collector:
         self._fact("{}({},{})".format(*atom), name, arguments, origin)
 
     def _unseen(self, triple: Triple) -> None:
-        """No rule uses the triple, but one may derive its predicate (DESIGN A4)."""
-        self._irrelevant += 1
+        """No rule uses the triple, but one may derive its predicate (docs/reason.md)."""
         name = self._mapper.predicate(triple.predicate.value)
         if name is not None and (signature := Signature(name, 2)) in self._derived:
             self._supplied.add(signature)
@@ -172,23 +182,28 @@ class _Collector:
     ) -> None:
         signature = Signature(name, len(arguments))
         self._supplied.add(signature)
-        if self._relevance.keeps(signature, arguments):
-            self._origins.setdefault(fact, []).append(origin)
-        else:
-            self._irrelevant += 1
+        if not self._relevance.keeps(signature, arguments):
+            return
+        self._counts[signature] += fact not in self._origins
+        self._origins.setdefault(fact, []).append(origin)
 
     def background(self) -> Background:
         """What has been gathered."""
         origins = {fact: tuple(found) for fact, found in self._origins.items()}
-        return Background(tuple(origins), origins, frozenset(self._supplied), self._irrelevant)
+        supplied = frozenset(self._supplied)
+        return Background(tuple(origins), origins, supplied, self._counts)
 
 
 def _bytes(source: KnowledgeSource, path: Path) -> bytes:
     if message := missing(source):
         raise _error(source, 1, "file", message)
     try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if path.name.lower().endswith(".gz") else data
+        is_packed = path.name.lower().endswith(".gz")
+        with gzip.open(path) if is_packed else path.open("rb") as file:
+            read = BytesIO()  # in pieces: what it unpacks to may be more than there is room for
+            while piece := file.read(_PIECE):
+                read.write(piece)
+            return read.getvalue()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _error(source, 1, "file", f"cannot be read: {reason}") from None

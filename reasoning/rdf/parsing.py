@@ -13,17 +13,19 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 import orjson
 import rdflib
+import rdflib.parser
 from rdflib.graph import QuotedGraph
 from rdflib.plugins.parsers.notation3 import BadSyntax
 from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
 from reasoning.errors import ItemError
+from reasoning.limits import LimitError
 from reasoning.rdf import ntriples
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
 
@@ -43,7 +45,7 @@ FORMATS = {
 """The format of a document by the extension of its name."""
 
 _NOWHERE = "nowhere:///"
-_LARGEST_ENTITY = 65_536
+_LARGEST_ENTITY = 256
 _LINE = re.compile(r"line (\d+)")
 _LINE_END = re.compile(r"\r\n|[\r\n]")
 _BEGINNINGS = (b"<", b"_")
@@ -74,11 +76,9 @@ def triples(data: bytes, syntax: str, scope: str, base: str = "") -> tuple[Tripl
         return found
     if syntax == "xml":
         _refuse_entities(data)
-    if syntax == "json-ld":
-        _refuse_contexts(data)
     terms = _Terms(scope)
     sink = _Sink()
-    with _quiet_rdflib():
+    with _quiet_rdflib(), _nothing_fetched():
         try:
             rdflib.Graph(store=sink).parse(data=data, format=syntax, publicID=base or _NOWHERE)
         except Exception as error:  # noqa: BLE001 - a parser in trouble raises anything
@@ -222,9 +222,30 @@ def _quiet_rdflib() -> Iterator[None]:
             rdflib.NORMALIZE_LITERALS, log.disabled = normalises, disabled
 
 
-def _unreadable(error: Exception) -> UnreadableError:
-    if isinstance(error, UnreadableError):
+@contextmanager
+def _nothing_fetched() -> Iterator[None]:
+    """rdflib without the function by which its parsers open what a document names, in the network
+    or on the disk, e.g. the contexts of JSON-LD; while its lock is held."""
+    opens = rdflib.parser._create_input_source_from_location
+    rdflib.parser._create_input_source_from_location = _refuse_location  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        rdflib.parser._create_input_source_from_location = opens
+
+
+def _refuse_location(*, location: str, **_source: object) -> NoReturn:
+    raise UnreadableError(
+        f"the context <{location.removeprefix(_NOWHERE)}> lies outside the document and is not "
+        "fetched; write it into the document"
+    )
+
+
+def _unreadable(error: Exception) -> UnreadableError | LimitError:
+    if isinstance(error, UnreadableError | LimitError):
         return error
+    if isinstance(error, orjson.JSONDecodeError):
+        return UnreadableError(f"not JSON: {error.msg}", error.lineno)
     if isinstance(error, BadSyntax):
         return UnreadableError(f"bad syntax: {error._why}", error.lines + 1)
     if isinstance(error, RecursionError):
@@ -236,42 +257,20 @@ def _unreadable(error: Exception) -> UnreadableError:
     return UnreadableError(told, line or (int(match.group(1)) if match else None))
 
 
-def _refuse_contexts(data: bytes) -> None:
-    """A JSON-LD document may name contexts to fetch; we fetch nothing."""
-    try:
-        waiting = [orjson.loads(data)]
-    except orjson.JSONDecodeError as error:
-        raise UnreadableError(f"not JSON: {error.msg}", error.lineno) from None
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, list):
-            waiting += value
-        elif isinstance(value, dict):
-            waiting += value.values()
-            _refuse_remote(value)
-
-
-def _refuse_remote(value: dict[str, Any]) -> None:
-    context = value.get("@context", [])
-    contexts = context if isinstance(context, list) else [context]
-    for found in (*contexts, value.get("@import")):
-        if isinstance(found, str):
-            raise UnreadableError(
-                f"the context <{found}> lies outside the document and is not fetched; "
-                "write it into the document"
-            )
-
-
 def _refuse_entities(data: bytes) -> None:
-    """Entities in XML may name files or grow without end; simple abbreviations are fine."""
-    sizes: dict[str, int] = {}
+    """Entities in XML may name files or, of others, grow without end: refused in any order.
+    Short plain texts, which abbreviate namespaces, are fine."""
 
     def declare(name: str, is_parameter: bool, value: str | None, *_outside: str | None) -> None:
         if is_parameter or value is None:
             raise UnreadableError(f"the entity `{name}` lies outside the document; write it in")
-        sizes[name] = len(value) + sum(sizes.get(n, 0) for n in re.findall(r"&([^;#]+);", value))
-        if sizes[name] > _LARGEST_ENTITY:
-            raise UnreadableError(f"the entity `{name}` grows to more than {_LARGEST_ENTITY} bytes")
+        if "&" in value:
+            raise UnreadableError(f"the entity `{name}` is made of others; write its whole text")
+        if len(value) > _LARGEST_ENTITY:
+            raise UnreadableError(
+                f"the entity `{name}` has {len(value):,} characters, of at most "
+                f"{_LARGEST_ENTITY}; write its text where it is used"
+            )
 
     def begin(_name: str, _attributes: object) -> None:
         raise StopIteration
@@ -285,3 +284,5 @@ def _refuse_entities(data: bytes) -> None:
         return
     except expat.ExpatError as error:
         raise UnreadableError(f"not XML: {error}", error.lineno) from None
+    except (LookupError, ValueError) as error:  # of an encoding that expat does not know
+        raise UnreadableError(f"not readable as XML: {error}; write it in UTF-8", 1) from None

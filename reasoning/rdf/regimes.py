@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from reasoning.program import Entailment
+from reasoning.model.request import Entailment
 
 Regime = Entailment | Literal["rdf"]
 """What may be inferred from triples; `rdf` is RDF's own entailment, with datatypes."""

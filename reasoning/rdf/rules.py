@@ -29,31 +29,31 @@ NAME = re.compile(r"\b(rdfs?|owl)_(\w+)")
 """A term of the vocabularies in the text of `regimes`."""
 
 
-class Variable(NamedTuple):
+class TripleVariable(NamedTuple):
     """A variable; each `_` of a rule is one of its own."""
 
     name: str
 
 
-Argument: TypeAlias = Variable | Iri | Blank | Literal | int | str
+Argument: TypeAlias = TripleVariable | Iri | Blank | Literal | int | str
 """A number is one that `count` gives; a string is the name of a rule."""
 
 
-class Atom(NamedTuple):
+class TripleAtom(NamedTuple):
     """A row of a relation matches the terms; of a triple, the second is its property."""
 
     relation: str
     terms: tuple[Argument, ...]
 
     @property
-    def variables(self) -> frozenset[Variable]:
+    def variables(self) -> frozenset[TripleVariable]:
         """Those of its terms."""
-        return frozenset(term for term in self.terms if isinstance(term, Variable))
+        return frozenset(term for term in self.terms if isinstance(term, TripleVariable))
 
-    def replaced(self, values: Mapping[Variable, Argument]) -> Atom:
+    def replaced(self, values: Mapping[TripleVariable, Argument]) -> TripleAtom:
         """The atom with values in the place of variables."""
-        terms = (values.get(t, t) if isinstance(t, Variable) else t for t in self.terms)
-        return Atom(self.relation, tuple(terms))
+        terms = (values.get(t, t) if isinstance(t, TripleVariable) else t for t in self.terms)
+        return TripleAtom(self.relation, tuple(terms))
 
 
 class Different(NamedTuple):
@@ -62,33 +62,33 @@ class Different(NamedTuple):
     left: Argument
     right: Argument
 
-    def replaced(self, values: Mapping[Variable, Argument]) -> Different:
+    def replaced(self, values: Mapping[TripleVariable, Argument]) -> Different:
         """The comparison with values in the place of variables."""
-        return Different(*(values.get(t, t) if isinstance(t, Variable) else t for t in self))
+        return Different(*(values.get(t, t) if isinstance(t, TripleVariable) else t for t in self))
 
 
 @dataclass(frozen=True)
-class Rule:
+class EntailmentRule:
     """The head holds wherever the body does."""
 
     name: str
     """That of its specification."""
-    head: Atom
-    body: tuple[Atom, ...]
+    head: TripleAtom
+    body: tuple[TripleAtom, ...]
     different: tuple[Different, ...] = ()
-    absent: tuple[Atom, ...] = field(default=())
+    absent: tuple[TripleAtom, ...] = field(default=())
     """What must not hold: of computed relations, and of tables (`schema`)."""
 
 
 @cache
-def rules(regime: Regime) -> tuple[Rule, ...]:
+def rules(regime: Regime) -> tuple[EntailmentRule, ...]:
     """The rules of a regime, in the order of its text."""
     statements: list[AST] = []
     clingo_ast.parse_string(RULES[regime], statements.append)
     return tuple(_named(statements, regime))
 
 
-def _named(statements: Iterable[AST], regime: Regime) -> Iterator[Rule]:
+def _named(statements: Iterable[AST], regime: Regime) -> Iterator[EntailmentRule]:
     name = ""
     for statement in statements:
         if statement.ast_type == ASTType.Comment:
@@ -98,9 +98,9 @@ def _named(statements: Iterable[AST], regime: Regime) -> Iterator[Rule]:
             yield _rule(statement, name)
 
 
-def _rule(statement: AST, name: str) -> Rule:
+def _rule(statement: AST, name: str) -> EntailmentRule:
     new = _Terms()
-    body, different, absent = list[Atom](), list[Different](), list[Atom]()
+    body, different, absent = list[TripleAtom](), list[Different](), list[TripleAtom]()
     for literal in statement.body:
         atom = literal.atom
         if atom.ast_type == ASTType.Comparison:
@@ -108,11 +108,11 @@ def _rule(statement: AST, name: str) -> Rule:
         else:
             (absent if literal.sign == Sign.Negation else body).append(_atom(atom, new))
     head = _atom(statement.head.atom, new)
-    return Rule(name, head, tuple(body), tuple(different), tuple(absent))
+    return EntailmentRule(name, head, tuple(body), tuple(different), tuple(absent))
 
 
-def _atom(atom: AST, new: Callable[[AST], Argument]) -> Atom:
-    return Atom(atom.symbol.name, tuple(map(new, atom.symbol.arguments)))
+def _atom(atom: AST, new: Callable[[AST], Argument]) -> TripleAtom:
+    return TripleAtom(atom.symbol.name, tuple(map(new, atom.symbol.arguments)))
 
 
 class _Terms:
@@ -127,7 +127,7 @@ class _Terms:
             if text == "_":
                 self._anonymous += 1
                 text = f"Any{self._anonymous}"
-            return Variable(text)
+            return TripleVariable(text)
         if match := NAME.fullmatch(text):
             return Iri(NAMESPACES[match[1]] + match[2])
         return int(text) if text.isdecimal() else text.strip('"')

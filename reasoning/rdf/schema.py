@@ -15,7 +15,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from reasoning.rdf.entailment import Contradiction, Model
+from reasoning.rdf.entailment import Contradiction, TripleModel
 from reasoning.rdf.mapping import RDF, Iri, Term, Triple
 from reasoning.rdf.mapping import TYPE as TYPE
 from reasoning.rdf.regimes import Regime
@@ -24,10 +24,10 @@ from reasoning.rdf.rules import (
     NAMESPACES,
     TRIPLE,
     Argument,
-    Atom,
     Different,
-    Rule,
-    Variable,
+    EntailmentRule,
+    TripleAtom,
+    TripleVariable,
     rules,
 )
 
@@ -52,7 +52,7 @@ class Key(NamedTuple):
     second: Term | None = None
 
 
-def key(atom: Atom) -> Key:
+def key(atom: TripleAtom) -> Key:
     """What an atom is about."""
     if atom.relation != TRIPLE:
         return Key(atom.relation, _constant(atom.terms[0]) if atom.terms else None)
@@ -62,14 +62,14 @@ def key(atom: Atom) -> Key:
 
 
 def _constant(term: Argument) -> Term | None:
-    return None if isinstance(term, Variable | int | str) else term
+    return None if isinstance(term, TripleVariable | int | str) else term
 
 
 @dataclass(frozen=True)
 class Specialised:
     """Rules that infer from instances what the rules of a regime would."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[EntailmentRule, ...]
     """Over triples, relations of the regime's own (`path`, …), computed ones, and tables."""
     tables: Mapping[str, tuple[tuple[Term, ...], ...]]
     """Relations of rows that always hold."""
@@ -98,7 +98,7 @@ def specialised(
     instead; then only properties that the graph makes the same are.
     """
     frame = _frame(regime)
-    model = Model(triples, regime, [split.query for split in frame.splits])
+    model = TripleModel(triples, regime, [split.query for split in frame.splits])
     instances = [found for split in frame.splits for found in split.instances(model)]
     known: dict[Iri, set[tuple[Term, Term]]] = defaultdict(set)
     for subject, predicate, value in model.rows(TRIPLE, 3):
@@ -116,12 +116,12 @@ def specialised(
     return Specialised(tuple(made.rules), made.tables, inferred, contradictions)
 
 
-def general(regime: Regime) -> tuple[Rule, ...]:
+def general(regime: Regime) -> tuple[EntailmentRule, ...]:
     """The rules of a regime as they are, for schema that comes and goes."""
     return tuple(rule for rule in rules(regime) if not _is_about_texts(rule))
 
 
-def _is_about_texts(rule: Rule) -> bool:
+def _is_about_texts(rule: EntailmentRule) -> bool:
     """Whether it tells texts of literals from their values: to those for whom these rules are,
     literals are values, which all have a datatype."""
     return rule.name == "dt-eq" or any(atom.relation == "ill" for atom in rule.body)
@@ -182,14 +182,14 @@ def _frame(regime: Regime) -> _Frame:
     return _Frame(frozenset(properties), frozenset(classes), reflexive, tuple(splits))
 
 
-def _classifies_belonging(rule: Rule) -> bool:
+def _classifies_belonging(rule: EntailmentRule) -> bool:
     """Whether it says what that is of which something is a subclass or a subproperty."""
     bodies = {key(atom).first for atom in rule.body}
     return key(rule.head).first == TYPE and bodies <= {_SUBCLASS, _SUBPROPERTY}
 
 
 def _static(
-    table: Iterable[Rule], properties: Collection[Iri], classes: Collection[Iri]
+    table: Iterable[EntailmentRule], properties: Collection[Iri], classes: Collection[Iri]
 ) -> frozenset[str]:
     """The regime's own relations that depend on schema only: the greatest set of them."""
     static = {rule.head.relation for rule in table} - {TRIPLE, FALSE}
@@ -206,7 +206,7 @@ def _static(
 
 
 def _is_static(
-    atom: Atom, static: Collection[str], properties: Collection[Iri], classes: Collection[Iri]
+    atom: TripleAtom, static: Collection[str], properties: Collection[Iri], classes: Collection[Iri]
 ) -> bool:
     if atom.relation != TRIPLE:
         return atom.relation in static or atom.relation == "count"
@@ -222,14 +222,14 @@ class _Instance:
     """A rule with some of its variables replaced by what the schema says."""
 
     split: _Split
-    values: Mapping[Variable, Term]
+    values: Mapping[TripleVariable, Term]
 
     @property
-    def head(self) -> Atom:
+    def head(self) -> TripleAtom:
         return self.split.rule.head.replaced(self.values)
 
     @property
-    def body(self) -> Iterator[Atom]:
+    def body(self) -> Iterator[TripleAtom]:
         """What it asks of instances."""
         return (atom.replaced(self.values) for atom in self.split.dynamic)
 
@@ -243,14 +243,14 @@ class _Instance:
 class _Split:
     """A rule, and the part of its body that only asks about schema."""
 
-    rule: Rule
-    dynamic: tuple[Atom, ...]
+    rule: EntailmentRule
+    dynamic: tuple[TripleAtom, ...]
     different: tuple[Different, ...]
     """Comparisons that are left to the dynamic part."""
-    query: Rule
+    query: EntailmentRule
     """Derives the values of the variables that both parts share."""
 
-    def instances(self, model: Model) -> Iterator[_Instance]:
+    def instances(self, model: TripleModel) -> Iterator[_Instance]:
         """The rule for each answer of the schema, in a stable order."""
         shared = self.query.head.terms
         for row in sorted(model.rows(self.query.head.relation, len(shared)), key=repr):
@@ -259,29 +259,29 @@ class _Split:
                 yield found
 
     @property
-    def shared(self) -> tuple[Variable, ...]:
+    def shared(self) -> tuple[TripleVariable, ...]:
         """Variables whose values the schema gives."""
-        return tuple(v for v in self.query.head.terms if isinstance(v, Variable))
+        return tuple(v for v in self.query.head.terms if isinstance(v, TripleVariable))
 
 
-def _split(rule: Rule, dynamic: Sequence[Atom], name: str) -> _Split:
+def _split(rule: EntailmentRule, dynamic: Sequence[TripleAtom], name: str) -> _Split:
     static = tuple(atom for atom in rule.body if atom not in dynamic)
     known = frozenset().union(*(atom.variables for atom in static))
     different = [d for d in rule.different if not _variables(d) <= known]
     outside = rule.head.variables.union(
         *(atom.variables for atom in (*dynamic, *rule.absent)), *map(_variables, different)
     )
-    query = Rule(
+    query = EntailmentRule(
         name,
-        Atom(name, tuple(sorted(known & outside))),
+        TripleAtom(name, tuple(sorted(known & outside))),
         static,
         tuple(d for d in rule.different if _variables(d) <= known),
     )
     return _Split(rule, tuple(dynamic), tuple(different), query)
 
 
-def _variables(different: Different) -> frozenset[Variable]:
-    return frozenset(term for term in different if isinstance(term, Variable))
+def _variables(different: Different) -> frozenset[TripleVariable]:
+    return frozenset(term for term in different if isinstance(term, TripleVariable))
 
 
 def _grounded(
@@ -293,7 +293,7 @@ def _grounded(
     places = [[*_properties(found)] for found in instances]
     known = sorted({*properties, *(p for each in places for p in each if isinstance(p, Iri))})
     for found, place in zip(instances, places, strict=True):
-        free = sorted({p for p in place if isinstance(p, Variable)})
+        free = sorted({p for p in place if isinstance(p, TripleVariable)})
         choices = [row for row in product(known, repeat=len(free)) if len(row) < 2 or row in equal]
         for row in choices:
             made = replace(found, values={**found.values, **dict(zip(free, row, strict=True))})
@@ -398,7 +398,7 @@ def _grouped(instances: Iterable[_Instance]) -> dict[object, list[_Instance]]:
 class _Rules:
     """Gathers rules and their tables."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[EntailmentRule] = field(default_factory=list)
     tables: dict[str, tuple[tuple[Term, ...], ...]] = field(default_factory=dict)
     _names: dict[tuple[tuple[Term, ...], ...], str] = field(default_factory=dict)
 
@@ -414,11 +414,13 @@ class _Rules:
         body = [atom.replaced(same) for atom in split.dynamic]
         if rest:
             rows = tuple(tuple(found.values[v] for v in rest) for found in group)
-            body.append(Atom(self._table(split.rule.name, rows), rest))
+            body.append(TripleAtom(self._table(split.rule.name, rows), rest))
         different = (d for d in (d.replaced(same) for d in split.different) if _variables(d))
         absent = tuple(atom.replaced(same) for atom in split.rule.absent)
         head = split.rule.head.replaced(same)
-        self.rules.append(Rule(split.rule.name, head, tuple(body), tuple(different), absent))
+        self.rules.append(
+            EntailmentRule(split.rule.name, head, tuple(body), tuple(different), absent)
+        )
 
     def _table(self, name: str, rows: tuple[tuple[Term, ...], ...]) -> str:
         """A table of rows; there are not two with the same."""
@@ -426,14 +428,18 @@ class _Rules:
         self.tables[table] = rows
         return table
 
-    def trap(self, pattern: Atom, known: Collection[tuple[Term, Term]], trivial: bool) -> None:
+    def trap(
+        self, pattern: TripleAtom, known: Collection[tuple[Term, Term]], trivial: bool
+    ) -> None:
         """Notice triples whose subjects and objects are not known; `trivial`: and differ."""
         ends = pattern.terms[0], pattern.terms[2]
-        absent: tuple[Atom, ...] = ()
+        absent: tuple[TripleAtom, ...] = ()
         if known:
-            absent = (Atom(self._table(OPENED, tuple(sorted(known, key=repr))), ends),)
+            absent = (TripleAtom(self._table(OPENED, tuple(sorted(known, key=repr))), ends),)
         different = (Different(*ends),) if trivial else ()
-        self.rules.append(Rule(OPENED, Atom(OPENED, ends), (pattern,), different, absent))
+        self.rules.append(
+            EntailmentRule(OPENED, TripleAtom(OPENED, ends), (pattern,), different, absent)
+        )
 
 
 def _trap(
@@ -443,12 +449,12 @@ def _trap(
     equality: bool,
 ) -> None:
     """Rules that notice schema which the graph did not have."""
-    x, y = Variable("X"), Variable("Y")
+    x, y = TripleVariable("X"), TripleVariable("Y")
     for predicate in sorted(frame.properties):
         trivial = frame.reflexive and predicate in _WITH_OBJECT
-        made.trap(Atom(TRIPLE, (x, predicate, y)), known.get(predicate, ()), trivial)
+        made.trap(TripleAtom(TRIPLE, (x, predicate, y)), known.get(predicate, ()), trivial)
     for class_ in sorted(frame.classes):
         rows = [row for row in known.get(TYPE, ()) if row[1] == class_]
-        made.trap(Atom(TRIPLE, (x, TYPE, class_)), rows, trivial=False)
+        made.trap(TripleAtom(TRIPLE, (x, TYPE, class_)), rows, trivial=False)
     if not equality:
-        made.trap(Atom(TRIPLE, (x, SAME, y)), (), trivial=True)
+        made.trap(TripleAtom(TRIPLE, (x, SAME, y)), (), trivial=True)

@@ -53,7 +53,7 @@ class _Opened:
 
     @cached_property
     def engine(self) -> Engine:
-        engine = create_engine_for("sqlite:///the-tests-own.db")
+        engine = create_engine_for("sqlite:////no-such-folder/the-tests-own.db")
 
         @event.listens_for(engine, "do_connect")
         def _open(dialect: Dialect, _record: object, _where: object, how: dict[str, Any]) -> Any:

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -37,7 +38,8 @@ class Server:
     url: str
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+        trusting = ssl._create_unverified_context() if self.url.startswith("https:") else None
+        with urllib.request.urlopen(self.url + path, timeout=30, context=trusting) as answer:
             return json.load(answer)
 
 
@@ -54,7 +56,8 @@ def serving(settings: Settings, *, keep_port: bool = False) -> Iterator[Server]:
         stderr=subprocess.STDOUT,
         env={k: v for k, v in os.environ.items() if k != "PROMETHEUS_MULTIPROC_DIR"},
     )
-    server = Server(process, f"http://127.0.0.1:{settings.web.port}")
+    scheme = "https" if settings.web.certificate else "http"
+    server = Server(process, f"{scheme}://127.0.0.1:{settings.web.port}")
     try:
         _wait(server)
         yield server

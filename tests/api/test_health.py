@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.api.readiness import window_limit_s
+from backend.operations.readiness import window_limit_s
 from backend.settings import Settings
 from backend.store.models import Base
 from backend.times import parse_ms
@@ -42,14 +43,28 @@ Breaking = Callable[[Town], None]
     [
         (lambda t: t.heartbeat("ingest", age_s=11), "ingest_heartbeat_s", "11 s ago"),
         (lambda t: t.heartbeat("pipeline", age_s=60), "pipeline_heartbeat_s", "60 s ago"),
+        (lambda t: t.alter("ingest", error="damaged record"), "ingest_error", "damaged record"),
         (lambda t: t.alter("ingest", connected=False), "broker_connected", "broker link down"),
         (lambda t: t.alter("ingest", blocked="disk full"), "ingest_blocked", "disk full"),
         (lambda t: t.alter("pipeline", error="request failed"), "pipeline_error", "request failed"),
         (lambda t: t.alter("pipeline", lag_bytes=10**9), "pipeline_lag_bytes", "1,000,000,000"),
         (
+            lambda t: t.alter("pipeline", behind={"slow": 3_000_000, "late": 10}),
+            "requests_behind_bytes",
+            "behind the others: slow (3,000,000 bytes)",
+        ),
+        (
             lambda t: t.alter("pipeline", last_t_ms={"slow": parse_ms("2014-08-05T11:00:00Z")}),
             "last_window_age_s",
             "slow is 3600 s",
+        ),
+        (lambda t: t.heartbeat("ingest", ended=True), "ingest_heartbeat_s", "ingest has ended"),
+        (lambda t: t.alter("pipeline", ended=True), "pipeline_heartbeat_s", "pipeline has ended"),
+        (lambda t: t.alter("pipeline", batches=0), "first_batch", "not evaluated its first batch"),
+        (
+            lambda t: t.alter("pipeline", batches=0, stage="starting Spark"),
+            "first_batch",
+            "pipeline is starting Spark",
         ),
         (lambda t: t.alter("pipeline", last_t_ms={}), "last_window_age_s", "no window"),
         (lambda t: t.alter("pipeline", last_t_ms={"a": None}), "last_window_age_s", "no window"),
@@ -68,9 +83,29 @@ def test_what_is_wrong_makes_it_unready_and_is_said(
 
 
 def test_a_system_that_has_not_started_says_so(client: FlaskClient) -> None:
+    """And does not say what follows from it."""
     answer = client.get("/readyz")
     assert answer.status_code == 503
-    assert "ingest has not started" in answer.json["reasons"]
+    assert answer.json["reasons"] == ["ingest has not started", "pipeline has not started"]
+
+
+@pytest.mark.parametrize(
+    ("ingest", "pipeline", "status"),
+    [
+        ({"speed": 1.0}, {"idle": True}, 503),
+        ({"speed": 0}, {"idle": True}, 200),
+        ({"speed": 0}, {"idle": False}, 503),
+        ({"complete_ms": None}, {"idle": True}, 200),
+    ],
+)
+def test_where_time_stands_a_pipeline_that_has_nothing_to_evaluate_is_ready(
+    client: FlaskClient, town: Town, ingest: dict[str, Any], pipeline: dict[str, Any], status: int
+) -> None:
+    """A paused source, or a recording that was answered to its end before this start."""
+    town.running()
+    town.alter("ingest", **ingest)
+    town.alter("pipeline", batches=0, **pipeline)
+    assert client.get("/readyz").status_code == status
 
 
 def test_a_failing_database_makes_it_unready(client: FlaskClient, engine: Engine) -> None:

@@ -16,7 +16,7 @@ from backend.api.entitled import Reader
 from backend.api.event_stream import (
     MOST_OF_ACCOUNT,
     MOST_OF_ADDRESS,
-    _refuse_more,
+    _refuse_beyond,
     beginning,
     follow,
 )
@@ -236,13 +236,13 @@ def test_nobody_takes_all_streams(
     most: int,
 ) -> None:
     monkeypatch.setattr("backend.api.hub.RIGHTS_EVERY_S", math.inf)
-    streams = [hub.subscribe(lambda: None, reader=reader) for _ in range(most)]
+    streams = [hub.subscribe(lambda: None, reader=reader) for _ in range(most + 1)]
     other = replace(reader, account=reader.account and "v", address=reader.address and "10.0.0.2")
     app = create_app(settings.model_copy(update={"people": People()}), engine)
     with app.test_request_context():
         with pytest.raises(ProblemError, match=f"you have {most} event streams open"):
-            _refuse_more(hub, reader)
-        _refuse_more(hub, other)
+            _refuse_beyond(hub, reader)
+        _refuse_beyond(hub, other)
         hub.unsubscribe(streams[0])
         hub.unsubscribe(streams[0])
-        _refuse_more(hub, reader)
+        _refuse_beyond(hub, reader)

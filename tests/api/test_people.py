@@ -314,11 +314,12 @@ def test_why_notices_came_tells_a_position_and_needs_the_right_to_all(
     assert code(answer) == (403, "not-allowed")
 
 
-def test_a_token_to_send_readings_is_in_the_audit(admin: Browser) -> None:
-    made = admin.post("/me/tokens", {"label": "detector", "rights": ["sensors"]}).json
+@pytest.mark.parametrize("right", ["sensors", "places"])
+def test_a_token_that_speaks_for_the_city_is_in_the_audit(admin: Browser, right: str) -> None:
+    made = admin.post("/me/tokens", {"label": "detector", "rights": [right]}).json
     action = admin.get("/audit").json["actions"][0]
     assert (action["action"], action["target"]) == ("token.issued", made["id"])
-    assert action["after"] == {"label": "detector", "rights": ["sensors"]}
+    assert action["after"] == {"label": "detector", "rights": [right]}
 
 
 def test_a_developers_name_is_not_taken_for_the_test_person_of_that_name(
@@ -351,6 +352,7 @@ def test_a_token_may_not_touch_the_account(app: Flask, anna: Browser) -> None:
         ({"label": "x", "rights": []}, "rights"),
         ({"label": "x", "rights": ["root"]}, "rights"),
         ({"label": "x", "rights": ["sensors"]}, "rights"),
+        ({"label": "x", "rights": ["all", "places"]}, "rights"),
         ({"label": "x", "rights": ["all"], "expires": "2001-01-01T00:00:00Z"}, "expires"),
         ({"label": "x", "rights": ["all"], "expires": "soon"}, "expires"),
     ],

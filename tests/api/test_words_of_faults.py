@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from backend.api.problems import MOST_FAULTS
 from backend.machine import REPOSITORY
 from backend.settings import Broker, Settings
 from tests.api.accounts_alone import quick as quick
@@ -67,3 +68,12 @@ def test_a_wrong_password_is_called_so_and_devices_are_told_where_to_connect(app
     assert faults(refused) == {"old": "wrong-password"}
     broker = anna.get("/me/tokens").json["broker"]
     assert broker == {"host": None, "port": 8883, "tls": True}
+
+
+def test_of_very_many_faults_the_first_are_told_and_the_others_counted(app: Flask) -> None:
+    """Wording and sending all that one body can have would hold up everybody else."""
+    answer = Browser.of(app).post("/login", {f"f{n}": 1 for n in range(5_000)})
+    assert answer.status_code == 422
+    told = answer.json["errors"]
+    assert len(told) == MOST_FAULTS + 1
+    assert told[-1]["message"] == f"{5_002 - MOST_FAULTS} more faults are not shown"

@@ -158,7 +158,9 @@ class Town:
             until_ms=parse_ms("2014-08-06T00:00:00Z"),
             lag_bytes=0,
         )
-        self.heartbeat("pipeline", last_t_ms={"traffic_jam": now_ms}, lag_bytes=0, error=None)
+        self.heartbeat(
+            "pipeline", batches=1, last_t_ms={"traffic_jam": now_ms}, lag_bytes=0, error=None
+        )
 
     def dead_letter(self, number: int, reason: str, payload: str = "{") -> None:
         self.save(

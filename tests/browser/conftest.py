@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,20 +41,25 @@ def furnish(town: Town) -> None:
     town.garage("BRUUNS", "Bruuns", 10.205, 56.149)
     town.garage("SCANDCENTER", "Scandcenter", 10.21, 56.152)
     town.garage("NORREPORT", "Norreport", 10.213, 56.162)
-    fresh = "2014-08-05T11:58:00Z"
-    town.reading("traffic", "100", fresh, speed_kmh=55.0, vehicle_count=8)
-    town.reading("traffic", "200", fresh, speed_kmh=25.0, vehicle_count=12)
-    town.reading("traffic", "300", fresh, speed_kmh=50.0, vehicle_count=0)
-    town.reading("parking", "BRUUNS", fresh, occupied=60, capacity=100)
-    town.reading("parking", "SCANDCENTER", fresh, occupied=150, capacity=100)
-    town.reading("parking", "NORREPORT", "2014-08-05T05:00:00Z", occupied=90, capacity=100)
-    town.reading("weather", "w", fresh, temperature_c=19.5, humidity_pct=60.0, wind_kmh=12.0)
-    air = {"particulate_matter": 20, "carbon_monoxide": 10, "sulfur_dioxide": 5}
-    town.reading("air", "100", fresh, ozone=70, nitrogen_dioxide=30, **air)
+    measure(town)
     town.event("old-jam", "200", "2014-08-05T04:30:00Z", confirmed="2014-08-05T05:00:00Z")
     town.dead_letter(1, "not-json", payload='<img src=x onerror="document.title=1">')
     town.dead_letter(2, "too-large")
     install(town, jam_ahead())
+
+
+def measure(town: Town) -> None:
+    """What was measured just before noon, and by one garage in the morning."""
+    lately = "2014-08-05T11:58:00Z"
+    town.reading("traffic", "100", lately, speed_kmh=55.0, vehicle_count=8)
+    town.reading("traffic", "200", lately, speed_kmh=25.0, vehicle_count=12)
+    town.reading("traffic", "300", lately, speed_kmh=50.0, vehicle_count=0)
+    town.reading("parking", "BRUUNS", lately, occupied=60, capacity=100)
+    town.reading("parking", "SCANDCENTER", lately, occupied=150, capacity=100)
+    town.reading("parking", "NORREPORT", "2014-08-05T05:00:00Z", occupied=90, capacity=100)
+    town.reading("weather", "w", lately, temperature_c=19.5, humidity_pct=60.0, wind_kmh=12.0)
+    air = {"particulate_matter": 20, "carbon_monoxide": 10, "sulfur_dioxide": 5}
+    town.reading("air", "100", lately, ozone=70, nitrogen_dioxide=30, **air)
 
 
 @dataclass
@@ -89,9 +95,20 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
+def fresh(name: str) -> str:
+    """A name of its own at each try, where what an earlier one made is still there."""
+    return f"{name} {secrets.token_hex(3)}"
+
+
 def settle(site: Site, name: str, *roles: str) -> Person:
-    """Give a city somebody with an account, logged in, without any page."""
+    """Give a city somebody with an account, logged in, without any page.
+
+    The city may outlive a test that fails: whoever an earlier try called so is called otherwise.
+    """
     with quick_passwords(), site.town.engine.begin() as connection:
+        earlier = accounts.find_by_name(connection, name)
+        if earlier is not None:
+            accounts.rename(connection, earlier.id, earlier.id)
         account = accounts.create(connection, name, PASSWORD, ("user", *roles))
         _, secret = logins.open_login(connection, account.id, 1)
     return Person(name, account.id, secret)

@@ -36,6 +36,7 @@ class Followed(City):
     def __init__(self, city: City) -> None:
         super().__init__(city.system, city._client)
         self._full = {place["id"] for place in self.garages()}
+        self._reported: set[str] = set()
 
     @property
     def url(self) -> str:
@@ -54,11 +55,13 @@ class Followed(City):
     def accident(self, name: str, point: list[float]) -> None:
         """An accident of the worst kind at a place, as a detector tells of it."""
         where = {"type": "Point", "coordinates": point}
+        self._reported.add(name)
         report = {"type": "Accident", "level": 5, "geometry": where, "source": "social"}
         self.publish(f"events/{name}", report | {"start_ms": self.now_ms(), "name": name})
 
     def clear(self, name: str) -> None:
         """What was reported is over."""
+        self._reported.discard(name)
         self.publish(f"events/{name}", None)
 
     def fill(self, garage: str) -> None:
@@ -84,12 +87,22 @@ class Followed(City):
         counts = self.ask("GET", "readings?kind=parking")["readings"]
         return [count for count in counts if count["occupied"] < count["capacity"]]
 
+    def _open(self) -> set[str]:
+        """What has happened and is not over."""
+        return {event["id"] for event in self.ask("GET", "events?open=true")["events"]}
+
     def now_ms(self) -> int:
         """The city's time."""
         return parse_ms(self.ask("GET", "clock")["now"])
 
     def rest(self) -> None:
-        """Nobody is on the way any more, and all garages have room."""
+        """Nobody is on the way any more, nothing has happened there, all garages have room, and
+        the person lets positions be told: also where a test left it otherwise when it failed."""
+        left = set(self._reported)
+        for name in left:
+            self.clear(name)
+        self.until(lambda: left.isdisjoint(self._open()))
+        self.ask("PUT", "me/consents/position", {"given": True})
         for garage in self._full:
             self.park(garage, free=90)
         self.until(lambda: {r["place_id"] for r in self._roomy()} >= self._full)

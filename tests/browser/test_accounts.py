@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from backend.notices import book, reminders
 from backend.times import parse_ms
 from tests.api.browsers import PASSWORD
 from tests.api.templates import Change, change
 from tests.api.town import soon
-from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Person, Site, Watched, settle
-from tests.browser.keys import focused, go_to, press
-from tests.browser.test_people import serious, settled
+from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Person, Site, Watched, fresh, settle
+from tests.browser.keys import expect_focused, focused, go_to, press
+from tests.browser.test_people import come, drawn, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -61,7 +61,7 @@ def own_id(page: Page) -> str:
 def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     open_page: Open, homes: Site, watched: Watched, viewport: dict[str, int], tmp_path: Path
 ) -> None:
-    name = f"Key {viewport['width']}"
+    name = fresh("Key")
     page = open_page("/sign-up", viewport, url=homes.server.url)
     go_to(page, "Name")
     page.keyboard.type(name)
@@ -80,21 +80,22 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     press(page, f"15 min: {JAM}")
     expect(page.get_by_role("status")).to_contain_text([f"Snoozed until 14:15: {JAM}."])
     expect(held(page)).to_contain_text("Held back: 1")
-    assert focused(page) == "Undo"
+    expect_focused(page, "Undo")
     go_to(page, f"Mute this kind: {FULL}", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(held(page)).to_contain_text("Held back: 2")
     expect(page.locator(".toast")).to_contain_text("Muted: Jam ahead.")
-    assert focused(page) == "Undo"
+    expect_focused(page, "Undo")
     page.keyboard.press("Enter")
     expect(held(page)).to_contain_text("Held back: 1")
-    assert focused(page).endswith(FULL), "the focus is back at the notice"
+    expect_focused(page, f"Acknowledge: {FULL}")
     go_to(page, f"Acknowledge: {FULL}", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(seen(page, "Bruuns")).to_be_visible()
-    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect_focused(page, "Undo")
     page.keyboard.press("Enter")
     expect(seen(page, "Bruuns")).to_be_hidden()
+    expect_focused(page, f"Acknowledge: {FULL}")
 
     go_to(page, f"Your account: {name}", "Shift+Tab")
     page.keyboard.press("Enter")
@@ -126,6 +127,26 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
         rows = connection.exec_driver_sql("SELECT user FROM notices").scalars().all()
     assert user not in rows
     watched.errors.clear()  # The browser notes the 422 of the wrong password itself.
+
+
+def test_the_focus_stays_with_who_goes_on_while_something_is_undone(
+    open_page: Open, homes: Site
+) -> None:
+    jo = settle(homes, "Jo")
+    page = settled(open_page("/list", url=homes.server.url, person=jo))
+    tell(homes, garage(jo.id))
+    press(page, f"Acknowledge: {FULL}")
+    expect_focused(page, "Undo")
+    asked: list[Route] = []
+    page.route("**/acknowledge*", lambda route: asked.append(route))
+    page.keyboard.press("Enter")
+    come(page, asked, 1)
+    go_to(page, "Your account: Jo", "Shift+Tab")
+    with page.expect_event("requestfinished", lambda one: one == asked[0].request):
+        asked[0].continue_()
+    expect(seen(page, "Bruuns")).to_be_hidden()
+    drawn(page)
+    assert focused(page) == "Your account: Jo"
 
 
 def test_what_is_snoozed_comes_back_and_what_is_muted_stays_held(
@@ -230,7 +251,8 @@ def test_a_login_that_ends_meanwhile_loses_nothing_that_was_typed(
 ) -> None:
     dea = settle(homes, "Dea")
     page = settled(open_page("/account", url=homes.server.url, person=dea))
-    page.get_by_label("Name", exact=True).fill("Dea Two")
+    another = fresh("Dea")
+    page.get_by_label("Name", exact=True).fill(another)
     with homes.town.engine.begin() as connection:
         connection.exec_driver_sql("DELETE FROM logins")
     page.get_by_role("button", name="Change the name").click()
@@ -238,7 +260,7 @@ def test_a_login_that_ends_meanwhile_loses_nothing_that_was_typed(
     expect(dialog.get_by_label("Name")).to_have_value("Dea")
     dialog.get_by_label("Password", exact=True).fill(PASSWORD)
     dialog.get_by_role("button", name="Log in").click()
-    expect(page.locator(".toast")).to_contain_text("You are called Dea Two now.")
+    expect(page.locator(".toast")).to_contain_text(f"You are called {another} now.")
     watched.errors.clear()  # The browser notes the 401 itself.
 
 
@@ -325,6 +347,23 @@ def test_a_devices_secret_is_shown_once_with_where_it_is_told(
     assert secret not in page.content()
     page.get_by_role("button", name="Remove: my phone").click()
     expect(page.locator("[data-token]")).to_have_count(0)
+
+
+def test_only_an_admin_is_offered_tokens_that_speak_for_the_city(
+    open_page: Open, homes: Site
+) -> None:
+    places = "Add, change and remove the city's places"
+    for name, roles, offered in ("Gil", (), 0), ("Lea", ("admin",), 1):
+        person = settle(homes, name, *roles)
+        page = settled(open_page("/account", url=homes.server.url, person=person))
+        page.get_by_text("Add a device").click()
+        expect(page.get_by_label("Get and answer notices")).to_be_visible()
+        expect(page.get_by_label(places)).to_have_count(offered)
+    page.get_by_label("What it is called").fill("importer")
+    page.get_by_label("Get and answer notices").uncheck()
+    page.get_by_label(places).check()
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.locator("[data-token]")).to_contain_text("places")
 
 
 def test_nothing_of_one_person_reaches_another(open_page: Open, homes: Site) -> None:

@@ -23,7 +23,7 @@ from backend.settings import Meetings, People, Settings
 from backend.times import iso, parse_ms
 from tests.api.browsers import PASSWORD
 from tests.browser import devices, keys
-from tests.browser.conftest import DESKTOP, PHONE, WAITED_MS
+from tests.browser.conftest import DESKTOP, PHONE, WAITED_MS, fresh
 from tests.browser.devices import Told
 from tests.browser.test_people import serious
 from tests.meeting_mgr.system import Running, running
@@ -462,20 +462,21 @@ def test_who_is_removed_learns_it_though_nothing_live_comes_through(
 def test_a_meeting_that_one_joined_is_found_again_without_the_link(
     city: Running, device: Open, axe: str
 ) -> None:
-    meeting = made(city, title="Found again")
+    title = fresh("Found again")
+    meeting = made(city, title=title)
     page = device(meeting["join"]["url"], SMALLEST)
     join_as(page)
     page.goto(f"{city.url}/meetings")
     mine = page.get_by_role("region", name="Meetings you take part in")
-    expect(mine.get_by_role("heading", name="Found again")).to_be_visible()
+    expect(mine.get_by_role("heading", name=title)).to_be_visible()
     assert serious(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    mine.get_by_role("link", name="Found again").tap()
+    mine.get_by_role("link", name=title).tap()
     page.get_by_role("button", name="Enter without sharing").tap()
     leave(page)
     expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
     page.goto(f"{city.url}/meetings")
-    expect(page.get_by_role("link", name="Found again")).to_have_count(1)  # As its host.
+    expect(page.get_by_role("link", name=title)).to_have_count(1)  # As its host.
     expect(mine).to_be_hidden()
 
 
@@ -484,13 +485,14 @@ def test_who_logs_out_is_in_no_meeting_and_the_browser_knows_of_none(
 ) -> None:
     meeting = made(city, title="Secret merger")
     page = device(meeting["join"]["url"], DESKTOP)
-    assert page.evaluate(SIGN_UP, {"name": "Nora", "password": PASSWORD}) == 201
+    name = fresh("Nora")
+    assert page.evaluate(SIGN_UP, {"name": name, "password": PASSWORD}) == 201
     page.reload()
     enter(page)
     other = page.context.new_page()
     other.goto(f"{city.url}/meet/{meeting['id']}")
     expect(other.get_by_role("region", name="You now")).to_be_visible()
-    page.get_by_label("Your account: Nora").click()
+    page.get_by_label(f"Your account: {name}").click()
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_url(f"{city.url}/")
     (nora,) = seen(city, meeting)["people"]

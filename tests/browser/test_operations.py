@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from backend.people import accounts, audit
-from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, settle
+from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, fresh, settle
 from tests.browser.test_people import LOOKS, come, drawn, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -181,29 +181,30 @@ def letter(number: int) -> dict[str, Any]:
 def test_an_event_is_opened_by_hand_at_a_point_of_the_map_changed_ended_and_taken_back(
     open_page: Open, homes: Site, operator: Any
 ) -> None:
+    name = fresh("A deep hole")
     page = operations(open_page, homes, operator, "By hand")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_label("Type")).to_be_focused()
     page.get_by_label("Type").select_option("RoadWorks")
-    page.get_by_role("main").get_by_label("Name").fill("A deep hole")
+    page.get_by_role("main").get_by_label("Name").fill(name)
     page.get_by_role("link", name="Choose on the map").click()
     expect(page.locator(".map-pick")).to_be_visible()
     page.locator(".map-holder").click(position={"x": 300, "y": 300})
     expect(page.get_by_role("tab", name="By hand")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_label("Latitude")).not_to_have_value("")
     expect(page.get_by_label("Type")).to_have_value("RoadWorks")
-    expect(page.get_by_role("main").get_by_label("Name")).to_have_value("A deep hole")
+    expect(page.get_by_role("main").get_by_label("Name")).to_have_value(name)
     page.get_by_label("Until (optional)").fill("2014-08-05T18:00")
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.locator(".toast")).to_contain_text("Opened: Road works, A deep hole.")
-    event = page.locator("[data-byhand]").filter(has_text="A deep hole")
+    expect(page.locator(".toast")).to_contain_text(f"Opened: Road works, {name}.")
+    event = page.locator("[data-byhand]").filter(has_text=name)
     expect(event).to_contain_text("14:00 – 18:00")
     event.get_by_text("Change its end").click()
     event.get_by_label("Until").fill("2014-08-05T19:30")
     event.get_by_role("button", name="Save").click()
     expect(event).to_contain_text("14:00 – 19:30")
     reader = settled(open_page("/list", url=homes.server.url))
-    seen = reader.locator("city-events article").filter(has_text="A deep hole")
+    seen = reader.locator("city-events article").filter(has_text=name)
     expect(seen).to_contain_text("Road works")
     event.get_by_role("button", name="End").click()
     expect(event).to_have_count(0)
@@ -214,7 +215,7 @@ def test_an_event_is_opened_by_hand_at_a_point_of_the_map_changed_ended_and_take
     page.get_by_role("tab", name="Actions").click()
     done = page.locator("[data-action]").filter(has_text="Event opened").first
     done.locator("summary").click()
-    expect(done).to_contain_text("A deep hole")
+    expect(done).to_contain_text(name)
 
 
 def test_accounts_are_given_roles_shut_out_and_invited(

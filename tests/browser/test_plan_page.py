@@ -16,7 +16,7 @@ from backend.settings import City, People, Settings
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
-from tests.browser.keys import focused, go_to, press
+from tests.browser.keys import expect_focused, go_to, press
 from tests.browser.test_people import serious
 from tests.databases import begun
 
@@ -178,7 +178,7 @@ def test_wishes_are_ordered_by_keys_by_buttons_and_by_dragging(open_page: Open) 
     assert chosen(page) == ["Fast", "Clean air", "Cheap"]
     page.get_by_role("button", name="Cheap: matters more").click()
     assert chosen(page) == ["Fast", "Cheap", "Clean air"]
-    assert focused(page) == "Cheap: matters more"
+    expect_focused(page, "Cheap: matters more")
     page.keyboard.press("ArrowUp")
     assert chosen(page) == ["Cheap", "Fast", "Clean air"]
     grip, top = page.locator(".wish-grip").last, page.locator(".wish").first.bounding_box()

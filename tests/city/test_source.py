@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -13,8 +14,10 @@ import orjson
 import pytest
 
 from backend.city.pacing import Command
+from backend.city.replay import Replay
+from backend.city.simulation import Simulation
 from backend.city.source import PATIENCE_S, SETTLE_MS, IngestStatus, Runner, run_source
-from backend.city.steps import Batch, Step
+from backend.city.steps import Batch, Source, Step
 from backend.ingest.payloads import Clock, Place, Point
 from backend.times import from_ms, to_ms
 
@@ -42,8 +45,8 @@ class Town:
         point = Point(coordinates=(10.2, 56.1))
         return [Place(id="x", kind="garage", name="X", geometry=point, sensors=("parking",))]
 
-    def steps(self) -> Iterator[Step]:
-        return iter(self.given)
+    def steps(self, since: datetime | None = None) -> Iterator[Step]:
+        return (step for step in self.given if since is None or step.time >= since)
 
 
 @dataclass
@@ -88,6 +91,16 @@ class World:
             for sent in self.sent
             if sent.topic == "city/clock"
         ]
+
+    def observed_times(self) -> list[int]:
+        """The steps whose readings were sent, by their time."""
+        times, now = [], 0
+        for sent in self.sent:
+            if sent.topic == "city/clock":
+                now = to_ms(Clock.model_validate_json(orjson.dumps(sent.payload)).now)
+            elif "observations" in sent.topic:
+                times.append(now)
+        return times
 
     def observed_at(self) -> list[float]:
         return [sent.wall for sent in self.sent if "observations" in sent.topic]
@@ -260,3 +273,95 @@ def test_a_source_obeys_commands_that_come_over_mqtt(
 
 def _clock(payload: bytes) -> Clock:
     return Clock.model_validate_json(payload)
+
+
+# --- A source that dies and is started again --------------------------------------------
+
+DAY = Town([step(minutes) for minutes in (-10, -5, 0, 5, 10)], START + timedelta(minutes=12))
+"""Ten minutes of lead-in, and a recording that ends after its last readings."""
+END = to_ms(START) + 12 * MINUTE + SETTLE_MS
+
+
+def lives(deaths: Sequence[int], speed: float | None) -> list[World]:
+    """What each life of a source published that is killed after so many messages, and then
+    goes on where what it sent was complete, as the supervisor has it do."""
+    found: list[World] = []
+    since: datetime | None = None
+    for left in (*deaths, 10_000):
+        world = Dying(left=left)
+        found.append(world)
+        with suppress(KilledError):
+            assert world.runner(DAY, speed, since=since).run()
+        if told := world.clocks():
+            since = told[-1][1].complete
+    return found
+
+
+class KilledError(Exception):
+    """The process is gone."""
+
+
+@dataclass
+class Dying(World):
+    """A world in which the source's process is killed after so many messages."""
+
+    left: int = 0
+
+    def publish(self, topic: str, payload: bytes, *, retain: bool = False, **_: Any) -> None:
+        if not self.left:
+            raise KilledError
+        self.left -= 1
+        super().publish(topic, payload, retain=retain)
+
+
+@pytest.mark.parametrize("speed", [None, 3600.0])
+def test_a_source_killed_at_any_message_goes_on_to_the_same_end(speed: float | None) -> None:
+    """Before its start, in the lead-in, amid its readings, after the last of them and after
+    the end was told: every reading is sent, and time ends where it would have ended."""
+    whole = lives([], speed)[0]
+    for death in range(len(whole.sent) + 1):
+        first, second = lives([death], speed)
+        sent = [*first.observed_times(), *second.observed_times()]
+        assert sorted(set(sent)) == whole.observed_times(), death
+        clock = second.clocks()[-1][1]
+        assert (to_ms(clock.now), to_ms(clock.complete), clock.speed) == (END, END, 0), death
+        assert {each.start for _, each in second.clocks()} == {START}
+
+
+@pytest.mark.parametrize("speed", [None, 3600.0])
+def test_a_source_killed_when_all_is_sent_says_so_again_and_nothing_else(
+    speed: float | None,
+) -> None:
+    """However often: time does not creep on with each start."""
+    whole = lives([], speed)[0]
+    everything = len(whole.sent)
+    *_, last = lives([everything, 2, 2, 2], speed)
+    assert last.observed_times() == []
+    assert [clock.complete for _, clock in last.clocks()] == [from_ms(END)]
+    assert last.wall == 0
+
+
+def test_what_is_left_of_the_lead_in_goes_as_fast_as_it_can(world: World) -> None:
+    """A source that died in its lead-in does not go through the rest at the pace of the day."""
+    since = START - timedelta(minutes=7)
+    world.runner(DAY, 60, since=since).run()
+    assert world.observed_at() == pytest.approx([0, 0, 5, 10], abs=0.01)
+
+
+def test_a_replay_that_goes_on_sends_what_is_left(small_pack: Any) -> None:
+    """Also from a time at which, or after which, there is nothing."""
+    small_pack.traffic([(11, f"2014-08-05T00:{minute:02}:00", 50, 3) for minute in (0, 5, 10)])
+    small_pack.parking([("BRUUNS", "2014-08-05 02:07:00", 5, 953, 1)])
+    goes_on_with_the_rest(Replay(small_pack.root, START, lead_in=timedelta(0)))
+
+
+def test_a_simulation_that_goes_on_sends_what_is_left() -> None:
+    goes_on_with_the_rest(Simulation(7, START, START + timedelta(hours=30), timedelta(hours=2)))
+
+
+def goes_on_with_the_rest(source: Source) -> None:
+    whole = list(source.steps())
+    assert len(whole) > 3
+    for last in (whole[0], whole[1], whole[len(whole) // 2], whole[-1]):
+        for since in (last.time, last.time + timedelta(seconds=1)):
+            assert list(source.steps(since)) == [s for s in whole if s.time >= since]

@@ -15,10 +15,10 @@ import clingo
 from click.testing import CliRunner
 
 from backend.cli import cli
-from reasoning.program import Request
+from reasoning.model.request import Request
 from reasoning.rdf.mapping import Mapper
-from reasoning.reasoner import Evaluation
-from reasoning.recorded import Recorded
+from reasoning.run.recorded import Recorded
+from reasoning.streams.evaluation import Evaluation
 
 _ARGUMENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+')
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -8,7 +8,7 @@ same every time.
 
     service = BASE + "AarhusTrafficData158505"
     records = Streams(pack / "citybench", date(2014, 8, 5)).records([service])
-    lines = [record.line() for record in records]        # a stream file, DESIGN A4
+    lines = [record.line() for record in records]        # a stream file, docs/reason.md
     graph = records[0].triples                           # the same for a SPARQL engine
 """
 
@@ -50,7 +50,7 @@ class Record:
     triples: tuple[Triple, ...]
 
     def line(self) -> dict[str, Any]:
-        """The record as a graph item of a stream file (DESIGN A4)."""
+        """The record as a graph item of a stream file (docs/reason.md)."""
         return {
             "t": datetime.fromtimestamp(self.second, UTC).isoformat().replace("+00:00", "Z"),
             "graph": "".join(f"{triple} .\n" for triple in self.triples),

@@ -13,9 +13,9 @@ from typing import Self
 import clingo
 
 from backend.machine import REPOSITORY
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse_file
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.languages.casp.parsing import parse_file
+from reasoning.model.engine import WindowFacts
 from reasoning.rdf.knowledge import background
 
 PACK = REPOSITORY / "backend" / "context" / "pack"

@@ -8,10 +8,10 @@ import pytest
 from rdflib import RDF, Graph, URIRef
 
 from backend.machine import REPOSITORY
-from reasoning.analysis.check import check
-from reasoning.keyed.locality import Locality
-from reasoning.languages.casp import read_file
-from reasoning.program import Signature
+from reasoning.languages.casp.parsing import read_file
+from reasoning.model.request import Signature
+from reasoning.run.keyed.locality import Locality
+from reasoning.run.language import check
 from tests.context.situation import PACK, TEMPLATE, Situation
 
 EFFECTS = Signature("ctx_affects", 2)

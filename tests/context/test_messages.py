@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from backend.context import messages
-from backend.context.annotated import AnnotationError, read_events
 from backend.context.answers import contextual_events, event_iri
 from backend.context.critical import CriticalEvent
 from backend.context.messages import Coordinate, MessageError
@@ -255,7 +253,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     assert set(faults(body)) == {"place.point.latitude", "rankingFactor.rankingElements"}
 
 
-# --- Answers and annotated events --------------------------------------------------------
+# --- Answers ------------------------------------------------------------------------------
 
 
 def critical(**event: Any) -> CriticalEvent:
@@ -290,61 +288,3 @@ def test_an_event_on_a_line_is_shown_at_its_middle() -> None:
 
 def test_our_events_have_our_iris() -> None:
     assert event_iri("TrafficJam-1-x") == "https://w3id.org/citywise/event/TrafficJam-1-x"
-
-
-@pytest.fixture
-def listing(data_pack: Path) -> str:
-    """Listing 7.1 of the thesis."""
-    path = data_pack / "citypulse" / "messages" / "city_event_traffic_jam.ttl"
-    return path.read_text(encoding="utf-8")
-
-
-def test_an_annotated_event_is_an_event_of_ours(listing: str) -> None:
-    (found,) = read_events(listing)
-    assert (found.subject, found.key) == ("event", "sao:c2d69ca8-b404-4006-ad48-9317397251ab")
-    assert found.body == {
-        "type": "TrafficJam",
-        "level": 1,
-        "geometry": {"type": "Point", "coordinates": [10.15728564169882, 56.17091325696965]},
-        "start_ms": 1448544466079,
-        "source": "sensor",
-        "place_id": None,
-        "name": None,
-    }
-
-
-def test_of_several_types_the_narrowest_counts(listing: str) -> None:
-    types = "a ec:TransportationEvent, sao:Event, ec:TrafficJam"
-    (found,) = read_events(listing.replace("a ec:TrafficJam", types))
-    assert found.body
-    assert found.body["type"] == "TrafficJam"
-
-
-def test_an_annotated_event_of_level_0_is_over(listing: str) -> None:
-    (found,) = read_events(listing.replace('hasLevel "1"', 'hasLevel "0"'))
-    assert found.body is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("ec:TrafficJam", "ec:TraficJam", "none of CityPulse's or ours: http"),
-        ('hasLevel "1"', 'hasLevel "9"', "level: Input should be less than or equal to 5"),
-        ('hasLevel "1"', 'hasLevel "much"', "'much', expected a whole number"),
-        ('hasLevel "1"', 'hasLevel "1.5"', "'1.5', expected a whole number"),
-        ("10.15728564169882", "NaN", "geometry.Point.coordinates"),
-        ("10.15728564169882", "east", "'east', expected a number"),
-        ('geo:lat "56.17091325696965"^^xsd:double ;', "", "wgs84_pos#lat"),
-        ("2015-11-26T13:27:46.079Z", "2015-11-26T13:27:46", "no time zone"),
-        ('ec:hasSource "SENSOR" ;', "", "hasSource"),
-        ("sao:hasLevel", "sao:level", "nothing has a level"),
-        ("@prefix sao", "@prefiks sao", ""),
-    ],
-)
-def test_what_is_wrong_with_an_annotated_event_is_named(
-    listing: str, old: str, new: str, words: str
-) -> None:
-    assert old in listing
-    with pytest.raises(AnnotationError) as caught:
-        read_events(listing.replace(old, new))
-    assert words in str(caught.value)

@@ -22,10 +22,10 @@ from backend.decisions import (
 )
 from backend.decisions.encoding import ranked
 from backend.decisions.running import RULES, answers
-from reasoning.analysis.check import check
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse_file
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.languages.casp.parsing import parse_file
+from reasoning.model.engine import WindowFacts
+from reasoning.run.language import check
 from tests.command import Folder
 from tests.decisions.questions import questions
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.program import (
+from reasoning.model import values
+from reasoning.model.rules import (
     Absent,
     Aggregate,
     Always,
@@ -25,7 +25,7 @@ from reasoning.engines.incremental.program import (
     Rule,
     Scan,
 )
-from reasoning.engines.incremental.terms import Compound, Computed, Constant, Row, Term, Variable
+from reasoning.model.terms import Compound, Computed, Constant, Row, Term, Variable
 from tests.incremental import rules
 
 

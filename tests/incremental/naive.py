@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.program import (
+from reasoning.model import values
+from reasoning.model.rules import (
     CLOCK,
     Absent,
     Aggregate,
@@ -26,7 +26,7 @@ from reasoning.engines.incremental.program import (
     Rule,
     Scan,
 )
-from reasoning.engines.incremental.terms import Row, Value
+from reasoning.model.terms import Row, Value
 from tests.incremental.unification import (
     Bindings,
     can_match,

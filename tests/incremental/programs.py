@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from reasoning.streams import Item
 from tests.incremental.rules import one_in, pick
 
 INPUTS = {"e": 2, "d": 1, "n": 2, "flag": 0}
@@ -290,61 +289,3 @@ def examples(draw: DrawFn, guessing: bool = False) -> Example:
     """Programs with knowledge and windows."""
     known = draw(facts(3)) if one_in(draw, 3) else ()
     return Example(draw(programs(guessing)), draw(windows(draw(st.integers(1, 5)))), known)
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A request with windows, and the items of its streams in order of arrival."""
-
-    request: str
-    items: tuple[Item, ...]
-    knowledge: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        known = " ".join(f"{fact}." for fact in self.knowledge)
-        return "\n".join([self.request, f"knowledge: {known}", *map(str, self.items)])
-
-    def _repr_pretty_(self, printer: RepresentationPrinter, _cycle: bool) -> None:
-        printer.text(f"\n{self}\n")
-
-
-STREAMS = ("urn:one", "urn:two")
-
-
-@st.composite
-def recorded(draw: DrawFn) -> Recorded:
-    """Requests over one or two streams with windows of all kinds, some with lateness and
-    feedback."""
-    lines = [f"#from stream <{iri}> [{draw(spans())}]." for iri in STREAMS[: 1 + one_in(draw, 3)]]
-    lateness = draw(st.integers(1, 4)) if one_in(draw, 3) else 0
-    if lateness:
-        lines.append(f"#lateness {lateness}s.")
-    program = draw(programs())
-    if one_in(draw, 3) and program.startswith("p("):
-        lines += ["#feedback p/1.", "prev_q(X) :- prev_p(X).", "p(X) :- prev_p(X); not d(X)."]
-        program += "#show p/1.\n" if "#show" in program else ""
-    items = draw(arrivals(len(lines) > 1 and STREAMS[1] in lines[1], lateness))
-    known = draw(facts(3)) if one_in(draw, 3) else ()
-    return Recorded("\n".join([*lines, program]), items, known)
-
-
-@st.composite
-def spans(draw: DrawFn) -> str:
-    """A window and its slide."""
-    if one_in(draw, 3):
-        return f"count {draw(st.integers(1, 5))} step {draw(st.integers(1, 3))}"
-    return f"time {draw(st.integers(0, 6))}s step {draw(st.integers(1, 4))}s"
-
-
-@st.composite
-def arrivals(draw: DrawFn, second: bool, lateness: int) -> tuple[Item, ...]:
-    """Items with repeats, gaps, intervals, and some that come late."""
-    found = []
-    time = draw(st.integers(3, 9))
-    for position, fact in enumerate(draw(facts(16))):
-        at = time - draw(st.integers(0, lateness + 1)) if one_in(draw, 5) else time
-        until = at + draw(st.integers(0, 5)) if one_in(draw, 6) else None
-        stream = STREAMS[1] if second and one_in(draw, 2) else STREAMS[0]
-        found.append(Item(at, fact, position, until, stream))
-        time += pick(draw, (0, 1, 0, 1, 2)) + 6 * one_in(draw, 15)
-    return tuple(found)

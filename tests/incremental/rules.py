@@ -13,7 +13,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.engines.incremental.program import (
+from reasoning.model.rules import (
     CLOCK,
     FALSE,
     Absent,
@@ -31,7 +31,7 @@ from reasoning.engines.incremental.program import (
     Rule,
     Scan,
 )
-from reasoning.engines.incremental.terms import (
+from reasoning.model.terms import (
     Compound,
     Computed,
     Constant,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.engines.incremental.casp import UnsupportedError, translate
-from reasoning.engines.incremental.program import Scan
+from reasoning.asp.translation.program import UnsupportedError, translate
+from reasoning.model.rules import Scan
 from tests.incremental.translations import check, program, signatures, windows
 
 CASES = {

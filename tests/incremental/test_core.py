@@ -7,8 +7,8 @@ from collections.abc import Collection
 import pytest
 from hypothesis import given, settings
 
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.incremental.terms import Row
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.model.terms import Row
 from tests.incremental import changes
 from tests.incremental.changes import Example
 from tests.incremental.naive import Naive
@@ -17,7 +17,7 @@ from tests.incremental.naive import Naive
 def compare(example: Example) -> None:
     """Fail at the first step at which the engine and its reference differ."""
     program = example.program
-    engine, reference = Evaluation(program), Naive(program)
+    engine, reference = RuleEvaluation(program), Naive(program)
     for number, step in enumerate(example.steps, 1):
         step.apply(engine)
         step.apply(reference)

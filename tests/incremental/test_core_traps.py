@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.casp import translate
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.incremental.program import (
-    CLOCK,
-    Absent,
-    Aggregate,
-    Always,
-    Operator,
-    Program,
-    Rule,
-    Scan,
-)
-from reasoning.engines.incremental.strata import StratificationError
-from reasoning.engines.incremental.terms import Compound, Constant, Variable
-from reasoning.engines.program import Program as Text
-from reasoning.program import Signature
+from reasoning.asp.translation.program import translate
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.model import values
+from reasoning.model.engine import AspProgram as Text
+from reasoning.model.request import Signature
+from reasoning.model.rules import CLOCK, Absent, Aggregate, Always, Operator, Program, Rule, Scan
+from reasoning.model.strata import StratificationError
+from reasoning.model.terms import Compound, Constant, Variable
 from tests.incremental.changes import Change, Example, Inserted, Retracted, Step, rows_text
 from tests.incremental.naive import Naive
 from tests.incremental.test_core import compare
@@ -125,7 +116,7 @@ def test_what_was_absent_withdraws_and_what_ends_gives_back() -> None:
 
 def test_a_row_that_ends_and_comes_in_one_step_neither_comes_nor_goes() -> None:
     program = rules("p(X) :- a(X). p(X) :- b(X).")
-    engine = Evaluation(program)
+    engine = RuleEvaluation(program)
     for step in steps("1: a(1)..1\n2: b(1)..2\n3: a(1) a(2)\n4: -a(1) a(1)"):
         step.apply(engine)
         if step.now in (2, 4):
@@ -222,7 +213,7 @@ def test_aggregates_follow_their_groups_and_elements() -> None:
 def test_a_loop_through_absence_is_refused_and_named() -> None:
     odd = Rule("p", (X,), (Scan("a/1", (X,)), Absent("p", (X,))))
     with pytest.raises(StratificationError, match="p"):
-        Evaluation(Program((odd,), (), frozenset({"a/1"})))
+        RuleEvaluation(Program((odd,), (), frozenset({"a/1"})))
 
 
 def test_rules_without_a_body_hold_from_the_first_step() -> None:

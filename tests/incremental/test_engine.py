@@ -9,26 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.contents import Contents
-from reasoning.engines.changes import ChangingEngine
-from reasoning.engines.incremental import evaluation as engine_evaluation
-from reasoning.engines.incremental.casp import UnsupportedError
-from reasoning.engines.incremental.choosing import engine_for
-from reasoning.engines.incremental.engine import (
-    IncrementalEngine,
-    ProgramEngine,
-    RequestEngine,
-    SplitEngine,
+from reasoning.asp.translation.program import UnsupportedError
+from reasoning.engines.choosing import engine_for
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.engines.programs import IncrementalEngine, ProgramEngine, RequestEngine, SplitEngine
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import Limits
+from reasoning.model.engine import (
+    AnswerSet,
+    AspProgram,
+    ChangingEngine,
+    Engine,
+    Knowledge,
+    WindowFacts,
+    difference,
 )
-from reasoning.engines.limits import Limits
-from reasoning.engines.program import Knowledge, Program, WindowFacts
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine, difference
-from reasoning.languages.casp import parse
-from reasoning.program import Signature
+from reasoning.model.request import Signature
 from reasoning.rdf.knowledge import Background
 from reasoning.rdf.mapping import Iri, Triple
-from reasoning.reasoner import Evaluation, Reasoner, State
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner, State
+from reasoning.streams.contents import Contents
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
 
 SEVERAL = """
     #from stream <t> [time 4s step 2s].
@@ -216,13 +219,13 @@ def test_windows_that_nothing_enters_or_leaves_cost_no_step(
     kind: type[RequestEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
-    step = engine_evaluation.Evaluation.step
+    step = RuleEvaluation.step
 
-    def counted(evaluation: engine_evaluation.Evaluation, now: int) -> None:
+    def counted(evaluation: RuleEvaluation, now: int) -> None:
         steps.append(now)
         step(evaluation, now)
 
-    monkeypatch.setattr(engine_evaluation.Evaluation, "step", counted)
+    monkeypatch.setattr(RuleEvaluation, "step", counted)
     text = "#from stream <s> [time 10s step 1s]. any :- d(_). silent :- not any. "
     more = "{never} :- silent, any." if kind is SplitEngine else ""
     found = run(text + more, on("s", (0, "d(1)"), (1, "d(2)"), (30, "d(3)")), kind)
@@ -288,7 +291,7 @@ def test_windows_given_as_text_are_told_apart_by_their_lines(windows: list[set[s
 
 
 def test_facts_that_nobody_foresaw_count() -> None:
-    engine = ProgramEngine(Program("p", "a(X) :- b(X). c(X) :- a(X). #show c/1.\n"), "b(1).\n")
+    engine = ProgramEngine(AspProgram("p", "a(X) :- b(X). c(X) :- a(X). #show c/1.\n"), "b(1).\n")
     assert engine.answers("") == (AnswerSet(("c(1)",)),)
     assert engine.answers("a(2).\nz.\n") == (AnswerSet(("c(1)", "c(2)")),)
     assert engine.answers("z.\n") == (AnswerSet(("c(1)",)),)
@@ -330,7 +333,7 @@ def test_auto_follows_changes_where_something_is_in_the_fragment(text: str, kind
 
 def test_predicates_of_knowledge_alone_are_shown_though_nobody_named_them() -> None:
     """The parts of a plan are given the program's plain facts as knowledge."""
-    rules = Program("r", "#false :- b(X), -b(X).\n#show.\n#show -b/1.\n")
+    rules = AspProgram("r", "#false :- b(X), -b(X).\n#show.\n#show -b/1.\n")
     engine = ProgramEngine(rules, "-b(1).\n", frozenset({Signature("a", 1)}))
     for facts in ("", "a(1).\n"):
         (answer,) = engine.answers(facts)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import chain
 
 import pytest
 
-from reasoning.engines.changes import Answered, WindowChange
-from reasoning.engines.incremental import choosing
-from reasoning.engines.incremental.choosing import AutoEngine, suited
-from reasoning.engines.incremental.engine import IncrementalEngine
-from reasoning.engines.limits import LimitError
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet, SolverEngine
-from reasoning.languages.casp import parse
-from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.streams import Item
+from reasoning.engines import choosing
+from reasoning.engines.choosing import KEPT, WHOLE, Adaptive, AutoEngine, Turn, suited
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.engines.programs import IncrementalEngine
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import LimitError
+from reasoning.model.engine import Answered, AnswerSet, WindowChange, WindowFacts
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+from reasoning.streams.results import OutputStream
 
 RULES = "#from stream <s> [time 3s step 1s]. in(X) :- d(X). #show in/1."
 STREAM = [Item(t, f"d({t})", t, stream="s") for t in range(120)]
@@ -92,6 +95,46 @@ def right(found: list[Evaluation]) -> bool:
     ]
     assert set(told) <= set(whole)
     return [e.answer_sets for e in found] == [e.answer_sets for e in expected]
+
+
+REMEMBERED = """
+#from stream <s> [time 6s step 1s].
+h(Z) :- q(Z,Y).
+d(W) :- r(X), W = X * 2.
+h(X) :- prev_h(X), not q(X,_).
+#show h/1.
+#show d/1.
+#feedback h/1.
+"""
+ARRIVING = [
+    (2, "r(4)"), (6, "q(3,2)"), (10, "r(3)"), (10, "p(1,2)"), (12, "q(1,1)"), (14, "p(2,2)"),
+]  # fmt: skip
+
+
+class Now(Adaptive):
+    """Takes the solver for one evaluation, and the incremental engine for all others."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__([KEPT, WHOLE])
+        self._left = number
+
+    def choose(self, facts: int) -> Turn:
+        super().choose(facts)
+        self._left -= 1
+        return Turn(KEPT if self._left else WHOLE)
+
+
+@pytest.mark.parametrize("number", range(1, 10))
+def test_nothing_is_emitted_twice_where_the_engine_changes(number: int) -> None:
+    """The solver does not tell what came: its answer is compared with that of before."""
+    request = parse(REMEMBERED)
+    items = [Item(t, atom, n, stream="s") for n, (t, atom) in enumerate(ARRIVING)]
+    engine = AutoEngine(IncrementalEngine(request), partial(SolverEngine, request))
+    engine._ways = Now(number)
+    with Reasoner(request, engine=engine) as reasoner:
+        evaluations = chain(reasoner.push(items), reasoner.finish())
+        emitted = [(i.time, i.content) for i in OutputStream(request).istream(evaluations)]
+    assert emitted == [(8, "d(8)"), (8, "h(3)"), (10, "d(6)"), (12, "h(1)")]
 
 
 def _atoms(evaluation: Evaluation) -> set[str]:

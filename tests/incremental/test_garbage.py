@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 
 from backend.reason import report
-from reasoning.engines.incremental.garbage import seldom_collected
-from reasoning.recorded import Recorded
+from reasoning.interpreter import seldom_collected
+from reasoning.run.recorded import Recorded
 
 
 @pytest.fixture(autouse=True)

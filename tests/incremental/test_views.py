@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import closing
+from copy import deepcopy
 from typing import cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.incremental.values import atom_text
+from reasoning.engines.choosing import engine_for
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.engines.incremental.relation import Rows
 from reasoning.engines.incremental.views import AnswerView, Shown, atom_texts
-from reasoning.program import Signature
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.request import Signature
+from reasoning.model.terms import Row
+from reasoning.model.values import atom_text
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.items import Item
+from tests.incremental.test_core_traps import rules, steps
+from tests.lars.programs import example
+from tests.lars.running import agreed
 
 values: st.SearchStrategy[object] = st.recursive(
     st.integers(-3, 3) | st.sampled_from(["a", '"b c"', "#inf"]),
@@ -29,24 +40,24 @@ class Moving:
         self._came: set[Row] = set()
         self._gone: set[Row] = set()
 
-    def step(self, rows: set[Row]) -> Evaluation:
+    def step(self, rows: set[Row]) -> RuleEvaluation:
         """Have these rows hold."""
         self._came, self._gone = rows - self._rows.keys(), self._rows.keys() - rows
         self._rows.clear()
         self._rows.update(dict.fromkeys(rows, 0))
-        return cast("Evaluation", self)
+        return cast("RuleEvaluation", self)
 
-    def rows(self, _relation: str) -> Collection[Row]:
+    def rows(self, _relation: str) -> Rows:
         """See `Evaluation`."""
-        return self._rows
+        return tuple(self._rows)
 
-    def came(self, _relation: str) -> Collection[Row]:
+    def came(self, _relation: str) -> Rows:
         """See `Evaluation`."""
-        return self._came
+        return tuple(self._came)
 
-    def gone(self, _relation: str) -> Collection[Row]:
+    def gone(self, _relation: str) -> Rows:
         """See `Evaluation`."""
-        return self._gone
+        return tuple(self._gone)
 
 
 @given(st.lists(st.tuples(st.frozensets(st.integers(0, 30)), st.booleans()), max_size=12))
@@ -95,3 +106,70 @@ def test_atoms_are_written_together_as_they_are_alone(rows: list[Row]) -> None:
 
 def _texts(numbers: Collection[int]) -> tuple[str, ...]:
     return tuple(sorted(f"q({n})" for n in numbers))
+
+
+PERSISTING = """
+#from stream <urn:s> [time 10s step 2s].
+h1(Y) :- p(Y,Y).
+h2(Y) :- p(X,Y).
+h3(Y) :- r(Y), h1(Z).
+"""
+REMEMBERED = """
+#from stream <urn:s> [time 6s step 1s].
+h1(Z) :- q(Z,Y).
+h2(W,W) :- r(X), W = X * 2.
+h1(X) :- prev_h1(X), not q(X,_).
+#show h1/1.
+#show h2/2.
+#feedback h1/1.
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "items", "time", "atoms"),
+    [
+        (PERSISTING, "1 p(2,1) 6 p(2,4) 9 p(1,1) 10 r(4) 11 r(2) 19 p(2,2) 21 r(1)", 20,
+         "h1(2) h2(2) h3(2) h3(4)"),
+        (REMEMBERED, "104 p(2,2) 106 r(1) 106 q(4,1) 107 q(2,2) 107 r(3) 111 q(1,1) 113 r(4)", 113,
+         "h1(1) h1(2) h1(4) h2(6,6) h2(8,8)"),
+    ],
+    ids=["plain", "feedback"],
+)  # fmt: skip
+def test_rows_that_hold_stay_in_the_answers_whatever_ends_later(
+    program: str, items: str, time: int, atoms: str
+) -> None:
+    """They rest on rows that came again where others ended."""
+    request = parse(program)
+    with closing(engine_for(request, choice="incremental")) as engine:
+        reasoner = Reasoner(request, engine=engine)
+        evaluations = [*reasoner.push(_items(items)), *reasoner.finish()]
+    assert [" ".join(e.answer_sets[0].atoms) for e in evaluations if e.time == time] == [atoms]
+
+
+def test_rows_that_hold_stay_in_the_answers_of_plain_lars() -> None:
+    agreed(
+        example(
+            "h1(Y) :- <> p(Y,Y) [4]. h2(Y) :- <> p(X,Y) [4]. h3(Y) :- <> r(Y) [4], h1(Z).",
+            "1: p(2,1)\n4: r(1) r(2)\n6: r(2)\n7: p(2,2)\n9: r(1)\n10: p(2,1)\n"
+            "11: r(2)\n12: p(1,2)",
+        )
+    )
+
+
+def test_what_an_evaluation_gave_stays_what_it_was() -> None:
+    """Of each step, whatever the next ones do to the relations."""
+    engine = RuleEvaluation(rules("p(X) :- a(X), not b(X). q(X,Y) :- a(X), c(Y)."))
+    found: list[tuple[object, object]] = []
+    for step in steps("1: a(1)..2 c(1)..9\n2: a(2)..3 b(1)..3\n3: a(1)..5\n5: b(1)\n6: -b(1) a(3)"):
+        step.apply(engine)
+        asked = (engine.rows, engine.came, engine.gone)
+        changes = [one(name) for one in asked for name in ("a/1", "b/1", "p/1", "q/2")]
+        now = (changes, engine.given("a/1"), engine.given("b/1"))
+        found.append((now, deepcopy(now)))
+    assert [now for now, _ in found] == [copy for _, copy in found]
+
+
+def _items(text: str) -> list[Item]:
+    words = text.split()
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return [Item(int(time), atom, i, stream="urn:s") for i, (time, atom) in enumerate(pairs)]

@@ -6,24 +6,24 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.casp import Translated, split, translate
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.incremental.program import FALSE
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.program import Program
-from reasoning.engines.solver import AnswerSet, Solving
-from reasoning.program import Signature
+from reasoning.asp.translation.program import Translated, split, translate
+from reasoning.engines.clingo.solver import Solving
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.model import values
+from reasoning.model.engine import AnswerSet, AspProgram
+from reasoning.model.request import Signature
+from reasoning.model.rules import FALSE
+from reasoning.model.terms import Row
 
 Window = frozenset[str]
 """The facts of a window, as atoms."""
 DOMAIN = ("0", "1", "2", "3", "a", "f(1)")
 
 
-def program(rules: str) -> Program:
+def program(rules: str) -> AspProgram:
     """A program of some rules, with priorities 2, 1 and 0 if it prefers some answers."""
     prefers = ":~" in rules or "imize" in rules
-    return Program("test", rules, (2, 1, 0) if prefers else ())
+    return AspProgram("test", rules, (2, 1, 0) if prefers else ())
 
 
 def windows(inputs: str, count: int = 6, domain: Sequence[str] = DOMAIN) -> Iterator[Window]:
@@ -55,7 +55,7 @@ class Incremental:
 
     def __init__(self, translated: Translated) -> None:
         self.translated = translated
-        self.evaluation = Evaluation(translated.program)
+        self.evaluation = RuleEvaluation(translated.program)
         for relation, rows in translated.facts.items():
             self.evaluation.insert(relation, rows)
         self._constrained = any(rule.head == FALSE for rule in translated.program.rules)
@@ -89,7 +89,7 @@ class Incremental:
         return (AnswerSet(tuple(sorted(self.atoms(self.translated.shows)))),)
 
 
-def solved(what: Program, facts: Iterable[str]) -> tuple[AnswerSet, ...]:
+def solved(what: AspProgram, facts: Iterable[str]) -> tuple[AnswerSet, ...]:
     """What clingo answers."""
     solving = Solving(what)
     solving.add("base", what.rules, "".join(f"{fact}.\n" for fact in facts))

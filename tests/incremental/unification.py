@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.terms import (
+from reasoning.model import values
+from reasoning.model.terms import (
     Compound,
     Computed,
     Constant,

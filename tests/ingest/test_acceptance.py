@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import orjson
@@ -13,6 +15,7 @@ from backend.ingest.payloads import Place, Point
 from backend.settings import Ingest
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+POINT = {"type": "Point", "coordinates": [10.2, 56.1]}
 TOPIC = "citywise/observations/traffic"
 GARAGE = Place(
     id="NORREPORT", kind="garage", name="Nørreport", geometry=Point(coordinates=(10.2, 56.1)),
@@ -104,6 +107,27 @@ def test_a_bad_reading_in_a_batch_takes_no_other_with_it() -> None:
     assert [letter.reason for letter in verdict.dead] == ["schema"]
 
 
+@pytest.mark.parametrize(
+    ("payload", "reason", "says"),
+    [
+        (b"[" + b"0," * 200_000 + b"0]", "oversized", "200001 observations"),
+        (b"[" + b"{}," * 200_000 + b"{}]", "oversized", "200001 observations"),
+        (b"{" + b",".join(b'"%d":0' % n for n in range(30_000)) + b"}", "schema", "30004 faults"),
+    ],
+)
+def test_a_message_with_very_many_faults_is_one_letter_and_little_work(
+    payload: bytes, reason: str, says: str
+) -> None:
+    tracemalloc.start()
+    try:
+        (letter,) = judge(payload).dead
+        _now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (letter.reason, says in letter.detail) == (reason, True), letter.detail
+    assert most < 200 * len(payload)
+
+
 def test_the_same_sensor_and_instant_again_is_a_duplicate_not_a_dead_letter() -> None:
     one = acceptor()
     payload = orjson.dumps(reading())
@@ -127,6 +151,36 @@ def test_a_place_makes_its_sensors_known_and_an_empty_payload_forgets_it() -> No
     assert len(one.judge(TOPIC, payload, NOW).observations) == 1
     assert one.judge(topic, b"", NOW).removed_place == "77"
     assert one.judge(TOPIC, payload, NOW).dead[0].reason == "unknown-sensor"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("capacity", 10**30),
+        ("capacity", 2**64 - 1),
+        ("capacity", 100_001),
+        ("length_m", 1e308),
+        ("free_flow_kmh", 1e-300),
+        ("sensors", ["traffic"] * 5),
+    ],
+)
+def test_a_place_with_a_number_that_cannot_be_is_refused(field: str, value: object) -> None:
+    place = json.dumps(ROAD.model_dump(mode="json") | {field: value}).encode()
+    (letter,) = judge(place, "citywise/places/road/158324").dead
+    assert (letter.reason, letter.detail.split(":")[0]) == ("schema", f"`{field}`")
+
+
+def test_an_event_whose_start_no_rule_can_hold_is_refused() -> None:
+    event = {"type": "TrafficJam", "level": 3, "geometry": POINT, "source": "sensor"}
+    verdict = judge(event | {"start_ms": 2**31 * 1000 - 1}, "citywise/events/e1")
+    assert verdict.standing
+    (letter,) = judge(event | {"start_ms": 2**31 * 1000}, "citywise/events/e1").dead
+    assert (letter.reason, letter.detail.split(":")[0]) == ("schema", "`start_ms`")
+
+
+def test_a_time_before_1970_in_utc_is_refused_whatever_its_zone_says() -> None:
+    (letter,) = judge(reading(observed_at="1970-01-01T00:00:00+14:00")).dead
+    assert (letter.reason, "year" in letter.detail) == ("schema", True)
 
 
 def test_with_a_source_s_clock_its_time_decides_what_is_future_and_ancient() -> None:

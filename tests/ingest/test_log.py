@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backend.ingest import log
 
-payloads = st.lists(st.binary(max_size=40), max_size=12)
+payloads = st.lists(st.binary(min_size=1, max_size=40), max_size=12)
 
 
 def contents(folder: Path) -> list[bytes]:

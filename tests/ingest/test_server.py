@@ -53,7 +53,7 @@ def fill(folder: Path, payloads: list[bytes], segment_bytes: int = 16_000_000) -
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(
-    payloads=st.lists(st.binary(max_size=40), min_size=1, max_size=12),
+    payloads=st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=12),
     segment_bytes=st.integers(1, 200),
     most=st.integers(1, 100),
     data=st.data(),

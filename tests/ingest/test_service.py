@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 import paho.mqtt.client as paho
@@ -15,9 +16,10 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import OperationalError
 
 from backend import machine, mqtt
-from backend.ingest import inlet, log, own_hours, records, remote
+from backend.ingest import detected, inlet, log, own_hours, records, remote
 from backend.ingest.acceptance import Verdict
 from backend.ingest.intake import Entry, IntakeStore
+from backend.ingest.journal import Journal
 from backend.ingest.payloads import Place, Point
 from backend.ingest.service import IngestService
 from backend.ingest.subscription import CLIENT_ID
@@ -30,6 +32,7 @@ from backend.store.models import (
     ConsentRow,
     CursorRow,
     DeadLetterRow,
+    EventRow,
     InletRow,
     PlaceRow,
 )
@@ -41,6 +44,15 @@ ROAD = Place(
     sensors=("traffic",),
 )  # fmt: skip
 
+
+GARAGE = (
+    b'{"id":"G9","kind":"garage","name":"G","geometry":{"type":"Point",'
+    b'"coordinates":[10.1,56.1]},"sensors":["parking"],"capacity":9}'
+)
+EVENT = (
+    b'{"type":"TrafficJam","level":3,"geometry":{"type":"Point","coordinates":[10.1,56.1]},'
+    b'"start_ms":1407222000000,"source":"sensor"}'
+)
 
 GRACE_S = 0.2
 """So late readings may come, where they are to come later than that."""
@@ -186,6 +198,80 @@ def test_readings_reach_the_log_and_bad_ones_the_dead_letters(street: Street) ->
     soon(lambda: len(street.readings()) == 2 and len(street.dead()) == 2)
     assert street.readings() == [("1", 10.0), ("1", 20.0)]
     assert street.dead() == ["json", "oversized"]
+
+
+def test_a_place_with_an_endless_number_takes_nothing_else_with_it(street: Street) -> None:
+    know_road(street)
+    garage = GARAGE.replace(b'"capacity":9', b'"capacity":1' + b"0" * 30)
+    street.publish("places/garage/G9", garage)
+    street.publish("observations/traffic", reading(10, 1))
+    soon(lambda: len(street.readings()) == 1 and street.dead() == ["schema"])
+    assert street.thread.is_alive()
+
+
+def test_of_a_group_only_the_message_that_cannot_be_written_is_a_dead_letter(
+    street: Street, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is raised by one after it was judged: here in the log, the database, the events."""
+    know_road(street)
+    fail_at(monkeypatch, records, "encode_readings", "13.0")
+    fail_at(monkeypatch, Journal, "check", "broken-context")
+    fail_at(monkeypatch, IntakeStore, "_write", "Place(id='G9'")
+    fail_at(monkeypatch, detected, "keep", "broken-event")
+    for speed in (12, 13, 14):
+        street.publish("observations/traffic", reading(speed, speed))
+    for user in ("ok-context", "broken-context"):
+        street.publish(f"context/{user}", b'{"activity": "DrivingCar"}')
+    street.publish("places/garage/G9", GARAGE)
+    for name in ("ok-event", "broken-event"):
+        street.publish(f"events/{name}", EVENT)
+    soon(lambda: len(street.dead()) == 4)
+    soon(
+        lambda: {("activity", "ok-context"), ("event", "ok-event")} <= street.standing_now().keys()
+    )
+    assert street.dead() == ["internal"] * 4
+    assert street.readings() == [("1", 12.0), ("1", 14.0)]
+    assert ("activity", "broken-context") not in street.standing_now()
+    with street.engine.connect() as connection:
+        payloads = list(connection.scalars(select(DeadLetterRow.payload)))
+        assert not any("DrivingCar" in payload for payload in payloads)
+        assert any('"capacity":9' in payload for payload in payloads)
+        assert list(connection.scalars(select(EventRow.id))) == ["ok-event"]
+        assert list(connection.scalars(select(PlaceRow.id))) == ["1"]
+
+
+def fail_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, what: str) -> None:
+    """A function that cannot take anything that mentions `what`."""
+    real = getattr(owner, name)
+
+    def failing(*arguments: object) -> object:
+        if what in repr(arguments):
+            raise TypeError("Integer exceeds 64-bit range")
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, name, failing)
+
+
+def test_what_no_letter_can_be_written_of_is_waited_for(
+    street: Street, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing can be written, it is no message's fault: none is acknowledged and lost."""
+    real, broken = IntakeStore._write, threading.Event()
+
+    def write(store: IntakeStore, entries: Sequence[Entry]) -> None:
+        if broken.is_set():
+            raise TypeError("the table has another shape")
+        real(store, entries)
+
+    monkeypatch.setattr(IntakeStore, "_write", write)
+    know_road(street)
+    broken.set()
+    street.publish("places/garage/G9", GARAGE)
+    soon(lambda: street.service._blocked is not None)
+    broken.clear()
+    with street.engine.connect() as connection:
+        soon(lambda: set(connection.scalars(select(PlaceRow.id))) == {"1", "G9"})
+    assert street.dead() == []
 
 
 def test_the_log_is_served_while_the_ingest_runs_and_no_longer(

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from reasoning.engines.incremental.terms import Constant, Row, Term, Value
-from reasoning.lars.program import At, Atom, Comparison, Counted, Element, Formula, Rule
+from reasoning.languages.lars.program import (
+    At,
+    Atom,
+    BodyElement,
+    Comparison,
+    Counted,
+    Formula,
+    LarsRule,
+)
+from reasoning.model.terms import Constant, Row, Term, Value
 from tests.incremental.unification import (
     Bindings,
     can_match,
@@ -23,7 +31,9 @@ Pair = tuple[Fact, int]
 """An atom at a point of time."""
 
 
-def ground(rules: Sequence[Rule], known_facts: frozenset[Fact], timeline: range) -> list[Rule]:
+def ground(
+    rules: Sequence[LarsRule], known_facts: frozenset[Fact], timeline: range
+) -> list[LarsRule]:
     """The instances of rules that can matter: their positive atoms are known, or heads of
     other instances; points of time are those of the timeline."""
     possible = known_facts
@@ -55,7 +65,7 @@ def value(term: Term) -> Value:
 
 
 def solutions(
-    body: Sequence[Element], bound: Bindings, possible: frozenset[Fact], timeline: range
+    body: Sequence[BodyElement], bound: Bindings, possible: frozenset[Fact], timeline: range
 ) -> Iterator[Bindings]:
     """Values of a body's variables; each element as soon as it can be tried."""
     if not body:
@@ -69,7 +79,7 @@ def solutions(
         yield from solutions(rest, more, possible, timeline)
 
 
-def binds(element: Element) -> bool:
+def binds(element: BodyElement) -> bool:
     """Whether an element gives its atom's variables values, for it holds only where its atom
     does at some point of time."""
     formula = element.formula
@@ -83,7 +93,7 @@ def binds(element: Element) -> bool:
     return formula.comparator == ">=" and isinstance(least, int) and least > 0
 
 
-def is_ready(element: Element, bound: Bindings) -> bool:
+def is_ready(element: BodyElement, bound: Bindings) -> bool:
     """Whether enough variables have values to try an element."""
     formula = element.formula
     if isinstance(formula, Comparison) and formula.comparator == "=" and not element.negated:
@@ -95,7 +105,7 @@ def is_ready(element: Element, bound: Bindings) -> bool:
 
 
 def matches(
-    element: Element, bound: Bindings, possible: frozenset[Fact], timeline: range
+    element: BodyElement, bound: Bindings, possible: frozenset[Fact], timeline: range
 ) -> Iterator[Bindings]:
     """Values under which an element that is ready may hold."""
     formula = element.formula
@@ -148,7 +158,7 @@ def terms(formula: Formula) -> tuple[Term, ...]:
     return formula.atom.terms
 
 
-def instantiated(rule: Rule, bound: Bindings) -> Rule | None:
+def instantiated(rule: LarsRule, bound: Bindings) -> LarsRule | None:
     """A rule with values for its variables; None where its arithmetic has no value, or the
     head's point of time is no number."""
     try:
@@ -156,7 +166,7 @@ def instantiated(rule: Rule, bound: Bindings) -> Rule | None:
             rule,
             head=None if rule.head is None else _atom(rule.head, bound),
             time=None if rule.time is None else _number(rule.time, bound),
-            body=tuple(Element(_formula(e.formula, bound), e.negated) for e in rule.body),
+            body=tuple(BodyElement(_formula(e.formula, bound), e.negated) for e in rule.body),
         )
     except ArithmeticError:
         return None

@@ -13,38 +13,30 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.program import Comparator
-from reasoning.engines.incremental.terms import (
-    Computed,
-    Constant,
-    Operation,
-    Term,
-    Value,
-    Variable,
-    variables,
-)
-from reasoning.languages.lars import parse
-from reasoning.lars.program import (
+from reasoning.languages.lars.parsing import parse
+from reasoning.languages.lars.program import (
     At,
     Atom,
+    BodyElement,
     Box,
     Comparison,
     Counted,
     Diamond,
-    Element,
     Formula,
     LarsProgram,
+    LarsRule,
     LastTuples,
     Now,
-    Rule,
     TimeSpan,
     Window,
 )
-from reasoning.lars.unparse import program_text
-from reasoning.program import Request, Signature, StreamSource, TimeWindow
+from reasoning.model import values
+from reasoning.model.request import Request, Signature, StreamSource, TimeWindow
+from reasoning.model.rules import Comparator
+from reasoning.model.terms import Computed, Constant, Operation, Term, Value, Variable, variables
 from tests.incremental.rules import one_in, pick
 from tests.lars.grounding import Fact, terms
+from tests.lars.program_text import program_text
 from tests.lars.recordings import Item, written
 
 INPUTS = {"a": 1, "b": 2, "c": 0}
@@ -120,12 +112,12 @@ class Writer:
         ]
         return Atom(name, tuple(some))
 
-    def binding(self, number: int) -> Element:
+    def binding(self, number: int) -> BodyElement:
         """An element that gives its atom's variables values."""
         formulas = (self.diamond, self.at, self.now, self.diamond, self.box, self.counted)
         likely = {"a": 1} if one_in(self.draw, 3) else self.below | self.own
         atom = self.atom(likely, _VARIABLES[:2] if one_in(self.draw, 2) else _VARIABLES)
-        return Element(pick(self.draw, formulas)(atom, number))
+        return BodyElement(pick(self.draw, formulas)(atom, number))
 
     def now(self, atom: Atom, _number: int) -> Formula:
         return Now(atom)
@@ -150,22 +142,22 @@ class Writer:
             return Counted(atom, "=", pick(self.draw, counts), self.window())
         return Counted(atom, ">=", Constant(self.draw(st.integers(1, 3))), self.window())
 
-    def restriction(self, bound: Sequence[Variable]) -> Element:
+    def restriction(self, bound: Sequence[Variable]) -> BodyElement:
         """An element that gives no variable a value."""
         if one_in(self.draw, 3) and bound:
             others: list[Term] = [*bound, Constant(2)]
             left, right = self.computed(bound), pick(self.draw, others)
-            return Element(Comparison(pick(self.draw, _COMPARATORS), left, right))
+            return BodyElement(Comparison(pick(self.draw, _COMPARATORS), left, right))
         atom = self.atom(self.below, bound or [Constant(1)])
         if one_in(self.draw, 4):
-            return Element(self.bounded(atom), one_in(self.draw, 3))
+            return BodyElement(self.bounded(atom), one_in(self.draw, 3))
         formulas: tuple[Callable[[Atom, int], Formula], ...] = (self.diamond, self.now, self.box)
         formula = pick(self.draw, formulas)(atom, 0)
         if one_in(self.draw, 4):
             times: list[Term] = [*bound, Constant(2)]
             window = None if one_in(self.draw, 3) else self.window()
             formula = At(pick(self.draw, times), atom, window)
-        return Element(formula, negated=True)
+        return BodyElement(formula, negated=True)
 
     def bounded(self, atom: Atom) -> Formula:
         """A number of points of time, 0 among them."""
@@ -179,7 +171,7 @@ class Writer:
             return term
         return Computed(pick(self.draw, _OPERATIONS), (term, Constant(pick(self.draw, (1, 2)))))
 
-    def body(self, most: int = 3) -> tuple[tuple[Element, ...], list[Variable]]:
+    def body(self, most: int = 3) -> tuple[tuple[BodyElement, ...], list[Variable]]:
         """A safe body in any order, and its variables."""
         number = pick(self.draw, (1, 2, 1, 2, 3)[: most + 2])
         elements = [self.binding(n) for n in range(number)]
@@ -191,33 +183,33 @@ class Writer:
 
     # -- rules --------------------------------------------------------------------------
 
-    def rule(self) -> Rule:
+    def rule(self) -> LarsRule:
         """A rule of any kind; it only passes values on."""
         body, bound = self.body()
         head = self.atom(self.own, bound or [Constant(1)])
-        return Rule(head, self.placed(bound, body), body, 1)
+        return LarsRule(head, self.placed(bound, body), body, 1)
 
-    def base(self) -> Rule:
+    def base(self) -> LarsRule:
         """A rule over complete layers, which may compute."""
         lower = Writer(self.draw, self.below, {})
         body, bound = lower.body(2)
         among: list[Term] = [*bound] or [Constant(1)]
         if one_in(self.draw, 4):
             value = Comparison("=", Variable("W"), self.computed(among))
-            body, among = (*body, Element(value)), [*among, Variable("W")]
-        return Rule(self.atom(self.own, among), self.placed(bound, body), body, 1)
+            body, among = (*body, BodyElement(value)), [*among, Variable("W")]
+        return LarsRule(self.atom(self.own, among), self.placed(bound, body), body, 1)
 
-    def counting(self) -> Rule:
+    def counting(self) -> LarsRule:
         """Recursion through arithmetic, within bounds, at one or at moving points of time."""
         name = pick(self.draw, [n for n in self.own if self.own[n]])
         x, more = Variable("X"), [Variable("Y")] * (self.own[name] - 1)
         step = Computed("+", (x, Constant(1)))
         bounds = Comparison("<", x, Constant(3)), Comparison(">", x, Constant(0))
         before = self.diamond(Atom(name, (x, *more)), 0)
-        body = (Element(before), *map(Element, bounds))
-        return Rule(Atom(name, (step, *more)), None, body, 1)
+        body = (BodyElement(before), *map(BodyElement, bounds))
+        return LarsRule(Atom(name, (step, *more)), None, body, 1)
 
-    def placed(self, bound: Sequence[Variable], body: Sequence[Element]) -> Term | None:
+    def placed(self, bound: Sequence[Variable], body: Sequence[BodyElement]) -> Term | None:
         """Most often no point of time; else one of the body's, most often in the past."""
         times = [e.formula.time for e in body if isinstance(e.formula, At) and not e.negated]
         if times and one_in(self.draw, 2):
@@ -229,20 +221,22 @@ class Writer:
             return pick(self.draw, bound)
         return None
 
-    def constraint(self) -> Rule:
+    def constraint(self) -> LarsRule:
         """A rule without a head."""
         body, _ = Writer(self.draw, self.below, {}).body(2)
-        return Rule(None, None, body, 1)
+        return LarsRule(None, None, body, 1)
 
-    def rivals(self) -> tuple[Rule, ...]:
+    def rivals(self) -> tuple[LarsRule, ...]:
         """Two rules that each need the other's head to be false."""
         body, bound = Writer(self.draw, self.below, {}).body(1)
         one, other = (self.atom(self.own, bound or [Constant(1)]) for _ in range(2))
         time = self.placed(bound, body)
-        negated = [Element(Now(atom), negated=True) for atom in (other, one)]
+        negated = [BodyElement(Now(atom), negated=True) for atom in (other, one)]
         if time is not None:
-            negated[0] = Element(At(time, other, None), negated=True)
-        return Rule(one, None, (*body, negated[0]), 1), Rule(other, time, (*body, negated[1]), 1)
+            negated[0] = BodyElement(At(time, other, None), negated=True)
+        return LarsRule(one, None, (*body, negated[0]), 1), LarsRule(
+            other, time, (*body, negated[1]), 1
+        )
 
 
 def replace_size(window: Window, size: int) -> Window:
@@ -253,14 +247,14 @@ def replace_size(window: Window, size: int) -> Window:
 @st.composite
 def programs(draw: DrawFn, rivals: bool = False) -> LarsProgram:
     """Programs; stratified ones unless there are rivals."""
-    rules: list[Rule] = []
+    rules: list[LarsRule] = []
     below = INPUTS | (KNOWN if one_in(draw, 3) else {})
     layers = [*LAYERS[: draw(st.integers(1, 2 if rivals else 3))]]
     if one_in(draw, 6):
         layers.append({"-p": 1})
     for own in layers:
         writer = Writer(draw, below, own)
-        kinds: list[Callable[[], Rule]] = [*[writer.rule] * 4, writer.base]
+        kinds: list[Callable[[], LarsRule]] = [*[writer.rule] * 4, writer.base]
         kinds += [] if rivals else [writer.counting]
         layer = [writer.base(), *(pick(draw, kinds)() for _ in range(draw(st.integers(0, 2))))]
         if rivals and not rules:
@@ -274,7 +268,7 @@ def programs(draw: DrawFn, rivals: bool = False) -> LarsProgram:
 
 @st.composite
 def declared(
-    draw: DrawFn, rules: Sequence[Rule]
+    draw: DrawFn, rules: Sequence[LarsRule]
 ) -> tuple[frozenset[Signature] | None, frozenset[Signature]]:
     """What is shown, and what is fed back."""
     heads = sorted({rule.head.signature for rule in rules if rule.head is not None})
@@ -285,7 +279,7 @@ def declared(
 
 
 def made(
-    rules: Sequence[Rule],
+    rules: Sequence[LarsRule],
     shows: frozenset[Signature] | None = None,
     streamed: frozenset[Signature] = frozenset(),
 ) -> LarsProgram:

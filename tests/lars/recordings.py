@@ -1,14 +1,21 @@
-"""What the reference evaluates: a program over a recorded stream (DESIGN A8)."""
+"""What the reference evaluates: a program over a recorded stream (docs/lars.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.terms import Variable
-from reasoning.lars.program import Atom, Comparison, Element, LarsProgram, Now, Rule
-from reasoning.program import Signature
+from reasoning.languages.lars.program import (
+    Atom,
+    BodyElement,
+    Comparison,
+    LarsProgram,
+    LarsRule,
+    Now,
+)
+from reasoning.model import values
+from reasoning.model.request import Signature
+from reasoning.model.terms import Variable
 from tests.lars.grounding import Fact, Pair, ground
 from tests.lars.reference import Search, Stream, Structure, answer_streams
 
@@ -31,6 +38,27 @@ Answers = dict[int, "list[list[str]] | None"]
 fed back (`#stream`) is not that of one answer stream."""
 
 
+@dataclass(frozen=True)
+class Reach:
+    """How far a program looks back whose windows all have bounds: what is before is as if it
+    had never been."""
+
+    points: int
+    tuples: int
+
+    def begin(self, items: Sequence[Item], fed_back: Sequence[Pair], first: int, t: int) -> int:
+        """Where a timeline can begin that ends at `t`: as many points of time and tuples later,
+        or at the first point."""
+        start = t - self.points
+        while start > first and self._tuples(items, fed_back, start + 2, t) < self.tuples:
+            start -= 1
+        return max(first, start)
+
+    @staticmethod
+    def _tuples(items: Sequence[Item], fed_back: Sequence[Pair], start: int, t: int) -> int:
+        return len(data_stream(items, fed_back, range(start, t + 1)).pairs)
+
+
 def answers(
     program: LarsProgram,
     items: Sequence[Item],
@@ -38,8 +66,10 @@ def answers(
     start: int | None = None,
     until: int | None = None,
     search: Search = answer_streams,
+    reach: Reach | None = None,
 ) -> Answers:
-    """Definition 6: the output at each point of time from the first item to the last."""
+    """Definition 6: the output at each point of time from the first item to the last; over the
+    whole timeline, or so much of it as a program can look at (`reach`)."""
     first = min(item.time for item in items) if start is None else start
     last = max(item.time for item in items) if until is None else until
     seen = [item for item in items if item.time >= first]
@@ -48,7 +78,8 @@ def answers(
     fed_back: list[Pair] = []
     found: Answers = {}
     for t in range(first, last + 1):
-        data = data_stream(seen, fed_back, range(first, t + 1))
+        begin = first if reach is None else reach.begin(seen, fed_back, first, t)
+        data = data_stream(seen, fed_back, range(begin, t + 1))
         structures = evaluated(program, data, background, search)
         outputs = {tuple(map(written, output(each, t, shown))) for each in structures}
         found[t] = sorted(map(list, outputs))
@@ -90,7 +121,7 @@ def shows(
     return program.derived - supplied
 
 
-def contradictions(program: LarsProgram) -> list[Rule]:
+def contradictions(program: LarsProgram) -> list[LarsRule]:
     """Constraints: no atom holds now together with its classical negation, where the program
     mentions both."""
     bodies = (e.formula for rule in program.rules for e in rule.body)
@@ -100,8 +131,8 @@ def contradictions(program: LarsProgram) -> list[Rule]:
     for name, arity in sorted(mentioned):
         if Signature(f"-{name}", arity) in mentioned:
             row = tuple(Variable(f"X{n}") for n in range(arity))
-            both = (Element(Now(Atom(sign + name, row))) for sign in ("", "-"))
-            found.append(Rule(None, None, tuple(both), 0))
+            both = (BodyElement(Now(Atom(sign + name, row))) for sign in ("", "-"))
+            found.append(LarsRule(None, None, tuple(both), 0))
     return found
 
 

@@ -2,7 +2,7 @@
 
 Definitions 1-6 in their order, over ground programs: streams, window functions, structures
 and entailment, models, reduct, answer streams, output. What the paper leaves open is decided
-as DESIGN A8 and `docs/lars.md` say. For small programs only: `answer_streams` tries every
+as `docs/lars.md` says. For small programs only: `answer_streams` tries every
 set of derived atoms; `perfect_stream` finds the answer stream of a stratified program
 stratum by stratum, as a second way.
 """
@@ -15,20 +15,20 @@ from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
-from reasoning.lars.program import (
+from reasoning.languages.lars.program import (
     At,
+    BodyElement,
     Box,
     Comparison,
     Counted,
     Diamond,
-    Element,
     Formula,
+    LarsRule,
     Now,
-    Rule,
     TimeSpan,
     Window,
 )
-from reasoning.program import Signature
+from reasoning.model.request import Signature
 from tests.incremental.unification import compared
 from tests.lars.grounding import Fact, Pair, fact, value
 
@@ -74,7 +74,7 @@ def tuple_window(stream: Stream, size: int, t: int) -> Stream:
 @dataclass(frozen=True)
 class Structure:
     """⟨S, W, B⟩, where S is a data stream and what is derived: tuple windows are over the
-    data alone (DESIGN A8)."""
+    data alone (docs/lars.md)."""
 
     data: Stream
     derived: frozenset[Pair]
@@ -122,7 +122,7 @@ def entails(structure: Structure, t: int, formula: Formula) -> bool:
             return compared(comparator, value(left), value(right))
 
 
-def satisfied(structure: Structure, t: int, body: Iterable[Element]) -> bool:
+def satisfied(structure: Structure, t: int, body: Iterable[BodyElement]) -> bool:
     """M, t ⊨ B(r)."""
     return all(entails(structure, t, e.formula) != e.negated for e in body)
 
@@ -130,12 +130,12 @@ def satisfied(structure: Structure, t: int, body: Iterable[Element]) -> bool:
 # -- Definition 5: models, reduct, answer streams ------------------------------------------
 
 
-def holds(structure: Structure, t: int, rule: Rule) -> bool:
+def holds(structure: Structure, t: int, rule: LarsRule) -> bool:
     """M, t ⊨ r, for a ground rule."""
     return head_holds(structure, t, rule) or not satisfied(structure, t, rule.body)
 
 
-def head_holds(structure: Structure, t: int, rule: Rule) -> bool:
+def head_holds(structure: Structure, t: int, rule: LarsRule) -> bool:
     """M, t ⊩ H(r): never, for a constraint or an `@` outside the timeline."""
     if rule.head is None:
         return False
@@ -144,7 +144,7 @@ def head_holds(structure: Structure, t: int, rule: Rule) -> bool:
     return value(rule.time) in structure.times(fact(rule.head))
 
 
-def is_model(structure: Structure, t: int, rules: Iterable[Rule]) -> bool:
+def is_model(structure: Structure, t: int, rules: Iterable[LarsRule]) -> bool:
     """M, t ⊨ P."""
     return all(holds(structure, t, rule) for rule in rules)
 
@@ -158,7 +158,7 @@ class TooManyError(Exception):
 
 
 def answer_streams(
-    data: Stream, background: frozenset[Fact], rules: Sequence[Rule], t: int
+    data: Stream, background: frozenset[Fact], rules: Sequence[LarsRule], t: int
 ) -> list[frozenset[Pair]]:
     """Definition 5: what each answer stream holds besides the data, by trying every set of
     heads: a minimal model holds nothing else. Raises `TooManyError`."""
@@ -177,7 +177,7 @@ def answer_streams(
     return found
 
 
-def heads(rules: Iterable[Rule], timeline: range, t: int) -> frozenset[Pair]:
+def heads(rules: Iterable[LarsRule], timeline: range, t: int) -> frozenset[Pair]:
     """Atoms that ground rules may put at points of the timeline."""
     found: set[Pair] = set()
     for rule in rules:
@@ -201,12 +201,12 @@ class Search(Protocol):
     """Definition 5: the answer streams of ground rules, as what each adds to the data."""
 
     def __call__(
-        self, data: Stream, background: frozenset[Fact], rules: Sequence[Rule], t: int
+        self, data: Stream, background: frozenset[Fact], rules: Sequence[LarsRule], t: int
     ) -> list[frozenset[Pair]]: ...
 
 
 def perfect_stream(
-    data: Stream, background: frozenset[Fact], rules: Sequence[Rule], t: int
+    data: Stream, background: frozenset[Fact], rules: Sequence[LarsRule], t: int
 ) -> list[frozenset[Pair]]:
     """The answer stream of a stratified ground program, if it has one: strata are completed
     one after the other. Raises `ValueError` where there are none."""
@@ -221,7 +221,7 @@ def perfect_stream(
     return [structure.derived] if is_model(structure, t, rules) else []
 
 
-def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
+def strata(rules: Sequence[LarsRule]) -> list[list[LarsRule]]:
     """Rules with heads, by the strata of their predicates."""
     level = {rule.head.signature: 0 for rule in rules if rule.head is not None}
     for _ in range(len(level) + 1):
@@ -236,7 +236,7 @@ def strata(rules: Sequence[Rule]) -> list[list[Rule]]:
     raise ValueError("a loop through negation")
 
 
-def dependencies(rule: Rule) -> list[tuple[Signature, bool]]:
+def dependencies(rule: LarsRule) -> list[tuple[Signature, bool]]:
     """Predicates of a body, and whether they must be complete before the head's."""
     found = []
     for element in rule.body:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 
 from hypothesis import reject
 
-from reasoning.lars.choosing import Choice, evaluator, obstacle
-from reasoning.lars.evaluation import Evaluator
-from reasoning.lars.program import LarsProgram
-from reasoning.lars.reasoner import LarsReasoner
-from reasoning.lars.solver import MultiShot, OneShot
+from reasoning.languages.lars.choosing import Choice, evaluator, obstacle
+from reasoning.languages.lars.evaluation import Evaluator
+from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.reasoner import LarsReasoner
+from reasoning.languages.lars.solver import OneShot
 from reasoning.rdf.knowledge import Background
-from reasoning.reasoner import Evaluation
-from reasoning.streams import Item
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+from reasoning.streams.results import OutputStream
 from tests.lars.programs import Example, example
-from tests.lars.recordings import Answers, answers, signature, written
+from tests.lars.recordings import Answers, Reach, answers, signature, written
 from tests.lars.reference import Search, TooManyError, perfect_stream
 
 Make = Callable[[LarsProgram, Background], Evaluator]
@@ -30,22 +31,22 @@ def chosen(choice: Choice) -> Make:
 ENGINES: dict[str, Make] = {
     "incremental": chosen("incremental"),
     "one-shot": OneShot,
-    "multi-shot": MultiShot,
 }
 
 
-def engines(program: LarsProgram) -> dict[str, Make]:
+def engines(program: LarsProgram, among: Mapping[str, Make] | None = None) -> dict[str, Make]:
     """The engines that can evaluate a program."""
-    if obstacle(program) is None:
-        return ENGINES
-    return {name: make for name, make in ENGINES.items() if name != "incremental"}
+    able = (among or ENGINES).keys() if obstacle(program) is None else {"one-shot"}
+    return {name: make for name, make in (among or ENGINES).items() if name in able}
 
 
-def expected(example: Example, search: Search) -> Answers:
+def expected(example: Example, search: Search, reach: Reach | None = None) -> Answers:
     """What the reference says; rejects an example that is too large for it."""
     what = example
     try:
-        return answers(what.program, what.items, what.knowledge, what.start, what.until, search)
+        return answers(
+            what.program, what.items, what.knowledge, what.start, what.until, search, reach
+        )
     except TooManyError:
         reject()
 
@@ -65,9 +66,10 @@ def found(example: Example, make: Make) -> Answers:
         evaluations = []
         for evaluation in chain(reasoner.push(items), reasoner.finish(example.until)):
             evaluations.append(evaluation)
-            if evaluation.time % 2:
-                _atoms(evaluation)  # some answers are looked at at once, others when all is over
+            if evaluation.time // 3 % 12:  # the others are looked at when all is over
+                _atoms(evaluation)
         _check_changes(evaluations)
+        _check_emitted(example.program, evaluations)
         return {
             e.time: None if e.error else [list(answer.atoms) for answer in e.answer_sets]
             for e in evaluations
@@ -86,14 +88,37 @@ def _check_changes(evaluations: Sequence[Evaluation]) -> None:
             assert (after.time, list(after.added), list(after.removed)) == (after.time, *changes)
 
 
+def _check_emitted(program: LarsProgram, evaluations: Sequence[Evaluation]) -> None:
+    """What is emitted is what comes, what goes, and what there is."""
+    answered = [e for e in evaluations if e.error is None]
+    if any(len(e.answer_sets) > 1 for e in answered):
+        return
+    states = [(e.time, _atoms(e)) for e in answered]
+    steps = [(t, new, old) for (_, old), (t, new) in pairwise([(0, set[str]()), *states])]
+    right = {
+        "rstream": [(t, a) for t, new, _ in steps for a in sorted(new)],
+        "istream": [(t, a) for t, new, old in steps for a in sorted(new - old)],
+        "dstream": [(t, a) for t, new, old in steps for a in sorted(old - new)],
+    }
+    output = OutputStream(program.request)
+    for emit in (output.rstream, output.istream, output.dstream):
+        found = [(item.time, item.content) for item in emit(evaluations)]
+        assert (emit.__name__, found) == (emit.__name__, right[emit.__name__])
+
+
 def _atoms(evaluation: Evaluation) -> set[str]:
     return {atom for answer in evaluation.answer_sets for atom in answer.atoms}
 
 
-def agreed(what: Example, search: Search = perfect_stream) -> Answers:
+def agreed(
+    what: Example,
+    search: Search = perfect_stream,
+    reach: Reach | None = None,
+    among: Mapping[str, Make] | None = None,
+) -> Answers:
     """The answers of the reference; fails where an engine gives others."""
-    answers = expected(what, search)
-    for name, make in engines(what.program).items():
+    answers = expected(what, search, reach)
+    for name, make in engines(what.program, among).items():
         assert (name, found(what, make)) == (name, answers)
     return answers
 

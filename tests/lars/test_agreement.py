@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reasoning.lars.program import Rule
+from reasoning.languages.lars.program import LarsRule
 from tests.lars import programs
 from tests.lars.grounding import Fact, Pair
 from tests.lars.programs import Example
@@ -37,7 +37,7 @@ def test_more_programs_have_the_answers_of_the_reference(example: Example) -> No
 
 
 def either(
-    data: Stream, background: frozenset[Fact], rules: Sequence[Rule], t: int
+    data: Stream, background: frozenset[Fact], rules: Sequence[LarsRule], t: int
 ) -> list[frozenset[Pair]]:
     """The answer streams by strata, where there are any."""
     try:

@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from reasoning.engines.incremental.strata import StratificationError
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.incremental.values import parsed_many
-from reasoning.engines.limits import LimitError, Limits
 from reasoning.errors import SolvingError
-from reasoning.languages.lars import parse
-from reasoning.lars.choosing import LoopError, evaluator, loop_of, loop_text, obstacle
-from reasoning.lars.compile import FIRST, compiled
-from reasoning.lars.evaluation import Point
-from reasoning.lars.incremental import IncrementalEvaluator
-from reasoning.program import Signature
+from reasoning.languages.lars.choosing import LoopError, evaluator, loop_of, loop_text, obstacle
+from reasoning.languages.lars.compile import FIRST, compiled
+from reasoning.languages.lars.evaluation import Point
+from reasoning.languages.lars.incremental import IncrementalEvaluator
+from reasoning.languages.lars.parsing import parse
+from reasoning.limits import LimitError, Limits
+from reasoning.model.request import Signature
+from reasoning.model.strata import StratificationError
+from reasoning.model.terms import Row
+from reasoning.model.values import parsed_many
 
 Steps = list[tuple[list[str], tuple[tuple[str, ...], tuple[str, ...]] | None]]
 
@@ -149,7 +149,7 @@ def test_of_boxes_only_what_begins_and_ceases_is_read(monkeypatch: pytest.Monkey
         read.extend(atoms)
         return parsed_many(atoms)
 
-    monkeypatch.setattr("reasoning.lars.lingering.parsed_many", parsed)
+    monkeypatch.setattr("reasoning.languages.lars.windows.parsed_many", parsed)
     found = run("q(X) :- [] a(X) [1].", "a(1) a(2)", "a(1) a(2)", "a(1)", "a(1)", "a(1) a(2)")
     assert [atoms for atoms, _changes in found] == [
         ["q(1)", "q(2)"],
@@ -173,7 +173,7 @@ def test_boxes_by_text_are_those_by_row(seed: int, monkeypatch: pytest.MonkeyPat
     if seed % 2:
         points[chance.randrange(14)] += " q(9) s(2)"
     found = run(program, *points)
-    monkeypatch.setattr("reasoning.lars.incremental.lingers", lambda _feeds: False)
+    monkeypatch.setattr("reasoning.languages.lars.incremental.lingers", lambda _feeds: False)
     assert run(program, *points) == found
     assert len({tuple(answer) for answer, _changes in found}) > 3
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pytest
 
 from reasoning.errors import ItemError
-from reasoning.languages.lars import parse
-from reasoning.lars.choosing import Choice, evaluator
-from reasoning.lars.reasoner import LarsReasoner
+from reasoning.languages.lars.choosing import Choice, evaluator
+from reasoning.languages.lars.parsing import parse
+from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.reasoner import Evaluation
-from reasoning.streams import Item
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
 
 RECENT = "q(X) :- <> a(X) [1]."
 PREFIX = "#prefix ex : <http://example.org/>.\n"
@@ -119,8 +119,13 @@ def test_an_item_of_another_stream_is_an_error() -> None:
         run.push(Item(1, "a(1)", stream="other"))
 
 
+def test_an_item_without_a_stream_is_of_the_only_one() -> None:
+    run = reasoner("#from stream <http://example.org/s>. q(X) :- a(X).")
+    assert told([*run.push(Item(1, "a(1)")), *run.finish()]) == {1: ["q(1)"]}
+
+
 def test_what_the_stream_supplies_is_shown_no_more() -> None:
-    """Nothing is declared shown, and nobody said that it would come (DESIGN A4)."""
+    """Nothing is declared shown, and nobody said that it would come (docs/reason.md)."""
     run = reasoner("q(X) :- a(X). r(X) :- <> q(X) [1].")
     found = told([*run.push([Item(1, "a(1)"), Item(2, "q(2)"), Item(3, "a(3)")]), *run.finish()])
     assert found == {1: ["q(1)", "r(1)"], 2: ["r(2)"], 3: ["r(2)", "r(3)"]}

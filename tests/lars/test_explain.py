@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reasoning.engines.incremental.choosing import Choice
-from reasoning.engines.program import OURS
+from reasoning.engines.choosing import Choice
 from reasoning.errors import ItemError
-from reasoning.explain.languages import recorded_explainer
-from reasoning.explain.tree import Explanation, Node
-from reasoning.lars.unparse import program_text
-from reasoning.recorded import Recorded, RecordedError
+from reasoning.explain.tree import Explanation, TreeNode
+from reasoning.model.engine import OURS
+from reasoning.run.language import RecordedError
+from reasoning.run.recorded import Recorded
+from tests.lars.program_text import program_text
 from tests.lars.programs import Example, examples
 from tests.lars.recordings import written
 
@@ -50,7 +50,7 @@ def asked(
     recording.write_text("".join(json.dumps(line) + "\n" for line in stream), encoding="utf-8")
     facts.write_text(knowledge, encoding="utf-8")
     run = Recorded(program, [recording], [facts], start=start, limits=None, engine=engine)
-    return recorded_explainer(run, at, number).explainer.explain(atom)
+    return run.explainer(at, number).explainer.explain(atom)
 
 
 def said(folder: Path, text: str, stream: Sequence[Line], at: int, atom: str, **more: Any) -> str:
@@ -95,7 +95,7 @@ PAIRS = {
 }  # fmt: skip
 
 
-def folded(node: Node) -> tuple[Any, ...]:
+def folded(node: TreeNode) -> tuple[Any, ...]:
     """A tree of reasons without notation: windows and streams are not named, a time at which
     an atom held is its last argument, and rules go by their names."""
     text = node.text
@@ -312,7 +312,7 @@ def test_every_explanation_says_what_the_answers_say(example: Example) -> None:
         found = [e for e in run.evaluations() if e.error is None]
         for evaluation in found[:: max(1, len(found) // 3)]:
             for number, answer in enumerate(evaluation.answer_sets[:2], 1):
-                about = recorded_explainer(run, evaluation.time, number)
+                about = run.explainer(evaluation.time, number)
                 others = {f"{s.name}(1)" for s in example.program.derived if s.arity == 1}
                 for atom in [*answer.atoms[:4], *sorted(others - {*answer.atoms})]:
                     explanation = about.explainer.explain(atom)

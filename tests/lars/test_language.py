@@ -10,43 +10,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.encoding import Encoder
-from reasoning.engines.incremental.terms import Compound, Computed, Constant, Variable
 from reasoning.errors import ItemError, RequestError
-from reasoning.languages.lars import parse, parse_file, read
-from reasoning.lars.program import (
+from reasoning.languages.lars.parsing import parse, parse_file, read
+from reasoning.languages.lars.program import (
     At,
     Atom,
+    BodyElement,
     Box,
     Comparison,
     Counted,
     Diamond,
-    Element,
     Formula,
+    LarsRule,
     LastTuples,
     Now,
-    Rule,
     TimeSpan,
 )
-from reasoning.lars.unparse import unparse
-from reasoning.program import KnowledgeSource, Signature
+from reasoning.languages.lars.unparse import unparse
+from reasoning.model.request import KnowledgeSource, Signature
+from reasoning.model.terms import Compound, Computed, Constant, Variable
 from reasoning.rdf.knowledge import background
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.recordings import Recording
-from reasoning.streams import Item
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.items import Item
+from reasoning.streams.recordings import Recording
 
 X, Y, T = Variable("X"), Variable("Y"), Variable("T")
 A = Atom("a", (X,))
 ONE = Constant(1)
 
 
-def rule(text: str) -> Rule:
+def rule(text: str) -> LarsRule:
     """The only rule of a text, wherever it stands in it."""
     (found,) = parse(text).rules
     return replace(found, line=0)
 
 
-def body(element: str) -> Element:
+def body(element: str) -> BodyElement:
     """One element of a body, beside an atom that binds its variables."""
     found = rule(f"h :- d(X,Y,T,N), {element}.")
     (_binding, read) = found.body
@@ -89,7 +89,7 @@ CONSTANTS = "#const w = 3. #const n = w+1. #const at = 7.\n"
 def test_an_element_means_its_formula(text: str, formula: Formula, negated: bool) -> None:
     prefix = "not " if negated else ""
     (_binding, found) = rule(f"{CONSTANTS}h :- d(X,Y,T,N), {prefix}{text}.").body
-    assert found == Element(formula, negated)
+    assert found == BodyElement(formula, negated)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_constant_that_overrides_another_wins_wherever_it_stands() -> None:
 
 def test_a_chain_of_comparisons_is_one_of_each() -> None:
     (_binding, low, high) = rule("h :- a(X), 1 <= X < 5.").body
-    assert low == Element(Comparison("<=", ONE, X))
-    assert high == Element(Comparison("<", X, Constant(5)))
+    assert low == BodyElement(Comparison("<=", ONE, X))
+    assert high == BodyElement(Comparison("<", X, Constant(5)))
 
 
 def test_each_underscore_is_a_variable_of_its_own() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backend.settings import REPOSITORY
-from reasoning.analysis.check import check
+from reasoning.run.language import check
 from tests.command import Done, Folder
 
 
@@ -29,6 +29,9 @@ REMARKABLE = [
     ("b(T) :- c, @T a.", "1:12 warning unbounded-history: `@` without a window keeps all there"),
     ("b :- not @5 a.", "1:6 warning unbounded-history: `@` without a window keeps all there ever"),
     ("#input a/1. #input b/1.\na(X) :- b(X).", "2:1 warning derived-input: `a/1` is declared"),
+    ("b(X) :- a(X,_) at least 3 [30 s].", "1:9 warning each-value: each value of `_` is counted"),
+    ("b(N) :- a(_) count N [3].", "1:9 warning each-value: each value of `_` is counted by itself"),
+    ("b(X) :- [] a(X,_) [3].", "1:9 warning each-value: each value of `_` is counted by itself"),
     ("(r1) @5 a(1).", "1:6 warning fixed-time: `@5` is outside the timeline until then"),
     ("@(T+1) b :- @T a [0].", "1:1 warning future: this time is always after now"),
     ("@(2+T) b :- @T a [0].", "1:1 warning future: this time is always after now"),
@@ -51,6 +54,19 @@ def test_what_is_remarkable_is_told_once_with_its_place(
     assert found.startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("element", "cure"),
+    [
+        ("a(X,_) at least 3 [30 s]", "`any_a(X)` with a rule `@T any_a(X) :- @T a(X,_) [30 s].`"),
+        ("a(_) at least 3 [#9]", "`any_a` with a rule `@T any_a :- @T a(_) [#9].`"),
+        ('[] -a(f(X,_),Y,"A,_") [3]', "`any_a(X,Y)` with a rule `@T any_a(X,Y) :- @T -a(f(X,_),"),
+    ],
+)
+def test_what_counts_whatever_the_value_is_told(tmp_path: Path, element: str, cure: str) -> None:
+    (found,) = findings(tmp_path, f"b :- {element}.")
+    assert f"to count whatever the value, count {cure}" in found
+
+
 UNREMARKABLE = [
     "#stream d/1. d(X) :- a(X). c(X) :- b(X), <> d(X) [#3].",
     "b(T) :- c, @T a [9].",
@@ -62,6 +78,11 @@ UNREMARKABLE = [
     "@(T+0) b :- @T a [0].",
     "a(X,Y) :- @T b(X) [3], @T c(Y) [3].",
     "a :- not b. b :- not a.",
+    "b(X) :- <> a(X,_) [3].",
+    "b(X) :- [] a(X,_) [0].",
+    "b(X) :- a(X,_X) at least 3 [9], _X > 1.",
+    'b(X) :- a(X,"_") at least 3 [9].',
+    "@T any_a(X) :- @T a(X,_) [30 s]. b(X) :- any_a(X) at least 3 [30 s].",
     "#defined c/1. #input b/1. a(X) :- b(X), not c(X).",
 ]
 

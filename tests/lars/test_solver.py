@@ -1,4 +1,4 @@
-"""Programs of plain LARS on clingo: all answer streams, one-shot, multi-shot and guarded."""
+"""Programs of plain LARS on clingo: all answer streams, in this process and guarded."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from functools import partial
 
 import pytest
 
-from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.solver import Solving
+from reasoning.engines.clingo.solver import Solving
 from reasoning.errors import SolvingError
-from reasoning.languages.lars import parse
-from reasoning.lars.evaluation import Evaluator, Point
-from reasoning.lars.incremental import IncrementalEvaluator
-from reasoning.lars.program import LarsProgram
-from reasoning.lars.solver import MultiShot, OneShot, solver
-from reasoning.program import Signature
+from reasoning.languages.lars.evaluation import Evaluator, Point
+from reasoning.languages.lars.incremental import IncrementalEvaluator
+from reasoning.languages.lars.parsing import parse
+from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.solver import OneShot, solver
+from reasoning.limits import LimitError, Limits
+from reasoning.model.request import Signature
 from reasoning.rdf.knowledge import Background
 
 Make = Callable[[LarsProgram, Background], Evaluator]
 Arrivals = Mapping[int, Sequence[str]]
-ENGINES = (OneShot, MultiShot)
 GUARDED = partial(solver, limits=Limits())
 
 
@@ -143,53 +142,42 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", ENGINES)
 @pytest.mark.parametrize("case", CASES)
-def test_case(case: str, make: Make) -> None:
+def test_case(case: str) -> None:
     text, arrivals, until, expected = CASES[case]
-    assert answers(make, text, arrivals, until) == expected
+    assert answers(OneShot, text, arrivals, until) == expected
 
 
-@pytest.mark.parametrize("make", ENGINES)
-def test_knowledge_holds_at_every_point_of_every_window(make: Make) -> None:
+def test_knowledge_holds_at_every_point_of_every_window() -> None:
     text = """
     a(X) :- k(X), x. b(X) :- <> k(X) [#2]. c(X) :- [] k(X) [3]. d(X,T) :- @T k(X) [1], x.
     e(X) :- k(X) count 2 [1]. f(X) :- [] m(X) [1]. m(2) :- x.
     """
-    found = answers(make, text, {0: ["x"], 1: ["x"]}, 1, known("k(1)", "m(1)"))
+    found = answers(OneShot, text, {0: ["x"], 1: ["x"]}, 1, known("k(1)", "m(1)"))
     assert found == [
         ["a(1) b(1) c(1) d(1,0) f(1) f(2)"],
         ["a(1) b(1) c(1) d(1,0) d(1,1) e(1) f(1)"],
     ]
 
 
-@pytest.mark.parametrize("make", ENGINES)
-def test_feeding_back_demands_one_answer_stream_and_feeds_nothing_back_without(make: Make) -> None:
+def test_feeding_back_demands_one_answer_stream_and_feeds_nothing_back_without() -> None:
     text = "a :- <> p [0], not b. b :- <> p [0], not a. c :- <> a [2]. #stream a/0."
-    first, *others = answers(make, text, {0: ["p"]}, 2)
+    first, *others = answers(OneShot, text, {0: ["p"]}, 2)
     assert "feeds back (`#stream a/0.`) but has 2 answer streams" in first
     assert others == [[""], [""]]
 
 
-@pytest.mark.parametrize("make", ENGINES)
-def test_models_bounds_the_answer_streams(make: Make) -> None:
-    engine = make(parse("a :- not b. b :- not a."), known())
+def test_models_bounds_the_answer_streams() -> None:
+    engine = OneShot(parse("a :- not b. b :- not a."), known())
     assert len(engine.step(Point(0), models=1)) == 1
     assert len(engine.step(Point(1))) == 2
 
 
-@pytest.mark.parametrize("make", ENGINES)
-def test_what_the_stream_supplies_is_shown_no_more(make: Make) -> None:
-    engine = make(parse("q :- p. r :- p."), known())
+def test_what_the_stream_supplies_is_shown_no_more() -> None:
+    engine = OneShot(parse("q :- p. r :- p."), known())
     assert [a.atoms for a in engine.step(Point(0, ["p"]))] == [("q", "r")]
     supplied = frozenset({Signature("q", 0)})
     assert [a.atoms for a in engine.step(Point(1, ["q", "p"], supplied))] == [("r",)]
-
-
-def test_multi_shot_goes_on_over_fresh_controls() -> None:
-    text = "q(X) :- <> p(X) [3], not r. s :- [] p(0) [1]. t(X) :- <> p(X) [#2]."
-    arrivals = {t: [f"p({t % 2})"] + ["r"] * (t % 7 == 0) for t in range(130)}
-    assert answers(MultiShot, text, arrivals, 130) == answers(OneShot, text, arrivals, 130)
 
 
 @pytest.mark.slow
@@ -204,10 +192,8 @@ def test_large_knowledge_is_ground_once_and_answers_are_the_same() -> None:
     text = "q(X) :- <> p(X) [2], k(X), not r(X). r(X) :- [] k(X) [1], p(X)."
     knowledge = known(*(f"k({number})" for number in range(1500)))
     arrivals = {0: ["p(1)"], 1: ["p(2)", "p(9999)"], 2: ["p(1)"]}
-    found = [answers(make, text, arrivals, 3, knowledge) for make in (*ENGINES, solver)]
-    assert (
-        found[0] == found[1] == found[2] == [["r(1)"], ["q(1) r(2)"], ["q(2) r(1)"], ["q(1) q(2)"]]
-    )
+    found = [answers(make, text, arrivals, 3, knowledge) for make in (OneShot, solver)]
+    assert found[0] == found[1] == [["r(1)"], ["q(1) r(2)"], ["q(2) r(1)"], ["q(1) q(2)"]]
 
 
 @pytest.mark.slow
@@ -220,7 +206,7 @@ def test_what_goes_beyond_a_limit_is_stopped_and_the_next_point_goes_on() -> Non
         assert [answer.atoms for answer in engine.step(Point(1))] == [("q",)]
 
 
-@pytest.mark.parametrize("make", [*ENGINES, IncrementalEvaluator])
+@pytest.mark.parametrize("make", [OneShot, IncrementalEvaluator])
 def test_what_stands_for_an_underscore_behind_not_may_be_anything(make: Make) -> None:
     text = """
     b(X) :- a(X), not c(X,_).

@@ -22,7 +22,7 @@ from backend.supervisor import System
 START_S = 60.0
 
 
-class _Meetings(System):
+class Meetings(System):
     """A system without a city."""
 
     @property
@@ -71,10 +71,10 @@ class Running:
         """Kill a process, as a crash would, start it again and wait until it says that it runs."""
         with self.system.children[role].process as process:
             process.kill()
-        last_ms = self._beat_ms(role)
+        last_ms = self.beat_ms(role)
         self.system.spawn(role)
         deadline = time.monotonic() + START_S
-        while self._beat_ms(role) == last_ms:
+        while self.beat_ms(role) == last_ms:
             assert time.monotonic() < deadline, self.logs(role)
             time.sleep(0.05)
 
@@ -98,7 +98,8 @@ class Running:
                 status, text, set_ = error.code, error.read(), None
         return status, json.loads(text) if text else None, set_ and set_.partition(";")[0]
 
-    def _beat_ms(self, role: str) -> int | None:
+    def beat_ms(self, role: str) -> int | None:
+        """When a process last said that it lives."""
         query = select(HeartbeatRow.at_ms).where(HeartbeatRow.process == role)
         with self.engine.connect() as connection:
             return connection.scalar(query)
@@ -112,10 +113,12 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, settings: Settings | None = None) -> Iterator[Running]:
+def running(
+    folder: Path, settings: Settings | None = None, kind: type[System] = Meetings
+) -> Iterator[Running]:
     """Run it until the end of the block; all of it is in `folder`."""
     settings = settings or Settings(data_dir=folder, people=People(demo_user=True))
-    system = _Meetings(settings, say=lambda _text: None)
+    system = kind(settings, say=lambda _text: None)
     try:
         system.start()
         assert system._engine is not None

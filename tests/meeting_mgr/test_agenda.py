@@ -17,7 +17,7 @@ from apps.meeting_mgr.agenda.problem import problem
 from apps.meeting_mgr.model import Busy, Cause, Item, Meeting, PersonState, Proposal
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.steps import answering
-from reasoning.analysis.check import check as findings
+from reasoning.run.language import check as findings
 from tests.meeting_mgr.agendas import (
     MINUTE,
     STARTS,

@@ -7,11 +7,14 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
+from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apps.meeting_mgr.busy import merged
+from apps.meeting_mgr.model import Busy
 from apps.meeting_mgr.papers import calendars
-from apps.meeting_mgr.papers.calendars import CalendarError
+from apps.meeting_mgr.papers.calendar_bounds import CalendarError
 from backend.times import ZONE, from_ms, to_ms
 
 FROM = to_ms(datetime(2026, 10, 19, tzinfo=UTC))
@@ -153,6 +156,46 @@ NOT_READ = {
         calendar("DTSTART:10000101T090000Z\nDURATION:PT1H\nRRULE:FREQ=DAILY"),
         "more than 20000 times",
     ),
+    "more rules than an event has": (
+        calendar(HOUR + "\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30|31".replace("|", ",") * 8_000),
+        "the event 20261020T090000 has more than 10 rules",
+    ),
+    "more moments than an event has": (
+        calendar(HOUR + "\nEXDATE:" + ",".join(["20261020T090000Z"] * 5_001)),
+        "more than 5000 moments",
+    ),
+    "a rule that is longer than any": (
+        calendar(HOUR + "\nRRULE:FREQ=YEARLY;BYYEARDAY=" + ",".join(["1"] * 3_000)),
+        "bytes in a rule",
+    ),
+    "more rules than a calendar has": (
+        calendar(*[f"{HOUR}\n" + "RRULE:FREQ=DAILY;COUNT=1\n" * 10] * 501),
+        "5010 rules; a calendar may have 5000",
+    ),
+    "more parts than a calendar has": (
+        calendar(HOUR, "BEGIN:VALARM\nEND:VALARM\n" * 20_000),
+        "parts; a calendar may have 20000",
+    ),
+    "more time zones than there are": (
+        calendar(HOUR, zone="BEGIN:VTIMEZONE\nEND:VTIMEZONE\n" * 101),
+        "101 time zones",
+    ),
+    "a time zone that changes every second": (
+        calendar(
+            HOUR,
+            zone="BEGIN:VTIMEZONE\nTZID:X\nBEGIN:STANDARD\nDTSTART:19700101T000000\n"
+            "RRULE:FREQ=SECONDLY\nEND:STANDARD\nEND:VTIMEZONE\n",
+        ),
+        "FREQ=YEARLY",
+    ),
+    "a rule that stands still": (
+        calendar(HOUR + "\nRRULE:FREQ=YEARLY;INTERVAL=0;BYMONTH=2;BYMONTHDAY=30"),
+        "INTERVAL that is less than 1",
+    ),
+    "events that repeat too often together": (
+        calendar(*["DTSTART:20180101T000000\nDURATION:P8000D\nRRULE:FREQ=DAILY"] * 80),
+        "with it, events repeat more than 200000 times",
+    ),
     "too much": (b"BEGIN:VCALENDAR" + b"\r\n" * 600_000, "bytes"),
 }
 
@@ -188,3 +231,66 @@ def test_busy_times_are_the_hours_of_the_events_and_no_others(
     meant = {FROM + (at + n) * 3_600_000 for at, length in events for n in range(length)}
     assert told == meant & set(hours)
     assert all(one.until_ms < other.from_ms for one, other in pairwise(found))
+
+
+# --- What people have -----------------------------------------------------------------------------
+
+OUTLOOK = (
+    "BEGIN:VTIMEZONE\nTZID:Romance Standard Time\nBEGIN:STANDARD\nDTSTART:16010101T030000\n"
+    "TZOFFSETFROM:+0200\nTZOFFSETTO:+0100\n"
+    "RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=10\nEND:STANDARD\n"
+    "BEGIN:DAYLIGHT\nDTSTART:16010101T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\n"
+    "RRULE:FREQ=YEARLY;INTERVAL=1;BYDAY=-1SU;BYMONTH=3\nEND:DAYLIGHT\nEND:VTIMEZONE\n"
+)
+
+
+def test_years_of_a_life_are_read() -> None:
+    """Three thousand events of fifteen years, a third of them with a reminder, and two hundred
+    series that began long ago and never end, with exceptions, in a zone as Outlook exports it."""
+    zone = "TZID=Romance Standard Time"
+    single = [
+        f"DTSTART;{zone}:20{11 + n % 15}{1 + n % 12:02}{1 + n % 28:02}T1{n % 7}0000\n"
+        f"DURATION:PT45M\nSUMMARY:Meeting {n}\\, with somebody\nDTSTAMP:20110101T000000Z"
+        + ("\nBEGIN:VALARM\nACTION:DISPLAY\nTRIGGER:-PT15M\nEND:VALARM" if n % 3 == 0 else "")
+        for n in range(3_000)
+    ]
+    series = [
+        f"DTSTART;{zone}:20{11 + n % 15}1005T0{7 + n % 3}0000\nDURATION:PT15M\n"
+        f"RRULE:FREQ={'WEEKLY;BYDAY=MO,TU,WE' if n % 2 else 'DAILY'}\n"
+        f"EXDATE;{zone}:20251006T0{7 + n % 3}0000"
+        for n in range(200)
+    ]
+    found = busy(calendar(*single, *series, zone=OUTLOOK))
+    assert found[:3] == ["10-19 07:00-07:15", "10-19 08:00-08:15", "10-19 09:00-09:15"]
+    assert len(found) == 3 * 21
+
+
+@given(
+    st.sampled_from(
+        ("DAILY", "WEEKLY", "WEEKLY;BYDAY=MO,TH", "DAILY;BYMONTH=10", "WEEKLY;WKST=SU")
+    ),
+    st.integers(1, 9),
+    st.integers(0, 4_000),
+    st.integers(0, 400),
+)
+@settings(max_examples=60, deadline=None)
+def test_what_began_long_ago_is_busy_as_if_it_had_been_followed_from_its_begin(
+    rule: str, interval: int, days_ago: int, hours: int
+) -> None:
+    first = datetime(2026, 10, 25, 9, tzinfo=UTC) - timedelta(days=days_ago)
+    lasts = timedelta(hours=hours, minutes=10)
+    ics = calendar(
+        f"DTSTART:{first:%Y%m%dT%H%M%S}Z\nDURATION:PT{hours}H10M\n"
+        f"RRULE:FREQ={rule};INTERVAL={interval}"
+    )
+    begins = [
+        first,
+        *rrulestr(f"FREQ={rule};INTERVAL={interval};UNTIL=20261120T000000Z", dtstart=first),
+    ]
+    spans = [(to_ms(one), lasts // timedelta(milliseconds=1)) for one in begins]
+    within = [
+        Busy(from_ms=max(one, FROM), until_ms=min(one + length, UNTIL))
+        for one, length in spans
+        if one + length > FROM and one < UNTIL
+    ]
+    assert calendars.busy(ics, FROM, UNTIL) == tuple(merged(within))

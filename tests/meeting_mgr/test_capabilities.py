@@ -15,9 +15,9 @@ from apps.meeting_mgr.capabilities.evaluating import reasoners
 from apps.meeting_mgr.capabilities.facts import Facts
 from apps.meeting_mgr.capabilities.scales import Scale
 from apps.meeting_mgr.model import Rules, Sensor
-from reasoning.analysis.check import check
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.model.engine import WindowFacts
+from reasoning.run.language import check
 from tests.meeting_mgr.reference import conclude
 from tests.meeting_mgr.somebody import FINE
 from tests.meeting_mgr.time_lines import JOINED_MS, Step, after, joined, rules, time_lines

@@ -66,9 +66,9 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
     with engine.begin() as connection:
         for name, devices in {
             "anna": {"phone": ["all"], "watch": ["notices"]},
-            "ben": {"other": ["context"], "sensor": ["sensors"]},
+            "ben": {"other": ["context"], "sensor": ["sensors"], "surveyor": ["places"]},
         }.items():
-            roles = ["admin"] if name == "ben" else ["user"]  # the right `sensors` needs it
+            roles = ["admin"] if name == "ben" else ["user"]  # the rights to the city need it
             account = accounts.create(connection, name, f"the password of {name[::-1]}", roles).id
             for label, rights in devices.items():
                 token, secret = tokens.issue(connection, account, label, rights)
@@ -92,6 +92,26 @@ def test_the_files_name_every_device_and_what_it_may(town: Town) -> None:
     assert rules.startswith("user city\ntopic readwrite town/#\n")
     for _, secret, _ in town.devices.values():
         assert secret not in hashes + rules
+
+
+@pytest.mark.parametrize(
+    ("label", "writes"),
+    [
+        ("sensor", ["status/{device}", "observations/#", "events/#", "rooms/+"]),
+        ("surveyor", ["status/{device}", "places/#"]),
+        ("other", ["context/{account}"]),
+        ("watch", ["notices/{account}/{device}/seen"]),
+    ],
+)
+def test_the_list_lets_a_device_write_what_its_right_is_about(
+    town: Town, label: str, writes: list[str]
+) -> None:
+    device, _, account = town.devices[label]
+    _, _, after = town.write()[1].read_text().partition(f"user {device}\n")
+    own, _, _ = after.partition("user ")
+    allowed = [line for line in own.splitlines() if line.startswith("topic write ")]
+    topics = [topic.format(account=account, device=device) for topic in writes]
+    assert allowed == [f"topic write town/{topic}" for topic in topics]
 
 
 def test_lines_of_ones_own_come_first_and_stay(town: Town) -> None:
@@ -209,7 +229,8 @@ def topics_of(town: Town) -> list[str]:
         ("watch", {"notices/{account}/{device}/seen"},
          {"notices/{account}/{device}"}),
         ("other", {"context/{account}"}, set()),
-        ("sensor", {"places/road/1", "observations/traffic", "events/1", "status/{device}"}, set()),
+        ("sensor", {"observations/traffic", "events/1", "status/{device}"}, set()),
+        ("surveyor", {"places/road/1", "status/{device}"}, set()),
     ],
 )  # fmt: skip
 def test_a_device_sends_and_reads_what_is_its_own_and_nothing_else(

@@ -42,6 +42,23 @@ def ring(city: City, tower: str = "1") -> None:
         assert operator.sends(f"town/bells/{tower}", b"ding")
 
 
+def test_a_message_that_cannot_be_heard_does_not_end_the_session(city: City) -> None:
+    heard: queue.Queue[str] = queue.Queue()
+
+    def hear(message: paho.MQTTMessage) -> None:
+        heard.put(message.topic)
+        if message.topic.endswith("1"):
+            raise ValueError("a bell with a crack")
+
+    session = BrokerSession(city.settings.of_process(APP), APP, (TOWERS,), hear=hear)
+    session.open()
+    assert session.wait_connected(SENT)
+    for tower in "12":
+        ring(city, tower)
+        assert heard.get(timeout=SENT) == f"town/bells/{tower}"
+    session.close()
+
+
 def test_it_hears_again_after_the_connection_broke(city: City) -> None:
     heard: queue.Queue[str] = queue.Queue()
     connections = threading.Semaphore(0)

@@ -67,6 +67,25 @@ def test_reminders_need_no_broker(settings: Settings, engine: Engine, city: Town
     assert beaten(engine)["connected"] is False
 
 
+def test_what_operators_planned_and_the_heartbeat_do_not_wait_for_reminders(
+    settings: Settings, engine: Engine, city: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept = threading.Event()
+    monkeypatch.setattr("backend.notices.notifier._AGAIN_S", 0)
+    monkeypatch.setattr("backend.notices.notifier.remind", _broken)
+    monkeypatch.setattr("backend.notices.notifier.schedule.sweep", lambda *_: swept.set())
+    city.running("2014-08-05T12:30:00Z")
+    with (
+        nobody_at() as port,
+        notifier(settings.model_copy(update={"broker": Broker(embedded=False, port=port)}), engine),
+    ):
+        soon(lambda: swept.is_set() and beaten(engine))
+
+
+def _broken(*_given: object) -> int:
+    raise ValueError("cannot be")
+
+
 @pytest.mark.slow
 def test_a_device_gets_its_notices_from_a_real_broker(
     settings: Settings, engine: Engine, broker: Broker

@@ -180,6 +180,28 @@ def test_a_request_says_how_far_behind_and_how_slow_it_is(
     assert (found["slow_because"], found["last_failure"]) == ([], None)
 
 
+@pytest.mark.parametrize(
+    ("pipeline", "because"),
+    [
+        ({"ended": True}, ["the pipeline has ended and is started again"]),
+        ({"stage": "starting Spark", "batches": 0}, ["the pipeline is starting Spark"]),
+        ({"batches": 0}, ["the pipeline has not evaluated its first batch"]),
+        ({"batches": 1}, []),
+    ],
+)
+def test_a_request_that_lags_while_the_pipeline_starts_says_so(
+    client: FlaskClient,
+    town: Town,
+    writer: LogWriter,
+    pipeline: dict[str, Any],
+    because: list[str],
+) -> None:
+    speaks(writer, "158324", 4)
+    stands(town, "traffic_jam", 10)
+    town.heartbeat("pipeline", **pipeline)
+    assert reports(client)["traffic_jam"]["slow_because"] == because
+
+
 def test_a_slow_request_stands_first_and_says_which_limit(client: FlaskClient, town: Town) -> None:
     stands(town, "a_quick")
     stands(town, "slow")
@@ -260,7 +282,7 @@ def test_processes_say_whether_they_live_and_what_is_wrong(client: FlaskClient, 
     assert ingest["problem"] == "no connection to the broker"
     assert (pipeline["alive"], pipeline["problem"]) == (False, "too many atoms")
     assert pipeline["detail"] == {"lag_bytes": 7}
-    assert found["dead_letters"] == {"hour": 1, "kept": 1}
+    assert found["dead_letters"] == {"hour": 1, "kept": 1, "refused": 1}
 
 
 # --- Prometheus --------------------------------------------------------------------------

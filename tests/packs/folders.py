@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.packs import library
+from backend.packs import broken, library
 from backend.packs.check import check_pack
 from backend.packs.manifest import Pack, load
 from backend.packs.template import TemplateVersion
@@ -101,6 +101,7 @@ def with_python(folder: Path, name: str, parts: str) -> Iterator[AppFolder]:
     app.write("__init__.py", "")
     app.write("parts.py", parts)
     point = EntryPoint("own", name, library.GROUP)
+    broken._faults.clear()  # what apps of other tests did in this process
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         patch.setattr(library, "entry_points", lambda group: [point])

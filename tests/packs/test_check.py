@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from backend.packs import ontology
 from backend.packs.check import check_pack, checked
 from backend.packs.manifest import PackError
 from backend.packs.ontology import local_name
 from backend.packs.parameters import ClassParameter
+from reasoning import budget
+from reasoning.limits import Limits
 from tests.packs.folders import MANIFEST, AppFolder
 
 
@@ -541,6 +544,57 @@ def test_a_knowledge_base_supplies_its_predicates(app: AppFolder) -> None:
     assert [str(s) for s in app.template().supplied] == ["ctx_affects/2"]
 
 
+PREFIXES = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n@prefix e: <http://e/> .\n"
+CIRCLE = PREFIXES + "".join(f"e:c{n} rdfs:subClassOf e:c{(n + 1) % 500} .\n" for n in range(500))
+LISTS = PREFIXES + "".join(f"e:a{n} e:p (1 2 3), [ e:q 'x' ] .\n" for n in range(20_000))
+
+
+def test_knowledge_that_takes_too_long_to_read_is_a_finding(
+    app: AppFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a start, such an app is left out, or its author is told."""
+    monkeypatch.setattr(budget, "limits", lambda: Limits(seconds=0.3), raising=False)
+    app.rules("(r1)", "#from <circle.ttl> [rdfs].\n(r1)")
+    app.write("templates/circle.ttl", CIRCLE)
+    found = "\n".join(app.findings())
+    assert "jam_ahead.casp:1:1: error limit: reading " in found
+    assert "circle.ttl, and what follows from it, was stopped: it took more than 0.3 s" in found
+    with pytest.raises(PackError, match=r"circle\.ttl"):
+        checked(app.path)
+
+
+def test_an_ontology_that_takes_too_long_to_read_is_a_finding(
+    app: AppFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "limits", lambda: Limits(seconds=0.3), raising=False)
+    app.write("terms.ttl", LISTS)
+    app.manifest('title = "Jam watch"', 'title = "Jam watch"\nontology = "terms.ttl"')
+    (found,) = app.findings()
+    assert "app.toml:4:1: error limit: reading " in found
+    assert "terms.ttl was stopped: it took more than 0.3 s" in found
+
+
+def test_an_ontology_that_takes_too_long_to_understand_is_a_finding(
+    app: AppFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies above each of many classes is looked for in a loop of Python, which takes far
+    longer than to read them."""
+    monkeypatch.setattr(budget, "limits", lambda: Limits(seconds=1), raising=False)
+    lines = "".join(
+        f"<c{n}> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <c{n + 1}> ; "
+        "a <http://www.w3.org/2002/07/owl#Class> .\n"
+        for n in range(3000)
+    )
+    monkeypatch.setattr(ontology, "limited", lambda work, *_given: work(), raising=False)
+    app.write("terms.ttl", lines)
+    app.manifest('title = "Jam watch"', 'title = "Jam watch"\nontology = "terms.ttl"')
+    (found,) = app.findings()
+    assert found.startswith("app.toml:1:1: error limit: ")
+    assert found.endswith("was stopped: it took more than 1 s (--time-limit)")
+    with pytest.raises(PackError, match="was stopped"):
+        checked(app.path)
+
+
 def test_a_knowledge_base_that_is_too_large_to_travel_is_refused(app: AppFolder) -> None:
     app.rules("(r1)", "#from <big.lp>.\n(r1)")
     app.rules("ev_level(Jam,Level)", "ev_level(Jam,Level), big(_,_)")
@@ -672,3 +726,37 @@ def test_a_prefix_that_is_not_declared_is_named(app: AppFolder) -> None:
     app.rules("(r1)", 'notice(Me,"jam_ahead",A,3) :- ctx_activity(Me,A).\n(r1)')
     (found,) = [str(f) for f in check_pack(app.path) if f.code == "unknown-predicate"]
     assert "write `#prefix ctx : <https://w3id.org/citywise/context#>.`" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"x = {'[' * 5_000}{']' * 5_000}", "nests too deep"),
+        (f"x = {'9' * 5_000}", "4300"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_a_finding(app: AppFolder, text: str, said: str) -> None:
+    (app.path / "app.toml").write_text(text)
+    assert said in "\n".join(map(str, check_pack(app.path)))
+
+
+def test_the_version_of_a_template_fits_the_database(app: AppFolder) -> None:
+    text = (app.path / "app.toml").read_text()
+    (app.path / "app.toml").write_text(text.replace("version = 1\n", f"version = {10**20}\n"))
+    (found,) = check_pack(app.path)
+    assert "version" in found.message
+    assert "2147483647" in found.message
+
+
+def test_translations_that_nest_too_deep_are_a_finding(app: AppFolder) -> None:
+    folder = app.path / "strings"
+    folder.mkdir(exist_ok=True)
+    (folder / "da.json").write_text('{"a":' * 5_000 + "1" + "}" * 5_000)
+    assert any(found.severity == "error" for found in check_pack(app.path))
+
+
+def test_what_there_is_once_joins_with_anything(app: AppFolder) -> None:
+    """The time and the day are one fact each, no large relations."""
+    once = "time_of_day(M), M < 600, weekday(D), D < 6, date(_,Month,_), Month < 6"
+    app.rules("(r1)", f'(r3) notice(Me,"jam_ahead",Me,1) :- radius(Me,_), {once}.\n(r1)')
+    assert [str(f) for f in check_pack(app.path) if f.code == "product"] == []

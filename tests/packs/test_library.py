@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.packs import library, parts
+from backend.packs import broken, library, parts
 from backend.packs.check import check_pack
 from backend.packs.listing import lines
 from tests.packs.folders import AppFolder, with_python
@@ -36,6 +36,16 @@ def test_a_name_that_no_app_has_names_those_there_are() -> None:
     assert "contextual_filtering" in str(caught.value)
 
 
+def test_a_manifest_is_read_alike_wherever_it_is_read(tmp_path: Path) -> None:
+    """Also one that begins with a mark of its byte order, as editors on Windows write it."""
+    app = AppFolder(tmp_path, "folder")
+    app.manifest('name = "jam_watch"', 'name = "jam_watch"\npython = "parts"')
+    app.manifest("name =", "\N{BYTE ORDER MARK}name =")
+    assert "python" in {finding.code for finding in check_pack(app.path)}
+    assert library.app_name(app.path) == "jam_watch"
+    assert parts.brought([app.path]).folders["jam_watch"] == app.path
+
+
 def test_a_folder_of_several_apps_is_not_one(tmp_path: Path) -> None:
     AppFolder(tmp_path, "one")
     AppFolder(tmp_path, "two")
@@ -48,12 +58,13 @@ def test_a_package_brings_an_app_by_its_entry_point(
 ) -> None:
     app = AppFolder(tmp_path)
     (app.path / "__init__.py").touch()
+    sys.modules.pop("jam_watch", None)  # Of a try that failed.
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("jams", "jam_watch", library.GROUP)
     monkeypatch.setattr(library, "entry_points", lambda group: [point] if group else [])
     assert list(library.of_packages()) == [app.path]
     assert library.find("jam_watch") == app.path
-    monkeypatch.delitem(sys.modules, "jam_watch", raising=False)
+    del sys.modules["jam_watch"]
 
 
 def test_an_entry_point_of_a_package_that_is_not_there_is_told(
@@ -61,8 +72,10 @@ def test_an_entry_point_of_a_package_that_is_not_there_is_told(
 ) -> None:
     point = importlib.metadata.EntryPoint("jams", "no_such_package", library.GROUP)
     monkeypatch.setattr(library, "entry_points", lambda group: [point])
-    with pytest.raises(library.UnknownAppError, match=r"entry point `jams` of citywise\.apps"):
-        list(library.of_packages())
+    assert list(library.of_packages()) == []
+    (fault,) = (found for found in broken.known() if found.app == "jams")
+    assert fault.part == "package"
+    assert fault.reason.startswith("entry point `jams` of citywise.apps: cannot import")
 
 
 def test_an_app_is_listed_with_its_templates(app: AppFolder) -> None:
@@ -89,11 +102,26 @@ def test_a_package_brings_python_beside_its_rules(tmp_path: Path) -> None:
 
 
 def test_what_is_no_parts_is_a_fault(tmp_path: Path) -> None:
-    with (
-        with_python(tmp_path, "no_code", "PARTS = 1"),
-        pytest.raises(parts.PartsError, match=r"`no_code\.parts\.PARTS` is no Parts"),
-    ):
-        parts.found()
+    with with_python(tmp_path, "no_code", "PARTS = 1") as app:
+        (found,) = check_pack(app.path)
+        assert found.code == "python"
+        assert "`no_code.parts.PARTS` is no Parts" in found.message
+        (line,) = lines(app.path)
+        assert line == f"no_code  not sound, 1 finding: citywise check {app.path}"
+
+
+@pytest.mark.parametrize("code", ["1 / 0", "import no_such_module", "raise SystemExit(3)", "("])
+def test_an_app_whose_python_fails_leaves_the_others_theirs(tmp_path: Path, code: str) -> None:
+    before = set(parts.found())
+    with with_python(tmp_path, "no_code", code) as app:
+        apps = parts.brought()
+        assert set(apps.parts) == before
+        assert apps.unusable == ("no_code",)
+        (fault,) = broken.known()
+        assert (fault.app, fault.part) == ("no_code", "python")
+        app.write("parts.py", PARTS)
+        assert set(parts.found()) == {*before, "no_code"}
+    assert broken.known() == []
 
 
 def test_a_folder_that_is_no_package_brings_no_python(app: AppFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import clingo
@@ -152,7 +153,15 @@ def test_a_wrong_value_is_refused_with_what_to_write(
         ("number", {"unit": "m", "min": 60_000}, "unless min and max say otherwise; add max"),
         ("number", {"max": 1e9, "step": 0.01}, "must fit 32 bits"),
         ("number", {"unit": "m", "step": 0.5}, "metres are whole numbers"),
-        ("text", {"pattern": "("}, "`(` is no regular expression"),
+        ("text", {"pattern": "("}, "`(` is no regular expression: unclosed group"),
+        ("text", {"pattern": "a)|(b"}, "is no regular expression: unopened group"),
+        ("text", {"pattern": r"(a)\1"}, "backreferences are not supported"),
+        ("text", {"pattern": "(a{1000}){1000}"}, "exceeds size limit"),
+        (
+            "text",
+            {"pattern": "([a-z]{0,900}){30}!", "max_length": 10_000},
+            "repeats too much for texts of 10,000",
+        ),
         ("choice", {"choices": []}, "at least 1 item"),
     ],
 )
@@ -212,3 +221,20 @@ def test_there_is_a_type_for_all_that_the_manifest_names() -> None:
         *("number", "choice", "place", "sensor", "route", "area", "duration", "time_of_day"),
         *("time_span", "user", "class", "text"),
     }
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*.*.*)*;"])
+def test_a_pattern_takes_no_more_time_than_the_text_is_long(pattern: str) -> None:
+    found = parameter("text", pattern=pattern, max_length=10_000)
+    began = time.process_time()
+    with pytest.raises(BadValueError):
+        found.check("a" * 9_999 + "!", "it")
+    assert time.process_time() - began < 1
+
+
+def test_a_pattern_fits_the_whole_text() -> None:
+    found = parameter("text", pattern="a|b{2}")
+    assert found.check("bb", "it") == "bb"
+    for value in ("ab", "a\n", "abb", ""):
+        with pytest.raises(BadValueError, match="expected text that fits"):
+            found.check(value, "it")

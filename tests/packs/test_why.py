@@ -71,6 +71,18 @@ def test_who_was_told_sees_the_rule_and_the_facts_it_rests_on() -> None:
     assert found.notes == ()
 
 
+def test_what_could_not_be_understood_of_a_thing_or_a_user_is_among_the_notes() -> None:
+    odd = ("event", "e", {**event("e", 10.2)[2], "level": None})
+    blind = ("route", "a", {"coordinates": [["x", "y"]]})
+    found = why([instance("a"), route("a"), odd, 1])
+    assert found.notes[0].startswith("event e: `ev_level`")
+    assert why([instance("a"), blind, event("e", 10.2), 1]).notes[0] == (
+        "route a: left out: ValueError"
+    )
+    with pytest.raises(NoInstanceError, match=r"another version; a\.jam: "):
+        why([instance("a", radius=-1), 1])
+
+
 def test_who_drives_the_other_way_sees_that_the_road_is_opposite() -> None:
     found = why([instance("a"), route("a"), road("e", [10.21, 56.15], [10.20, 56.15]), 1])
     assert not found.told

@@ -239,11 +239,12 @@ def test_the_broker_can_check_a_secret_with_pbkdf2() -> None:
     assert (kind, given) == ("7", base64.b64decode(key))
 
 
-def test_the_right_to_send_readings_lasts_as_long_as_the_role(connection: Connection) -> None:
+@pytest.mark.parametrize("right", ["sensors", "places"])
+def test_a_right_to_the_city_lasts_as_long_as_the_role(connection: Connection, right: str) -> None:
     boss = accounts.create(connection, "boss", WORDS, ["admin"])
     accounts.create(connection, "other", WORDS, ["admin"])
-    only, _ = tokens.issue(connection, boss.id, "detector", ["sensors"])
-    both, _ = tokens.issue(connection, boss.id, "phone", ["sensors", "notices"])
+    only, _ = tokens.issue(connection, boss.id, "detector", [right])
+    both, _ = tokens.issue(connection, boss.id, "phone", [right, "notices"])
     assert {found.id for found, _ in tokens.valid(connection)} == {only.id, both.id}
     accounts.change_roles(connection, boss.id, [])
     ((left, _),) = tokens.valid(connection)

@@ -129,6 +129,19 @@ def test_what_could_not_be_evaluated_is_said_at_the_end(morning: Morning) -> Non
     )
 
 
+@pytest.mark.slow
+def test_an_evaluation_that_takes_too_long_is_stopped(morning: Morning) -> None:
+    """It is clingo that grounds, in the command's own process."""
+    endless = "n(1..3000). much(Me,A,B,C) :- radius(Me,_), n(A), n(B), n(C), A < B+C.\n"
+    morning.app.rules("(r2)", f"{endless}(r2)")
+    users = ("--users", str(morning.users))
+    data = ("--data", str(morning.pack.root), *MORNING)
+    limit = ("--time-limit", "0.5")
+    done = morning.folder.run("replay", str(morning.app.path), *data, *users, *limit, given="")
+    assert done.returncode == 1
+    assert "jam_watch was stopped: it took more than 0.5 s (--time-limit)" in done.stderr
+
+
 def test_users_may_name_only_places_that_the_data_has(morning: Morning) -> None:
     event = {"id": "x", "type": "Fog", "place_id": "11"}
     lines = [{"t": "2014-08-05T06:00:00Z", "event": event}]

@@ -13,7 +13,7 @@ import pytest
 from backend.pipeline import bundle
 from backend.pipeline.bundle import Bundle, BundleError
 from backend.pipeline.requests import find
-from reasoning.languages.casp import parse_file
+from reasoning.languages.casp.parsing import parse_file
 from reasoning.rdf.knowledge import background
 
 PROGRAM = """#prefix c : <http://example.org/>.
@@ -119,9 +119,9 @@ sys.path.insert(1, "{0}")
 """
 GUARDED = """
 import reasoning
-from reasoning.engines.guard import GuardedEngine
-from reasoning.engines.program import WindowFacts
-from reasoning.languages.casp import parse
+from reasoning.engines.clingo.guard import GuardedEngine
+from reasoning.model.engine import WindowFacts
+from reasoning.languages.casp.parsing import parse
 engine = GuardedEngine(parse("p(X) :- q(X)."))
 print(reasoning.__file__, engine.answer_sets(WindowFacts("q(1)."))[0].atoms)
 engine.close()

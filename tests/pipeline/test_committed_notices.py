@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, insert, select, update
+from sqlalchemy.exc import OperationalError
 
 from backend.ingest.standing import checked
 from backend.pipeline.evaluation import Row
 from backend.pipeline.results import Results
 from backend.store.database import create_engine_for
-from backend.store.models import Base, InletRow, NoticeRow, OutboxRow, PlaceRow, TraceRow
+from backend.store.models import Base, CursorRow, InletRow, NoticeRow, OutboxRow, PlaceRow, TraceRow
 from tests.pipeline.test_results import ROAD, T, announced, change, cursor
 
 LINE = {"type": "LineString", "coordinates": [[10.1, 56.2], [10.11, 56.2]]}
@@ -115,6 +116,49 @@ def test_versions_of_an_instance_have_notices_of_their_own(
     batch = [*(reversed(moves) if newer_first else moves), ends]
     results.commit([*batch, cursor(10, 20, V1), cursor(0, 20, V2)])
     assert notices(engine) == [(FIRST, 1, T + 120_000, 3), (LATER, 2, T + 180_000, 3)]
+
+
+# --- What cannot be kept --------------------------------------------------------------------
+
+BAD: dict[str, Any] = {"instance": "b.jam", "user": "b", "about": "\ud800"}
+"""No database takes half a character."""
+
+
+def test_notices_that_cannot_be_kept_are_left_out_and_all_else_of_the_batch_is(
+    engine: Engine,
+) -> None:
+    batch = [
+        change("event.opened", T, T), cursor(0, 10),
+        notice("opened", T, **BAD), notice("opened", T), cursor(0, 10, V1),
+        notice("opened", T, version=2, about="f"), cursor(0, 10, V2),
+    ]  # fmt: skip
+    for _again in range(2):
+        assert Results(engine).commit(batch) == {}
+    assert announced(engine) == ["event.opened", "notice", "notice"]
+    assert [(version, closed) for _, version, closed, _ in notices(engine)] == [
+        (1, None),
+        (2, None),
+    ]
+    with engine.connect() as connection:
+        (trace,) = connection.execute(select(TraceRow.request, TraceRow.t_ms, TraceRow.error))
+        assert set(connection.scalars(select(CursorRow.position))) == {10}
+    assert (trace.request, trace.t_ms) == (V1, T)
+    assert trace.error.startswith("notices of instance b.jam cannot be kept: ")
+
+
+def test_a_database_that_is_locked_is_nobody_s_fault_and_nothing_is_left_out(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_given: Any) -> int:
+        raise OperationalError("select", {}, Exception("database is locked"))
+
+    with monkeypatch.context() as busy:
+        busy.setattr("backend.notices.book.apply", locked)
+        with pytest.raises(OperationalError):
+            Results(engine).commit([notice("opened", T), cursor(0, 10, V1)])
+    with engine.connect() as connection:
+        assert connection.scalars(select(TraceRow.id)).all() == []
+        assert connection.scalars(select(CursorRow.position)).all() == []
 
 
 # --- The city's events for the templates ----------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from backend.ingest.records import ClockReading, Reading
 from backend.pipeline.evaluation import RequestRun, Row
 from backend.pipeline.prepared import prepared
-from reasoning.engines.limits import Limits
+from reasoning.limits import Limits
 
 LIMITS = Limits(seconds=60, megabytes=1000, atoms=50_000, models=10)
 REQUEST = """

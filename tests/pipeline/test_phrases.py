@@ -11,11 +11,11 @@ import pytest
 from backend.city.observations import observation_iri, observation_key, triples
 from backend.ingest.records import Reading
 from backend.pipeline.sharing import Sight
-from reasoning.encoding import Encoder
 from reasoning.errors import ItemError
-from reasoning.languages.casp import parse
-from reasoning.program import Request
-from reasoning.streams import Item
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.request import Request
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.items import Item
 
 START_MS = 1_407_196_800_000
 SOSA = "#prefix sosa : <http://www.w3.org/ns/sosa/>.\n"

@@ -11,7 +11,7 @@ from backend.ingest import records
 from backend.ingest.records import ClockReading, Reading
 from backend.pipeline.sharing import Memory, Sight
 from backend.pipeline.slices import Entry, Slices
-from reasoning.languages.casp import parse_file
+from reasoning.languages.casp.parsing import parse_file
 from tests.pipeline.stretches import START_MS, Stretches, traffic
 from tests.pipeline.test_evaluation import REQUEST, STREETS, write
 

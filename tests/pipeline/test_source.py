@@ -15,6 +15,7 @@ from backend.pipeline.results import Results
 from backend.pipeline.source import CitywiseLogSource, LogStreamReader, TaskPartition, parts_of
 from backend.pipeline.worker import READINGS, Task
 from backend.store.database import create_engine_for
+from reasoning.limits import Limits
 from tests.databases import begun
 from tests.pipeline.stretches import LIMITS
 from tests.pipeline.test_results import cursor
@@ -35,6 +36,7 @@ def reader(folder: Path, partitions: str = "auto", workers: int = 2) -> LogStrea
         "sources": orjson.dumps({JAMS: "bundle:1/a.casp", GARAGES: "bundle:2/b.casp"}).decode(),
         "start": "0",
         "max_batch_bytes": "1000",
+        "max_lag_bytes": "10000",
         "workers": str(workers),
         "partitions": partitions,
         "limits": orjson.dumps(LIMITS).decode(),
@@ -109,7 +111,7 @@ def test_a_request_continues_where_it_is_committed_and_rests_if_that_is_further(
 def test_a_request_is_divided_as_far_as_the_stretch_or_the_setting_says(
     partitions: str, workers: int, stretch: int, parts: int
 ) -> None:
-    assert parts_of(find(JAMS), partitions, workers, stretch) == parts
+    assert parts_of(find(JAMS), partitions, workers, stretch, Limits(**LIMITS)) == parts
 
 
 def test_a_request_that_does_not_divide_has_one_task_whatever_the_setting_says(
@@ -117,7 +119,7 @@ def test_a_request_that_does_not_divide_has_one_task_whatever_the_setting_says(
 ) -> None:
     path = tmp_path / "any.casp"
     path.write_text(find(JAMS).read_text() + "\n{ lucky }.\n")
-    assert parts_of(path, "4", 4, 2_000_000) == 1
+    assert parts_of(path, "4", 4, 2_000_000, Limits(**LIMITS)) == 1
 
 
 def test_workers_are_not_told_the_database_and_its_password(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from backend.pipeline.parts import WHOLE
 from backend.pipeline.slices import Slices, Stretch
 from backend.pipeline.templates import TemplateRuns
 from backend.pipeline.worker import Task, Worker
-from reasoning.engines.limits import Limits
+from reasoning.limits import Limits
 from tests.packs.journaled import Journaled
 from tests.packs.test_run import (
     BEGINNING,

@@ -13,7 +13,7 @@ import pytest
 from backend.pipeline.evaluation import Row
 from backend.pipeline.requests import find
 from backend.pipeline.worker import Worker
-from reasoning.engines.incremental.choosing import Choice
+from reasoning.engines.choosing import Choice
 from tests.pipeline.stretches import Stretches, answer, plain, traffic
 
 JAMS = find("traffic_jam")

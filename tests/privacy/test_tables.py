@@ -27,6 +27,7 @@ OF_THE_CITY = {
     "heartbeats",
     "invitations",
     "cursors",
+    "refusals",
     "learned",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
@@ -200,7 +201,7 @@ def test_the_demo_s_user_stays_and_what_only_sounds_like_it(
     with engine.begin() as connection:
         accounts.ensure_demo(connection)
         letter = about(DeadLetterRow.__table__, ids.DEMO, 1) | {"payload": "a demolition"}  # type: ignore[arg-type]
-        topic = {"topic": "city/events/demolition", "detail": "no demo"}
+        topic = {"topic": "city/events/demolition", "detail": "no demo", "source": "x"}
         connection.execute(insert(DeadLetterRow), letter | topic)
     forgetting.forget(engine, settings, ids.DEMO)
     with engine.begin() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.program import Entailment
+from reasoning.model.request import Entailment
 from reasoning.rdf import parsing
 from reasoning.rdf.mapping import Triple
 

@@ -13,23 +13,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.incremental.choosing import Choice, engine_for
+from reasoning.engines.choosing import Choice, engine_for
 from reasoning.errors import RequestError
-from reasoning.languages.casp import parse, parse_file
-from reasoning.program import Entailment, KnowledgeSource, Request
+from reasoning.languages.casp.entailment import Read, inferring
+from reasoning.languages.casp.parsing import parse, parse_file
+from reasoning.languages.rif.document import Document
+from reasoning.languages.rif.evaluation import WindowedEvaluation
+from reasoning.languages.rif.theory import Theory
+from reasoning.languages.rif.values import term
+from reasoning.model.request import Entailment, KnowledgeSource, Request
 from reasoning.rdf import knowledge
 from reasoning.rdf.entailment import closure
-from reasoning.rdf.inferring import Read, inferring
 from reasoning.rdf.knowledge import KnowledgeBase, background
 from reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal, Mapper, Term, Triple
 from reasoning.rdf.rules import NAMESPACES
 from reasoning.rdf.schema import SAME
-from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.rif.document import Document
-from reasoning.rif.evaluation import WindowedEvaluation
-from reasoning.rif.theory import Theory
-from reasoning.rif.values import term
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
 from tests.rdf.graphs import PREFIXES, instances, schema, turtle
 
 REPOSITORY = Path(__file__).parents[2]
@@ -196,7 +197,6 @@ def test_streams_of_one_request_are_completed_alike() -> None:
 # -- against the closure -----------------------------------------------------------------------
 
 SHOWN = "#show e_p/2. #show e_q/2. #show e_r/2. #show rdf_type/2."
-KB = KnowledgeSource("kb.ttl", "rdfs")
 LITERALS = {"1.0": Literal("3", XSD + "integer"), "x": Literal("x")}
 """What is one term in ASP and another to the regimes is replaced."""
 MEMBER = Iri(RDF + "_1")
@@ -246,7 +246,7 @@ def agrees(regime: Entailment, data: st.DataObject) -> None:
             mapper = Mapper(what)
             everything = (*static, *items, *known.inferred)
             expected = {a for t in everything for a in mapper.facts(t) if a.split("(")[0] in NAMES}
-            assert {a for a in answer(found) if _is_triple(a)} == expected
+            assert {a for a in answer(found) if is_triple(a)} == expected
 
 
 NAMES = {"e_p", "e_q", "e_r", "rdf_type"}
@@ -300,11 +300,11 @@ def test_times_of_atoms_are_the_instants_of_instances(
     }
     expected = {a for t, at in entailed(regime, static, items) for a in mapper.facts(t, at)[-1:]}
     for engine in ENGINES:
-        found = {a for a in answer(last(what, items, engine, read)) if _is_triple(a)}
+        found = {a for a in answer(last(what, items, engine, read)) if is_triple(a)}
         assert _new(found, known) == _new(expected, known)
 
 
-def _is_triple(atom: str) -> bool:
+def is_triple(atom: str) -> bool:
     """Whether the subject is none of the literals of these tests."""
     return atom.partition("(")[2].startswith(('"e_', '"rdf_', '"http', '"_:'))
 

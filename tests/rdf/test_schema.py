@@ -8,14 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.program import Entailment
+from reasoning.languages.rif.document import (
+    Document,
+    Frame,
+    Local,
+    RifAtom,
+    RifConstant,
+    RifRule,
+    RifVariable,
+)
+from reasoning.languages.rif.evaluation import WindowedEvaluation
+from reasoning.languages.rif.theory import Theory
+from reasoning.languages.rif.values import value
+from reasoning.model.request import Entailment
 from reasoning.rdf import ntriples, schema
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.rif.document import Atom, Constant, Document, Frame, Local, Rule, Variable
-from reasoning.rif.evaluation import WindowedEvaluation
-from reasoning.rif.theory import Theory
-from reasoning.rif.values import value
 from tests.rdf.graphs import instances, turtle
 from tests.rdf.graphs import schema as schemas
 
@@ -100,12 +108,12 @@ def test_what_is_inferred_of_many_windows_is_the_closure(
 SEEN = "_seen/1"
 
 
-def asking(asked: Iri, of: Iri | None) -> Rule:
+def asking(asked: Iri, of: Iri | None) -> RifRule:
     """A rule that sees what has a property, or a type."""
-    x = Variable("x")
-    found = Variable("y") if of is None else Constant(of)
-    body = Frame(x, ((Constant(asked), found),))
-    return Rule((Atom(Local("seen"), (x,)),), body)
+    x = RifVariable("x")
+    found = RifVariable("y") if of is None else RifConstant(of)
+    body = Frame(x, ((RifConstant(asked), found),))
+    return RifRule((RifAtom(Local("seen"), (x,)),), body)
 
 
 def seen(evaluation: WindowedEvaluation) -> set[object]:
@@ -178,8 +186,10 @@ def test_schema_that_comes_on_the_stream_counts_while_it_is_there() -> None:
 
 
 def test_what_documents_state_of_classes_is_schema() -> None:
-    subclass = Constant(Iri("http://www.w3.org/2000/01/rdf-schema#subClassOf"))
-    said = Rule((Frame(Constant(Iri("http://e/C")), ((subclass, Constant(Iri("http://e/D"))),)),))
+    subclass = RifConstant(Iri("http://www.w3.org/2000/01/rdf-schema#subClassOf"))
+    said = RifRule(
+        (Frame(RifConstant(Iri("http://e/C")), ((subclass, RifConstant(Iri("http://e/D"))),)),)
+    )
     rule = asking(schema.TYPE, Iri("http://e/D"))
     evaluation = WindowedEvaluation(Theory(DOCUMENT, (said, rule), (), "rdfs"))
     evaluation.insert(turtle(":a a :C ."), 1)

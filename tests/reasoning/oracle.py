@@ -10,18 +10,20 @@ from typing import Any, ClassVar
 
 from hypothesis import currently_in_test_context, note, reject
 
-from reasoning.engines import frames
-from reasoning.engines.guard import Guard, GuardedEngine
-from reasoning.engines.incremental.choosing import engine_for
-from reasoning.engines.solver import Engine, SolverEngine
+from reasoning.engines.choosing import engine_for
+from reasoning.engines.clingo import messages
+from reasoning.engines.clingo.guard import Guard, GuardedEngine
+from reasoning.engines.clingo.solver import SolverEngine
 from reasoning.engines.worker import Worker
-from reasoning.languages.casp import parse
-from reasoning.parallel.engine import ParallelEngine
-from reasoning.parallel.executors import Inline
-from reasoning.program import Request as ParsedRequest
-from reasoning.program import Signature
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.engine import Engine
+from reasoning.model.request import Request as ParsedRequest
+from reasoning.model.request import Signature
+from reasoning.partition.engine import ParallelEngine
 from reasoning.rdf.knowledge import Background
-from reasoning.reasoner import Evaluation, Reasoner
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.evaluation import Evaluation
+from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.reference.answers import TooLargeError
 from tests.reasoning.reference.requests import Answer, Element, Request, evaluations
 
@@ -61,7 +63,7 @@ class ForkedWorker:
         if self.pid == 0:
             for end in self._open:
                 os.close(end)
-            frames.send(sink, {"ready": True})
+            messages.send(sink, {"ready": True})
             Worker(source, sink).serve()
             os._exit(0)
         os.close(source)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import time
+from typing import cast
 
-from reasoning.engines.anytime import AnytimeEngine
-from reasoning.engines.limits import LimitError
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet
-from reasoning.languages.casp import parse
+import pytest
+from clingo import SolveHandle
+
+from reasoning.engines.clingo.anytime import AnytimeEngine, _over
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import LimitError
+from reasoning.model.engine import AnswerSet, WindowFacts
 
 LEAST = "1 { pick(X) : offer(X,_) }. #minimize { C@2,X : pick(X), offer(X,C) }. #show pick/1."
 QUEENS = """
@@ -61,3 +64,19 @@ def test_the_first_answer_is_waited_for_if_there_is_patience() -> None:
     found = engine(f"#const n=24. {QUEENS}").best(WindowFacts(""), 0, patience=60)
     assert found is not None
     assert len(found.answer.atoms) == 24
+
+
+class Roused:
+    """A search that is over after so many waits, each of which ends too early."""
+
+    def __init__(self, waits: int) -> None:
+        self.waits = waits
+
+    def wait(self, _seconds: float) -> bool:
+        self.waits -= 1
+        return self.waits <= 0
+
+
+def test_who_is_roused_too_early_waits_on() -> None:
+    assert _over(cast("SolveHandle", Roused(3)), time.monotonic() + 60)
+    assert not _over(cast("SolveHandle", Roused(10**9)), time.monotonic() + 0.01)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import clingo
 import pytest
 
+from reasoning.asp.numbers import Constants
 from reasoning.errors import RequestError
-from reasoning.languages.casp import parse, read
-from reasoning.languages.numbers import Constants
-from reasoning.program import CountWindow, Signature, TimeWindow
-from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.streams import Item
+from reasoning.languages.casp.parsing import parse, read
+from reasoning.model.request import CountWindow, Signature, TimeWindow
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
 
 RR1 = """#prefix tl : <http://travel.org/>;
 
@@ -76,9 +77,17 @@ def test_count_windows_and_units() -> None:
         ("#from stream <s>.", 1, 1, "window", "has no window"),
         ("#from stream <s> [time 1h].", 1, 18, "window", "[time 1h step 30m]"),
         ("#from stream <s> [time 1h step 0s].", 1, 18, "window", "longer than 0"),
-        ("\n  a(X) :- b(X", 2, 3, "unfinished", "not ended"),
+        ("\n  a(X) :- b(X)", 2, 3, "unfinished", "not ended"),
+        ("\n  a(X) :- b(X", 2, 12, "bracket", "not closed in its statement; write `)`"),
         ("a :- b(c.", 1, 7, "bracket", "not closed"),
+        ("a :- b(f(X), c.", 1, 7, "bracket", "not closed"),
+        ("a :- b(f(X", 1, 9, "bracket", "; 1 before it is not closed either"),
+        ('a :- b(")"), c(X % )\n.', 1, 15, "bracket", "not closed"),
+        ("a(X) :- b(X;\nc :- d.", 1, 10, "bracket", "not closed"),
+        ("#from stream <s> [time 1s step 1s.\na.", 1, 18, "bracket", "write `]` behind"),
         ("a :- b).", 1, 7, "bracket", "closes nothing"),
+        ("a :- b(c].", 1, 9, "bracket", "`]` does not close the `(` in line 1, column 7"),
+        ("{a(X}.", 1, 3, "bracket", "`(` is not closed before `}`; write `)`"),
         ('a("x) .', 1, 3, "unclosed", "never closed"),
         ("a :- b(X) c(X).", 1, 11, "syntax", "unexpected"),
         ("#script (python) \n#end.", 1, 1, "forbidden", "scripts"),
@@ -181,7 +190,7 @@ def test_without_anything_to_minimise_the_cost_is_0() -> None:
     ],
 )
 def test_a_priority_may_be_a_constant_term(constants: str, priority: str) -> None:
-    """It has its cost also where nothing is left to pay (DESIGN A4)."""
+    """It has its cost also where nothing is left to pay (docs/reason.md)."""
     text = f"{constants} 1 {{ pick(X) : b(X) }} 1. :~ pick(X). [X@{priority}] #show pick/1."
     assert answers(text, "b(1)", "b(2)") == [(("pick(1)",), (1,))]
     assert answers(f"{constants} a. :~ c(X). [X@{priority}] #show a/0.", "d") == [(("a",), (0,))]

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.encoding import Encoder
-from reasoning.engines.incremental.engine import IncrementalEngine
-from reasoning.engines.incremental.values import parsed_many
+from reasoning.engines.programs import IncrementalEngine
 from reasoning.errors import ItemError
-from reasoning.languages.casp import parse
-from reasoning.program import Signature
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.request import Signature
+from reasoning.model.values import parsed_many
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
-from reasoning.reasoner import Reasoner
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.items import Item
 
 RULES = """
 #prefix t : <http://t.org/>.

@@ -7,22 +7,22 @@ import os
 import resource
 import signal
 from collections.abc import Iterator
+from threading import Timer
 
 import pytest
 
-from reasoning.engines import frames, guard
-from reasoning.engines.guard import GuardedEngine, WorkerProcess
-from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.program import Program, WindowFacts
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
-from reasoning.engines.static import split
-from reasoning.engines.warm import Warm
+from reasoning.asp.static import split
+from reasoning.engines.clingo import guard, messages
+from reasoning.engines.clingo.guard import GuardedEngine, WarmPool, WorkerProcess
+from reasoning.engines.clingo.solver import SolverEngine
 from reasoning.errors import SolvingError
-from reasoning.languages.casp import parse
-from reasoning.program import Request, Signature
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import LimitError, Limits
+from reasoning.model.engine import AnswerSet, AspProgram, Engine, WindowFacts
+from reasoning.model.request import Request, Signature
 from reasoning.rdf.knowledge import Background
-from reasoning.reasoner import Reasoner
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.items import Item
 
 STREAM = "#from stream <s> [time 2s step 1s].\n"
 LIMITS = Limits(seconds=60, megabytes=400, atoms=200_000, models=50)
@@ -94,7 +94,7 @@ def test_every_engine_gives_the_same_answers_window_after_window(rules: str) -> 
 
 def test_rules_that_no_stream_reaches_are_grounded_with_the_knowledge() -> None:
     rules = "a(X) :- k(X,_). b(X) :- a(X), not c(X). c(1). e(X) :- d(X), b(X). f :- not e(1)."
-    static, window = split(Program("r", rules), {D})
+    static, window = split(AspProgram("r", rules), {D})
     assert [line for line in static.splitlines() if "citywise" not in line] == [
         "a(X) :- k(X,_).",
         "b(X) :- a(X); not c(X).",
@@ -204,8 +204,8 @@ def test_closing_ends_the_process(guarded: GuardedEngine) -> None:
 def test_a_process_that_is_kept_evaluates_for_the_next_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    warm: Warm[WorkerProcess] = Warm(1)
-    monkeypatch.setattr("reasoning.engines.guard.WARM", warm)
+    warm: WarmPool[WorkerProcess] = WarmPool(1)
+    monkeypatch.setattr("reasoning.engines.clingo.guard.WARM", warm)
     engines = [GuardedEngine(request(f"in(X+{n}) :- d(X)."), limits=LIMITS) for n in range(3)]
     processes: list[int] = []
     for number, engine in enumerate(engines):
@@ -275,17 +275,17 @@ def test_what_is_interrupted_is_not_answered_to_the_next_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = GuardedEngine(request("in(X) :- d(X)."))
-    receive = frames.receive
+    receive = messages.receive
 
     def interrupted(*_arguments: object) -> object:
         raise KeyboardInterrupt
 
     try:
         answers(engine, "d(1).\n")
-        monkeypatch.setattr(frames, "receive", interrupted)
+        monkeypatch.setattr(messages, "receive", interrupted)
         with pytest.raises(KeyboardInterrupt):
             answers(engine, "d(2).\n")
-        monkeypatch.setattr(frames, "receive", receive)
+        monkeypatch.setattr(messages, "receive", receive)
         assert [a.atoms for a in answers(engine, "d(3).\n")] == [("in(3)",)]
     finally:
         engine.close()
@@ -332,3 +332,19 @@ def test_large_knowledge_needs_no_limits_to_be_grounded_once() -> None:
     assert [(e.error, e.answer_sets[0].atoms) for e in found] == [
         (None, ("in(0)", "in(1)", "in(2)"))
     ]
+
+
+def test_a_worker_that_gets_no_time_of_the_machine_is_waited_for() -> None:
+    """Limits count CPU time; the process stands still for longer than the limit and the grace."""
+    engine = GuardedEngine(request("b(X) :- a(X), d(_)."), limits=Limits(seconds=0.2))
+    try:
+        assert answers(engine, "a(1).\nd(1).\n")
+        process = engine.process
+        assert process is not None
+        os.kill(process, signal.SIGSTOP)
+        timer = Timer(0.2 + guard._GRACE_S + 0.5, os.kill, (process, signal.SIGCONT))
+        timer.start()
+        assert answers(engine, "a(2).\nd(1).\n") != []
+        timer.join()
+    finally:
+        engine.close()

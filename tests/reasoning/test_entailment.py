@@ -12,10 +12,10 @@ import pytest
 import rdflib
 from rdflib.collection import Collection
 
-from reasoning.program import Entailment
+from reasoning.model.request import Entailment
 from reasoning.rdf import datatypes, parsing
-from reasoning.rdf.canonical import IllTypedError
 from reasoning.rdf.conclusions import follows
+from reasoning.rdf.datatypes import IllTypedError
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 from tests.rdf.graphs import turtle

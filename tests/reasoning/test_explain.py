@@ -9,7 +9,6 @@ from typing import get_args
 
 import pytest
 
-from reasoning.engines.solver import AnswerSet
 from reasoning.errors import ItemError, SolvingError
 from reasoning.explain import (
     Explainer,
@@ -23,12 +22,12 @@ from reasoning.explain import (
     conflicts,
     explain,
 )
-from reasoning.explain.text import render
-from reasoning.explain.tree import Kind
-from reasoning.languages.casp import parse
-from reasoning.program import Request
+from reasoning.explain.tree import Kind, render
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.engine import AnswerSet
+from reasoning.model.request import Request
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams import Item
+from reasoning.streams.items import Item
 
 BOOKING = "http://travel.org/booking"
 HOTELS = f"""#prefix tl : <http://travel.org/>.

@@ -12,13 +12,13 @@ from clingo.ast import AST, parse_string
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.solver import AnswerSet
-from reasoning.explain import Conflict, Explainer, ItemOrigin, Node, conflicts
+from reasoning.explain import Conflict, Explainer, ItemOrigin, TreeNode, conflicts
 from reasoning.explain.model import model_of
 from reasoning.explain.prefixes import Attempt, Prefixes
 from reasoning.explain.rules import read
-from reasoning.program import Request
-from reasoning.streams import Item
+from reasoning.model.engine import AnswerSet
+from reasoning.model.request import Request
+from reasoning.streams.items import Item
 from tests.reasoning import strategies
 from tests.reasoning.reference.programs import Atom, Program
 
@@ -178,7 +178,7 @@ def test_every_atom_of_every_answer_set_has_a_true_and_acyclic_derivation(exampl
     check()
 
 
-def assert_derives(tree: Node, made: list[Made], given_facts: set[str], answer: Answer) -> None:
+def assert_derives(tree: TreeNode, made: list[Made], given_facts: set[str], answer: Answer) -> None:
     """Each inner node is a rule instance that holds; leaves are given; nothing is circular."""
     rests: dict[str, set[str]] = {}
     for node in tree.walk():
@@ -209,7 +209,7 @@ def assert_derives(tree: Node, made: list[Made], given_facts: set[str], answer: 
     assert_acyclic(rests)
 
 
-def value_of(node: Node) -> str:
+def value_of(node: TreeNode) -> str:
     """An aggregate as an assignment of the value that was told: `#sum { … } = 3`."""
     literal = str(node.literal)
     inside = literal[literal.index("{") : literal.index("}") + 1]
@@ -272,11 +272,11 @@ def assert_true(literals: set[str], answer: Answer) -> None:
     assert not false
 
 
-def plain_atoms(node: Node) -> set[str | None]:
+def plain_atoms(node: TreeNode) -> set[str | None]:
     return {c.atom for c in node.children if c.kind not in ("absent", "present", "comparison")}
 
 
-def positive_atoms(node: Node) -> set[str]:
+def positive_atoms(node: TreeNode) -> set[str]:
     if node.kind in ("aggregate", "conditional"):
         return {a for child in node.children for a in positive_atoms(child)}
     return {node.atom} if node.atom and node.kind not in ("absent", "present") else set()

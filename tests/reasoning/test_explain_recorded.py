@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from reasoning.explain.recorded import RecordedExplainer
-from reasoning.recorded import Recorded, RecordedError
+from reasoning.run.explained import RecordedExplainer
+from reasoning.run.language import RecordedError
+from reasoning.run.recorded import Recorded
 
 COUNT = "#from stream <s> [time 2s step 1s]. in(X) :- d(X)."
 PAIRS = """#lateness 3s.
@@ -130,7 +131,25 @@ def test_what_was_fed_back_tells_the_time_of_its_answer(tmp_path: Path) -> None:
     assert "the answer before, if there is one, has no k(4)\n" in run.said(3, "k(4)")
 
 
+def test_items_are_found_whose_names_stand_for_a_constant(tmp_path: Path) -> None:
+    program = "#from stream <s> [time 1s step 1s]. #const a = 2. p(X) :- d(X)."
+    run = Run(tmp_path, program, [{"t": 0, "atom": "d((1,a))"}, {"t": 3, "atom": "d(a)"}])
+    assert "d((1,2))  stream <s> at 0 (a.jsonl:1)\n" in run.said(1, "p((1,2))")
+    assert "d(2)  stream <s> at 3 (a.jsonl:2) is after the window [0, 1]" in run.said(1, "p(2)")
+
+
 def test_without_a_time_it_is_the_last_evaluation(tmp_path: Path) -> None:
     run = Run(tmp_path, COUNT, counting(range(6)))
     assert run.said(None, "in(5)").startswith("in(5) at 5  by rule")
     assert run.about(None).evaluations == 1
+
+
+def test_each_evaluation_up_to_the_one_explained_has_the_time_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.lars").write_text("b(X) :- <> a(X) [9].\n", encoding="utf-8")
+    (tmp_path / "s.jsonl").write_text('{"t": 1, "atom": "a(1)"}\n', encoding="utf-8")
+    signs: list[None] = []
+    monkeypatch.setattr("reasoning.budget.progressed", lambda: signs.append(None))
+    Recorded(tmp_path / "p.lars", [tmp_path / "s.jsonl"], until=7).explainer(7)
+    assert len(signs) >= 7

@@ -1,4 +1,4 @@
-"""RDF terms in ASP and back (DESIGN A5)."""
+"""RDF terms in ASP and back (docs/casp.md)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reasoning.errors import ItemError
-from reasoning.languages.casp import parse
-from reasoning.program import Request, Signature
-from reasoning.rdf.inverse import Inverse
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Mapper, Term, Triple
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.request import Request, Signature
+from reasoning.rdf.mapping import XSD, Blank, Inverse, Iri, Literal, Mapper, Term, Triple
 
 PREFIXES = "#prefix tl : <http://t.org/>. #prefix tlx : <http://t.org/x/>. #prefix : <http://e/>. "
 P = Iri("http://t.org/p")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reasoning.program import StreamSource, TimeWindow
-from reasoning.streams import Item
+from reasoning.model.request import StreamSource, TimeWindow
+from reasoning.streams.items import Item
 from tests.reasoning import strategies
 from tests.reasoning.oracle import ENGINES, expected, observed, reasoner
 from tests.reasoning.reference.answers import answer_sets, open_atoms, solutions
@@ -236,7 +236,7 @@ def test_engines_agree_with_the_reference_on_many_more(
 def test_knowledge_beside_a_program_is_as_good_as_facts_in_it(
     program: Program, facts: tuple[Atom, ...], knowledge: tuple[Atom, ...]
 ) -> None:
-    """DESIGN B3: what is static may be grounded once, and changes nothing."""
+    """What is static may be grounded once, and changes nothing (docs/decisions/engines.md)."""
     assume(program.shows)
     inside = replace(program, rules=program.rules + tuple(Rule((atom,)) for atom in knowledge))
     for engine in ENGINES:
@@ -249,7 +249,7 @@ def test_knowledge_beside_a_program_is_as_good_as_facts_in_it(
 def test_asked_for_n_models_an_engine_gives_any_n_of_the_answers(
     program: Program, facts: tuple[Atom, ...], models: int
 ) -> None:
-    """DESIGN A4, `--models`."""
+    """`--models N` gives any N of the answer sets (docs/reason.md)."""
     request = Request(program, (STREAM,))
     for engine in ENGINES:
         every = answers(engine, request, facts)

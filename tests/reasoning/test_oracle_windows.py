@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.program import CountWindow, StreamSource, TimeWindow
-from reasoning.reasoner import Evaluation, Reasoner, State
+from reasoning.model.request import CountWindow, StreamSource, TimeWindow
+from reasoning.run.reasoner import Reasoner, State
+from reasoning.streams.evaluation import Evaluation
 from tests.reasoning import strategies
 from tests.reasoning.oracle import ENGINES, expected, observed, reasoner
 from tests.reasoning.reference.programs import Atom, Program, Rule
@@ -182,7 +183,7 @@ def test_a_reasoner_restored_anywhere_goes_on_with_the_same_evaluations(
 
 
 def test_what_the_streams_supplied_stays_hidden_after_a_restore() -> None:
-    """DESIGN A4: without `#show`, what a stream supplies is not shown, also long after."""
+    """Without `#show`, what a stream supplies is not shown, also long after."""
     program = Program((Rule((Atom("p", (1,)),), (Atom("a"),)), Rule((Atom("q"),), (Atom("a"),))))
     request = Request(program, (StreamSource(S, TimeWindow(1, 1)),))
     elements = [
@@ -199,9 +200,9 @@ def test_what_the_streams_supplied_stays_hidden_after_a_restore() -> None:
 
 
 HASHED = """
-from reasoning.languages.casp import parse
-from reasoning.reasoner import Reasoner
-from reasoning.streams import Item
+from reasoning.languages.casp.parsing import parse
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.items import Item
 
 text = "#from stream <b> [time 4s step 2s]. #from stream <a> [count 2 step 1]. #feedback w/1. "
 text += "1 { w(X) : e(X) } 1. :~ w(X), prev_w(X). [1@2,X] :~ w(X). [X@1] m(X) :- e(X), not w(X)."

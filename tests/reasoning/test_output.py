@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.solver import AnswerSet
 from reasoning.errors import ReasoningError
-from reasoning.languages.casp import parse
-from reasoning.output import AmbiguousError, OutputStream
-from reasoning.program import Request
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.engine import AnswerSet
+from reasoning.model.request import Request
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
-from reasoning.reasoner import Evaluation, Reasoner
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+from reasoning.streams.results import AmbiguousError, OutputStream
 
 PREFIX = "#prefix e : <http://e/>.\n"
 REQUEST = parse(PREFIX + "a. #show a/0.\n")

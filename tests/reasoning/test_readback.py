@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines import frames, readback, replies
-from reasoning.engines.guard import GuardedEngine
-from reasoning.engines.limits import Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.readback import LARGE
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
-from reasoning.languages.casp import parse
-from reasoning.program import Request
+from reasoning.engines.clingo import messages, solver
+from reasoning.engines.clingo.guard import GuardedEngine
+from reasoning.engines.clingo.messages import send_answers
+from reasoning.engines.clingo.solver import LARGE, SolverEngine
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import Limits
+from reasoning.model.engine import AnswerSet, Engine, WindowFacts
+from reasoning.model.request import Request
 
 pytestmark = pytest.mark.slow
 
@@ -95,8 +95,8 @@ TERMS = st.recursive(
 def test_any_term_reads_the_same_in_a_large_answer(terms: list[clingo.Symbol]) -> None:
     """Also those that only programs and not rules can make, which hold the separator."""
     symbols = [*map(clingo.Number, range(300)), *terms]
-    with mock.patch.object(readback, "LARGE", 1):
-        assert readback.sorted_texts(symbols) == tuple(sorted(set(map(str, symbols))))
+    with mock.patch.object(solver, "LARGE", 1):
+        assert solver.sorted_texts(symbols) == tuple(sorted(set(map(str, symbols))))
 
 
 ANSWERS = st.builds(
@@ -110,20 +110,20 @@ ANSWERS = st.builds(
 def test_answers_that_travel_in_pieces_arrive_as_they_were(answers: list[AnswerSet]) -> None:
     source, sink = os.pipe()
     try:
-        with mock.patch.object(replies, "_PIECE", 3):
-            replies.send(sink, answers)
+        with mock.patch.object(messages, "_PIECE", 3):
+            send_answers(sink, answers)
         os.close(sink)
-        first = frames.receive(source)
+        first = messages.receive(source)
         following: list[bytearray] = []
 
         def text() -> bytearray:
-            following.append(frames.receive_text(source))
+            following.append(messages.receive_text(source))
             return following[-1]
 
-        assert replies.answer_sets(first, text) == tuple(answers)
+        assert messages.answer_sets(first, text) == tuple(answers)
         assert all(text.count(b"\n") < 3 for text in following)
-        with pytest.raises(frames.EndedError):
-            frames.receive(source)
+        with pytest.raises(messages.EndedError):
+            messages.receive(source)
     finally:
         os.close(source)
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning import atoms
 from reasoning.errors import ItemError
-from reasoning.languages.casp import parse
-from reasoning.program import Request, Unit
+from reasoning.languages.casp.parsing import parse
+from reasoning.model import atoms
+from reasoning.model.request import Request, Unit
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
-from reasoning.reasoner import Reasoner
-from reasoning.recordings import NoStreamError, Recording, TimeForm, format_time, write
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.items import Item
+from reasoning.streams.recordings import NoStreamError, Recording, TimeForm, format_time, write
 
 A, P, B = Iri("http://e/a"), Iri("http://e/p"), Iri("http://e/b")
 TRIPLE = {"s": "<http://e/a>", "p": "<http://e/p>", "o": "<http://e/b>"}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reasoning.analysis.relevance import Relevance
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse
-from reasoning.program import Signature
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.engine import WindowFacts
+from reasoning.model.request import Signature
+from reasoning.rdf.relevance import Relevance
 
 
 def keeps(rules: str, fact: str) -> bool:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines.incremental.choosing import Choice, engine_for
-from reasoning.languages.casp import parse
-from reasoning.program import TimeWindow
+from reasoning.engines.choosing import Choice, engine_for
+from reasoning.errors import ItemError
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.request import TimeWindow
 from reasoning.rdf.mapping import Iri, Triple
-from reasoning.reasoner import Evaluation, Reasoner, State
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner, State
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
 from tests.reasoning import reference
 
 EXAMPLE = [(2, "d1"), (8, "d2"), (8, "d3"), (11, "d4"), (15, "d5")]
@@ -222,6 +224,24 @@ def test_with_a_clock_a_future_item_waits_and_makes_no_other_late(engine: Choice
     found = [(e.time, content(e)) for e in reasoner.advance(6)]
     assert found == [(5, {"d(5)"}), (6, {"d(6)"})]
     assert reasoner.late == []
+
+
+@engines
+def test_an_item_without_a_stream_is_of_the_only_one(engine: Choice) -> None:
+    stream = [Item(t, f"d({t})", t) for t in (3, 4, 6)]
+    one = run(request("time 2s step 1s", engine=engine), stream)
+    reasoner = request("time 2s step 1s", engine=engine)
+    together = [*reasoner.push(stream), *reasoner.finish()]
+    expected = [(5, {"d(3)", "d(4)"}), (6, {"d(4)", "d(6)"})]
+    assert [(e.time, content(e)) for e in one] == expected
+    assert [(e.time, content(e)) for e in together] == expected
+    assert {item.stream for e in together for item in e.items} == {"s"}
+
+
+def test_an_item_without_a_stream_is_refused_where_there_are_several() -> None:
+    windows = "".join(f"#from stream <{s}> [time 1s step 1s]." for s in "ab")
+    with pytest.raises(ItemError, match="reads no stream <>"):
+        Reasoner(parse(f"{windows} in(X) :- d(X).")).push(Item(1, "d(1)"))
 
 
 def test_what_comes_after_its_time_was_declared_complete_is_late() -> None:

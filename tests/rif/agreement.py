@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reasoning.languages.rif.document import Document, RifAtom, RifConstant, RifRule
+from reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
+from reasoning.languages.rif.theory import Theory
+from reasoning.languages.rif.values import term
 from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
-from reasoning.rif.document import Atom, Constant, Document, Rule
-from reasoning.rif.evaluation import Instance, WindowedEvaluation
-from reasoning.rif.theory import Theory
-from reasoning.rif.values import term
 from tests.rif.reference import Fact, WindowedProgram, strip
 from tests.rif.reference import Instance as Entailed
 
@@ -23,23 +23,24 @@ def agreed(program: WindowedProgram) -> None:
 def with_facts_as_rules(program: WindowedProgram) -> WindowedProgram:
     """Static facts that are no triples can only stand in the document."""
     positional = [fact for fact in program.static if "/" in fact[0].rpartition(">")[2]]
-    rules = tuple(Rule((_atom(fact),)) for fact in sorted(positional, key=repr))
+    rules = tuple(RifRule((_atom(fact),)) for fact in sorted(positional, key=repr))
     static = program.static - set(positional)
     return WindowedProgram(program.rules + rules, static, program.stream, program.range)
 
 
-def _atom(fact: Fact) -> Atom:
+def _atom(fact: Fact) -> RifAtom:
     name = term(fact[0].rpartition("/")[0])
     assert isinstance(name, Iri)
-    return Atom(name, tuple(_constant(each) for each in map(term, fact[1])))
+    return RifAtom(name, tuple(_constant(each) for each in map(term, fact[1])))
 
 
-def _constant(found: object) -> Constant:
+def _constant(found: object) -> RifConstant:
     assert isinstance(found, Iri | Literal)
-    return Constant(found)
+    return RifConstant(found)
 
 
-def _triple(fact: Fact) -> Triple:
+def triple_of(fact: Fact) -> Triple:
+    """A fact that is one as a triple."""
     subject, given = map(term, fact[1])
     attribute = term(fact[0])
     assert isinstance(subject, Iri | Blank)
@@ -50,7 +51,7 @@ def _triple(fact: Fact) -> Triple:
 
 def theory_of(program: WindowedProgram) -> Theory:
     """The program as the engine takes it."""
-    static = tuple(map(_triple, sorted(program.static, key=repr)))
+    static = tuple(map(triple_of, sorted(program.static, key=repr)))
     return Theory(Document("random", program.rules), program.rules, static)
 
 
@@ -63,7 +64,7 @@ def _step(program: WindowedProgram, evaluation: WindowedEvaluation, now: int) ->
         if instant == now:
             last = None if program.range is None else (until or instant) + program.range - 1
             if fact[0].endswith(">"):
-                evaluation.insert([_triple(fact)], last)
+                evaluation.insert([triple_of(fact)], last)
             else:
                 evaluation.insert_facts([fact], last)
     evaluation.step(now)

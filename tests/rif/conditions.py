@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from reasoning.engines.incremental.terms import Value
-from reasoning.languages.rif import parse_formula
+from reasoning.languages.rif.builtins.registry import Builtin, builtin
+from reasoning.languages.rif.document import (
+    Equal,
+    Formula,
+    RifComputed,
+    RifConstant,
+    Sequence,
+    Term,
+    Test,
+)
+from reasoning.languages.rif.parsing import parse_formula
+from reasoning.languages.rif.values import value
+from reasoning.model.terms import Value
 from reasoning.rdf.mapping import Iri
-from reasoning.rif.builtins import Builtin, builtin
-from reasoning.rif.document import Computed, Constant, Equal, Formula, Sequence, Term, Test
-from reasoning.rif.values import value
 
 
 def holds(condition: str | Formula) -> bool:
@@ -22,11 +30,11 @@ def holds(condition: str | Formula) -> bool:
 
 def result(term: Term) -> Value | None:
     """The value of a term; None if it has none."""
-    if isinstance(term, Constant):
+    if isinstance(term, RifConstant):
         return value(term.value)
     if isinstance(term, Sequence):
         return ("", *(found for found in map(result, term.items) if found is not None))
-    assert isinstance(term, Computed), term
+    assert isinstance(term, RifComputed), term
     return _called(term.function, term.arguments)
 
 

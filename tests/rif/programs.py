@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.engines.incremental.terms import Value
-from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
-from reasoning.rif.document import (
+from reasoning.languages.rif.document import (
     PRED,
     And,
-    Atom,
-    Constant,
     Equal,
     Exists,
     Formula,
@@ -19,12 +17,16 @@ from reasoning.rif.document import (
     Head,
     Member,
     Or,
-    Rule,
+    RifAtom,
+    RifConstant,
+    RifRule,
+    RifVariable,
     Term,
     Test,
-    Variable,
 )
-from reasoning.rif.values import value
+from reasoning.languages.rif.values import value
+from reasoning.model.terms import Value
+from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
 from tests.rif.reference import Appearance, Fact, WindowedProgram
 
 EX = "http://example.org/"
@@ -60,8 +62,8 @@ def facts(draw: DrawFn) -> Fact:
 def terms(draw: DrawFn, names: tuple[str, ...]) -> Term:
     """A variable, more often, or a constant."""
     if names and draw(st.integers(0, 7)) > 0:
-        return Variable(draw(st.sampled_from(names)))
-    return Constant(draw(_constants()))
+        return RifVariable(draw(st.sampled_from(names)))
+    return RifConstant(draw(_constants()))
 
 
 @st.composite
@@ -69,21 +71,21 @@ def patterns(draw: DrawFn, names: tuple[str, ...]) -> Formula:
     """What a fact can match."""
     kind = draw(st.integers(0, 9))
     if kind <= 1:
-        return Member(draw(terms(names)), Constant(draw(st.sampled_from(CLASSES))))
+        return Member(draw(terms(names)), RifConstant(draw(st.sampled_from(CLASSES))))
     if kind <= 3:
         predicate, arity = draw(st.sampled_from(POSITIONAL))
-        return Atom(predicate, tuple(draw(terms(names)) for _ in range(arity)))
-    attribute: Term = Constant(draw(st.sampled_from(PROPERTIES)))
+        return RifAtom(predicate, tuple(draw(terms(names)) for _ in range(arity)))
+    attribute: Term = RifConstant(draw(st.sampled_from(PROPERTIES)))
     if kind == 4 and names:
-        attribute = Variable(draw(st.sampled_from(names)))
+        attribute = RifVariable(draw(st.sampled_from(names)))
     slots = [(attribute, draw(terms(names)))]
     if kind == 5:
-        slots.append((Constant(draw(st.sampled_from(PROPERTIES))), draw(terms(names))))
+        slots.append((RifConstant(draw(st.sampled_from(PROPERTIES))), draw(terms(names))))
     return Frame(draw(terms(names)), tuple(slots))
 
 
 @st.composite
-def rules(draw: DrawFn) -> Rule:
+def rules(draw: DrawFn) -> RifRule:
     """A safe rule of one to three patterns, and perhaps more: alternatives, an existential, an
     equality, a comparison."""
     scans = draw(st.lists(patterns(NAMES), min_size=1, max_size=draw(st.sampled_from((1, 2, 3)))))
@@ -92,15 +94,15 @@ def rules(draw: DrawFn) -> Rule:
     if bound and draw(st.integers(0, 2)) == 0:
         parts.append(draw(_conditions(tuple(bound))))
     if draw(st.integers(0, 4)) == 0:
-        one = Variable("new")
+        one = RifVariable("new")
         equal = Equal(one, draw(terms(tuple(bound))))
         parts.append(equal)
         bound.append("new")
     order = draw(st.permutations(parts))
     heads = draw(st.lists(_heads(tuple(bound)), min_size=1, max_size=2))
-    named = tuple(Variable(name) for name in bound)
+    named = tuple(RifVariable(name) for name in bound)
     body = order[0] if len(order) == 1 else And(tuple(order))
-    return Rule(tuple(heads), body, named)
+    return RifRule(tuple(heads), body, named)
 
 
 @st.composite
@@ -113,26 +115,26 @@ def _conditions(draw: DrawFn, bound: tuple[str, ...]) -> Formula:
         return Equal(draw(terms(bound)), draw(terms(bound)))
     if kind == 2:
         return Or((draw(patterns(bound)), draw(patterns(bound))))
-    return Exists((Variable("some"),), draw(patterns((*bound, "some"))))
+    return Exists((RifVariable("some"),), draw(patterns((*bound, "some"))))
 
 
 @st.composite
 def _heads(draw: DrawFn, bound: tuple[str, ...]) -> Head:
     kind = draw(st.integers(0, 9))
     if kind <= 1:
-        classes = Constant(draw(st.sampled_from(CLASSES)))
-        return Frame(draw(terms(bound)), ((Constant(TYPE), classes),))
+        classes = RifConstant(draw(st.sampled_from(CLASSES)))
+        return Frame(draw(terms(bound)), ((RifConstant(TYPE), classes),))
     if kind <= 4:
         predicate, arity = draw(st.sampled_from(POSITIONAL))
-        return Atom(predicate, tuple(draw(terms(bound)) for _ in range(arity)))
-    attribute = Constant(draw(st.sampled_from(PROPERTIES)))
+        return RifAtom(predicate, tuple(draw(terms(bound)) for _ in range(arity)))
+    attribute = RifConstant(draw(st.sampled_from(PROPERTIES)))
     return Frame(draw(terms(bound)), ((attribute, draw(terms(bound))),))
 
 
 def variables(formula: Formula) -> frozenset[str]:
     """The variables of a pattern."""
     match formula:
-        case Atom(_, arguments):
+        case RifAtom(_, arguments):
             found: tuple[Term, ...] = arguments
         case Frame(thing, slots):
             found = (thing, *(term for slot in slots for term in slot))
@@ -140,7 +142,7 @@ def variables(formula: Formula) -> frozenset[str]:
             found = (thing, kind)
         case _:
             raise TypeError(formula)
-    return frozenset(term.name for term in found if isinstance(term, Variable))
+    return frozenset(term.name for term in found if isinstance(term, RifVariable))
 
 
 @st.composite
@@ -164,4 +166,27 @@ def programs(draw: DrawFn) -> WindowedProgram:
         frozenset(draw(st.lists(facts(), max_size=2))),
         draw(streams()),
         draw(st.sampled_from([1, 2, 3, 5, None])),
+    )
+
+
+@st.composite
+def long_programs(draw: DrawFn, longest: int = 250) -> WindowedProgram:
+    """Rules, static facts and a window, over a stream of hundreds of items.
+
+    Its items are drawn by a generator of their own, from a few facts that come again and again.
+    """
+    random = Random(draw(st.integers(0, 1 << 32)))
+    kinds = draw(st.lists(facts(), min_size=3, max_size=9, unique=True))
+    gaps = draw(st.sampled_from([(0, 1, 1, 2), (0, 0, 0, 1), (1, 2, 5), (0, 1, 3, 9)]))
+    found: list[Appearance] = []
+    now = 1
+    for _ in range(draw(st.sampled_from((5, 20, longest // 2, longest, longest)))):
+        until = now + random.randrange(4) if random.random() < 0.2 else None
+        found.append(Appearance(random.choice(kinds), now, until))
+        now += random.choice(gaps)
+    return WindowedProgram(
+        tuple(draw(st.lists(rules(), min_size=1, max_size=4))),
+        frozenset(draw(st.lists(facts(), max_size=2))),
+        tuple(found),
+        draw(st.sampled_from([1, 2, 3, 5, 8, 13])),
     )

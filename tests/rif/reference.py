@@ -1,6 +1,6 @@
 """Continuous Datalog, read off its definitions (Monks et al., section "Continuous Datalog").
 
-Slow and small. A *fact* is a tuple `(relation, row)` as in `reasoning.rif.values`; what a
+Slow and small. A *fact* is a tuple `(relation, row)` as in `reasoning.languages.rif.values`; what a
 rule's body says is tried on every fact there is. Entailment is the least model, which for
 positive rules is the intersection of all Herbrand models (Definition "Datalog program").
 """
@@ -15,14 +15,9 @@ from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
-from reasoning.engines.incremental.terms import Row, Value
-from reasoning.rdf.mapping import RDF, Iri
-from reasoning.rif.builtins import builtin
-from reasoning.rif.document import (
+from reasoning.languages.rif.builtins.registry import builtin
+from reasoning.languages.rif.document import (
     And,
-    Atom,
-    Computed,
-    Constant,
     Equal,
     Exists,
     Formula,
@@ -30,17 +25,22 @@ from reasoning.rif.document import (
     Head,
     Member,
     Or,
-    Rule,
+    RifAtom,
+    RifComputed,
+    RifConstant,
+    RifRule,
+    RifVariable,
     Sequence,
     Term,
     Test,
-    Variable,
 )
-from reasoning.rif.values import value
+from reasoning.languages.rif.values import value
+from reasoning.model.terms import Row, Value
+from reasoning.rdf.mapping import RDF, Iri
 
 Fact = tuple[str, Row]
 Bindings = Mapping[str, Value]
-_TYPE = Constant(Iri(RDF + "type"))
+_TYPE = RifConstant(Iri(RDF + "type"))
 
 
 class Instance(NamedTuple):
@@ -59,14 +59,14 @@ def strip(instances: Iterable[Instance]) -> set[Fact]:
 # -- Datalog ---------------------------------------------------------------------------
 
 
-def cons(rules: Iterable[Rule], facts: AbstractSet[Fact]) -> set[Fact]:
+def cons(rules: Iterable[RifRule], facts: AbstractSet[Fact]) -> set[Fact]:
     """The entailment of a program (Definition "Datalog program")."""
     known = {Instance(fact, 0) for fact in facts}
     return strip(cons_t(rules, known))
 
 
 def justifications(
-    rules: tuple[Rule, ...], instances: AbstractSet[Instance], entailed: Instance
+    rules: tuple[RifRule, ...], instances: AbstractSet[Instance], entailed: Instance
 ) -> set[frozenset[Instance]]:
     """The minimal sets of instances that entail one (Definition "Time-annotated
     justification"), by trying all subsets, the smaller ones first."""
@@ -81,7 +81,7 @@ def justifications(
 # -- time-annotated Datalog ------------------------------------------------------------
 
 
-def cons_t(rules: Iterable[Rule], instances: AbstractSet[Instance]) -> set[Instance]:
+def cons_t(rules: Iterable[RifRule], instances: AbstractSet[Instance]) -> set[Instance]:
     """The entailment of a time-annotated program: an instance becomes true at the latest
     instant at which any of those did that it rests on (Definition "Time-annotated
     Datalog")."""
@@ -94,7 +94,7 @@ def cons_t(rules: Iterable[Rule], instances: AbstractSet[Instance]) -> set[Insta
         known |= found
 
 
-def follows(rule: Rule, known: AbstractSet[Instance]) -> Iterator[Instance]:
+def follows(rule: RifRule, known: AbstractSet[Instance]) -> Iterator[Instance]:
     """What a rule says of known instances; what rests on none becomes true at 0."""
     body = And(()) if rule.body is None else rule.body
     for bound, instant in list(solutions(body, {}, known)):
@@ -105,7 +105,7 @@ def follows(rule: Rule, known: AbstractSet[Instance]) -> Iterator[Instance]:
 
 def facts_of(head: Head, bound: Bindings) -> Iterator[Fact]:
     """A head with values for its variables; nothing where a function has no value."""
-    if isinstance(head, Atom):
+    if isinstance(head, RifAtom):
         row = meanings(head.arguments, bound)
         if row is not None:
             yield f"{value(head.predicate)}/{len(row)}", row
@@ -125,7 +125,7 @@ def solutions(
     """Values of variables under which a formula is satisfied, and the latest instant among
     the instances that satisfy it."""
     match formula:
-        case Atom(predicate, arguments):
+        case RifAtom(predicate, arguments):
             relation = f"{value(predicate)}/{len(arguments)}"
             for (name, row), instant in known:
                 if name == relation:
@@ -203,7 +203,7 @@ def is_ready(part: Formula | _Triple, bound: Bindings) -> bool:
             return all(is_ready(each, bound) for each in parts)
         case Exists(names, inner):
             return is_ready(inner, {**bound, **{v.name: 0 for v in names}})
-        case Atom(_, arguments):
+        case RifAtom(_, arguments):
             terms = arguments
         case Frame(thing, slots):
             terms = (thing, *(term for slot in slots for term in slot))
@@ -215,19 +215,19 @@ def is_ready(part: Formula | _Triple, bound: Bindings) -> bool:
 
 
 def _bare(term: Term, bound: Bindings) -> bool:
-    return isinstance(term, Variable) or not needs(term) - bound.keys()
+    return isinstance(term, RifVariable) or not needs(term) - bound.keys()
 
 
 def needs(term: Term) -> frozenset[str]:
     """The variables of a term."""
     match term:
-        case Variable(name):
+        case RifVariable(name):
             return frozenset({name})
-        case Constant():
+        case RifConstant():
             return frozenset()
         case Sequence(items):
             return frozenset().union(*map(needs, items))
-        case Computed(_, arguments):
+        case RifComputed(_, arguments):
             return frozenset().union(*map(needs, arguments))
 
 
@@ -246,7 +246,7 @@ def unified(terms: tuple[Term, ...], row: Row, bound: Bindings) -> Iterator[Bind
         return
     found = dict(bound)
     for term, meant in zip(terms, row, strict=True):
-        if isinstance(term, Variable) and term.name not in found:
+        if isinstance(term, RifVariable) and term.name not in found:
             found[term.name] = meant
         elif meaning(term, found) != meant:
             return
@@ -262,14 +262,14 @@ def meanings(terms: tuple[Term, ...], bound: Bindings) -> Row | None:
 def meaning(term: Term, bound: Bindings) -> Value | None:
     """The value of a term; None where a function has none."""
     match term:
-        case Variable(name):
+        case RifVariable(name):
             return bound[name]
-        case Constant(given):
+        case RifConstant(given):
             return value(given)
         case Sequence(items):
             inner = meanings(items, bound)
             return None if inner is None else ("", *inner)
-        case Computed(function, arguments):
+        case RifComputed(function, arguments):
             return called(function, arguments, bound)
 
 
@@ -286,7 +286,7 @@ def called(name: Iri, arguments: tuple[Term, ...], bound: Bindings) -> Value | N
 class Appearance(NamedTuple):
     """A fact instance on a stream: ⟨f, t⟩ with S(⟨f, t⟩) = t, as streams in order have it.
 
-    `until` is for items that hold for longer (DESIGN A4): they appear at each instant of
+    `until` is for items that hold for longer (docs/reason.md): they appear at each instant of
     [t, until], always as the instance that began at t.
     """
 
@@ -300,7 +300,7 @@ class WindowedProgram:
     """⟨R, F⁰, S, r⟩ (Definition "Continuous Datalog program"); without a range, nothing
     leaves the window."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[RifRule, ...]
     static: frozenset[Fact]
     stream: tuple[Appearance, ...]
     range: int | None
@@ -344,10 +344,10 @@ class WindowedProgram:
 
 
 @cache
-def _entailed(rules: tuple[Rule, ...], instances: frozenset[Instance]) -> set[Instance]:
+def _entailed(rules: tuple[RifRule, ...], instances: frozenset[Instance]) -> set[Instance]:
     return cons_t(rules, instances)
 
 
 @cache
-def _concluded(rules: tuple[Rule, ...], known: frozenset[Instance]) -> set[Instance]:
+def _concluded(rules: tuple[RifRule, ...], known: frozenset[Instance]) -> set[Instance]:
     return {instance for rule in rules for instance in follows(rule, known)}

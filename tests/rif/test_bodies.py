@@ -5,23 +5,34 @@ from __future__ import annotations
 import pytest
 
 from reasoning.errors import RequestError
+from reasoning.languages.rif import document as rif
+from reasoning.languages.rif.alternatives import PART
+from reasoning.languages.rif.clauses import clauses
+from reasoning.languages.rif.document import (
+    And,
+    Equal,
+    Frame,
+    Or,
+    RifAtom,
+    RifConstant,
+    RifRule,
+    RifVariable,
+)
+from reasoning.languages.rif.evaluation import WindowedEvaluation
+from reasoning.languages.rif.theory import Theory
 from reasoning.rdf.mapping import Iri
-from reasoning.rif import document as rif
-from reasoning.rif.alternatives import PART
-from reasoning.rif.clauses import clauses
-from reasoning.rif.document import And, Constant, Equal, Frame, Or, Variable
-from reasoning.rif.evaluation import WindowedEvaluation
-from reasoning.rif.theory import Theory
 from tests.rif.written import EX, at_once, theory_of
 
 
 def _p(name: str, subject: str = "x", found: str = "x") -> Frame:
-    slot = Constant(Iri(EX + name)), Variable(found)
-    return Frame(Variable(subject), (slot,))
+    slot = RifConstant(Iri(EX + name)), RifVariable(found)
+    return Frame(RifVariable(subject), (slot,))
 
 
 def _theory(body: rif.Formula, *, head: str = "x") -> Theory:
-    rule = rif.Rule((Frame(Variable(head), ((Constant(Iri(EX + "h")), Variable(head)),)),), body)
+    rule = RifRule(
+        (Frame(RifVariable(head), ((RifConstant(Iri(EX + "h")), RifVariable(head)),)),), body
+    )
     return Theory(rif.Document("test.rifps", (rule,)), (rule,))
 
 
@@ -72,7 +83,7 @@ def test_alternatives_with_values_for_different_variables_are_spread() -> None:
         Or((_p(f"a{n}"), _p(f"b{n}", "y", "y"), And((_p(f"c{n}"), _p(f"d{n}", "y", "y")))))
         for n in range(3)
     )
-    rule = rif.Rule((rif.Atom(rif.Local("h"), ()),), And(choices))
+    rule = RifRule((RifAtom(rif.Local("h"), ()),), And(choices))
     theory = Theory(rif.Document("test.rifps", (rule,)), (rule,))
     for names, expected in ((("a0", "b1", "a2"), 1), (("a0", "a2"), 0), (("c0", "a1", "a2"), 0)):
         evaluation = WindowedEvaluation(theory)
@@ -118,12 +129,12 @@ def test_equal_values_are_equal_however_they_are_written() -> None:
 
 
 def test_what_cannot_be_equal_leaves_no_rule() -> None:
-    one, two = (Constant(Iri(EX + name)) for name in "ab")
+    one, two = (RifConstant(Iri(EX + name)) for name in "ab")
     assert clauses(_theory(And((_p("p"), Equal(one, two))))).stated == ()
 
 
 def test_lists_are_equal_item_by_item() -> None:
-    lists = Equal(rif.Sequence((Variable("x"),)), rif.Sequence((Constant(Iri(EX + "a")),)))
+    lists = Equal(rif.Sequence((RifVariable("x"),)), rif.Sequence((RifConstant(Iri(EX + "a")),)))
     theory = _theory(And((_p("p"), lists)))
     evaluation = WindowedEvaluation(theory)
     row = f"<{EX}a>"
@@ -133,7 +144,7 @@ def test_lists_are_equal_item_by_item() -> None:
 
 
 def test_lists_of_different_length_are_not_equal() -> None:
-    one = rif.Sequence((Variable("x"),))
+    one = rif.Sequence((RifVariable("x"),))
     assert clauses(_theory(And((_p("p"), Equal(one, rif.Sequence(())))))).stated == ()
 
 
@@ -156,7 +167,7 @@ def test_a_predicate_solves_for_the_argument_that_nothing_else_gives() -> None:
 
 
 def test_an_unknown_built_in_is_refused_with_its_place() -> None:
-    body = And((_p("p"), rif.Test(Iri("http://example.org/odd"), (Variable("x"),))))
+    body = And((_p("p"), rif.Test(Iri("http://example.org/odd"), (RifVariable("x"),))))
     with pytest.raises(RequestError, match=r"<http://example.org/odd> is no built-in"):
         clauses(_theory(body))
 

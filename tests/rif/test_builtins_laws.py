@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.settings import REPOSITORY
-from reasoning.engines.incremental.terms import Value
 from reasoning.errors import SolvingError
+from reasoning.languages.rif.builtins.registry import builtin, names
+from reasoning.languages.rif.document import FUNC, PRED
+from reasoning.languages.rif.values import string, term, text, value
+from reasoning.model.terms import Value
 from reasoning.rdf.mapping import XSD, Literal
-from reasoning.rif.builtins import builtin, names
-from reasoning.rif.document import FUNC, PRED
-from reasoning.rif.values import string, term, text, value
 from tests.rif.conditions import known
 
 _NUMBERS = st.one_of(

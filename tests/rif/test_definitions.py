@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from reasoning.languages.rif.document import And, RifAtom, RifRule
 from reasoning.rdf.mapping import Iri
-from reasoning.rif.document import And, Atom, Rule
 from tests.rif.programs import programs
 from tests.rif.reference import (
     Appearance,
@@ -19,9 +19,9 @@ from tests.rif.reference import (
     strip,
 )
 
-A, B, C = (Atom(Iri(f"http://example.org/{name}"), ()) for name in "abc")
+A, B, C = (RifAtom(Iri(f"http://example.org/{name}"), ()) for name in "abc")
 FACT_A, FACT_B, FACT_C = ((f"<http://example.org/{name}>/0", ()) for name in "abc")
-BOTH = (Rule((C,), And((A, B))),)
+BOTH = (RifRule((C,), And((A, B))),)
 """c ⇐ a ∧ b."""
 FIGURE = WindowedProgram(BOTH, frozenset(), (Appearance(FACT_A, 1), Appearance(FACT_B, 2)), range=3)
 INSTANTS = range(14)

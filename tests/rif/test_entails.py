@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.engines.limits import Limits
 from reasoning.errors import RequestError, SolvingError
-from reasoning.languages.rif import parse_file, parse_formula
+from reasoning.languages.rif.entails import entails, entails_graph
+from reasoning.languages.rif.parsing import parse_file, parse_formula
+from reasoning.languages.rif.theory import Theory, theory
+from reasoning.limits import Limits
 from reasoning.rdf import parsing
-from reasoning.rif.entails import entails, entails_graph
-from reasoning.rif.theory import Theory, theory
 
 EX = "http://example.org/"
 PREFIXES = {

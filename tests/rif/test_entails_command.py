@@ -115,7 +115,7 @@ def test_a_document_that_contradicts_itself_entails_the_empty_alternative(folder
             "Exists ?x (External(pred:numeric-less-than(?x 1)))",
             "c.rifps:1:1: error conclusion: nothing gives ?x a value",
         ),
-        ("rdfs.rifps", "c.rifps", "Exists ?x (", "c.rifps:1:12: error syntax: "),
+        ("rdfs.rifps", "c.rifps", "Exists ?x (", "c.rifps:1:11: error syntax: "),
         ("rdfs.rifps", "c.lp", "p(1).", "neither a condition (.rif or .rifps) nor a graph (.nt"),
         ("streets.ttl", "c.nt", "", "streets.ttl:1:1: error file: by its name this is no document"),
         ("rdfs.rifps", "c.nt", "<http://e/a> 7", "c.nt"),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.limits import LimitError, Limits
+from reasoning.engines.incremental.evaluation import RuleEvaluation
 from reasoning.errors import ItemError, SolvingError
-from reasoning.rdf.canonical import EXAMPLES
+from reasoning.languages.rif.compile import compiled
+from reasoning.languages.rif.evaluation import WindowedEvaluation
+from reasoning.languages.rif.showing import Inbox
+from reasoning.languages.rif.theory import Theory
+from reasoning.languages.rif.values import value
+from reasoning.limits import LimitError, Limits
+from reasoning.rdf.datatypes import EXAMPLES
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.mapping import RDF, RDFS, XSD, Iri, Literal, Triple
 from reasoning.rdf.rules import NAMESPACES
-from reasoning.rif.compile import compiled
-from reasoning.rif.evaluation import WindowedEvaluation
-from reasoning.rif.inbox import Inbox
-from reasoning.rif.theory import Theory
-from reasoning.rif.values import value
 from tests.rif.written import EX, at_once, holding, text, theory_of, triple
 
 COPY = "Forall ?x ?y (ex:h(?x ?y) :- ?x[ex:p -> ?y])"
@@ -43,7 +43,7 @@ def test_triples_with_an_object_that_no_rule_looks_for_do_not_come_in() -> None:
     found = compiled(theory_of(rules))
     assert found.placed(f"<{EX}p>", ("<s>", f"<{EX}a>")) is not None
     assert found.placed(f"<{EX}p>", ("<s>", f"<{EX}c>")) is None
-    inbox, evaluation = Inbox(found), Evaluation(found.program)
+    inbox, evaluation = Inbox(found), RuleEvaluation(found.program)
     inbox.insert(map(triple, ("s p a", "s p b", "s p c")), 1)
     inbox.deliver(evaluation, 1)
     evaluation.step(1)

@@ -12,14 +12,13 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from backend.settings import REPOSITORY
 from reasoning.errors import ItemError
-from reasoning.explain.languages import recorded_explainer
 from reasoning.explain.tree import Explanation
-from reasoning.languages.rif import parse
-from reasoning.recorded import Recorded
-from reasoning.rif.compile import BEGINNING
-from reasoning.rif.explaining_facts import FactExplainer
-from reasoning.rif.explaining_justifications import Given, Justifications
-from reasoning.rif.inbox import Fact
+from reasoning.languages.rif.compile import BEGINNING
+from reasoning.languages.rif.explaining.facts import FactExplainer
+from reasoning.languages.rif.explaining.justifications import Given, Justifications
+from reasoning.languages.rif.parsing import parse
+from reasoning.languages.rif.showing import Fact
+from reasoning.run.recorded import Recorded
 from tests.command import Folder
 from tests.rif.agreement import theory_of, with_facts_as_rules
 from tests.rif.programs import programs
@@ -209,7 +208,7 @@ def folder(tmp_path: Path) -> Folder:
 def asked(folder: Folder, at: int, atom: str) -> Explanation:
     """Why an atom holds at a time, or why it does not."""
     run = Recorded(folder.path / "alarm.rifps", [folder.path / "s.jsonl"], limits=None)
-    return recorded_explainer(run, at).explainer.explain(atom)
+    return run.explainer(at).explainer.explain(atom)
 
 
 def said(folder: Folder, at: int, atom: str) -> str:
@@ -289,7 +288,7 @@ def test_of_many_justifications_those_that_count_longest_are_told(tmp_path: Path
     folder.write("p.rifps", "Document(20 s Group(Forall ?x ?y (_q() :- And(_p(?x) _p(?y)))))")
     folder.write("s.jsonl", [{"t": t, "atom": f"p({t})"} for t in range(1, 13)])
     run = Recorded(tmp_path / "p.rifps", [tmp_path / "s.jsonl"], limits=None)
-    tree = recorded_explainer(run, 12).explainer.explain("q").tree
+    tree = run.explainer(12).explainer.explain("q").tree
     assert (tree.kind, tree.count, tree.valid) == ("justified", 12, (1, 31))
     told = [node.valid for node in tree.children if node.kind == "derived"]
     assert told == [(t, t + 19) for t in range(12, 2, -1)]

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from reasoning.engines.incremental.terms import Row
 from reasoning.errors import ItemError
-from reasoning.languages.rif import parse
+from reasoning.languages.rif.evaluation import Fact
+from reasoning.languages.rif.names import FactNames
+from reasoning.languages.rif.parsing import parse
+from reasoning.model.terms import Row
 from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
-from reasoning.rif.evaluation import Fact
-from reasoning.rif.names import Names
 
 E = "http://e/"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -29,7 +29,7 @@ DOCUMENT = parse(
     )
     """
 )
-NAMES = Names(DOCUMENT, DOCUMENT.rules)
+NAMES = FactNames(DOCUMENT, DOCUMENT.rules)
 
 
 @pytest.mark.parametrize(

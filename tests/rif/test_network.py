@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reasoning.engines.incremental.program import Rule
-from reasoning.rif.compile import compiled
-from reasoning.rif.network import NODE
+from reasoning.languages.rif.compile import compiled
+from reasoning.languages.rif.network import NODE
+from reasoning.model.rules import Rule
 from tests.rif.written import at_once, theory_of
 
 

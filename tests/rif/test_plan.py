@@ -6,10 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from reasoning.languages import rif
-from reasoning.rif.description import describe
-from reasoning.rif.rendering import to_dot, to_json, to_text
-from reasoning.rif.theory import theory
+from reasoning.languages.rif import parsing
+from reasoning.languages.rif.description import describe, to_dot, to_json, to_text
+from reasoning.languages.rif.theory import theory
 from tests.rif.written import theory_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -65,7 +64,7 @@ def test_the_documentation_shows_what_is_printed_and_names_every_key() -> None:
     page = (REPOSITORY / "docs" / "plan.md").read_text(encoding="utf-8")
     shown = r"```\n(Document\(.*?)```\s*```\n\$ citywise plan (\S+)\n(.*?)```"
     ((document, name, text),) = re.findall(shown, page, re.DOTALL)
-    found = describe(theory(rif.parse(document, name=name)))
+    found = describe(theory(parsing.parse(document, name=name)))
     assert text == to_text(found)
     printed = to_json(found)
     for key in {*printed, *printed["nodes"][0], *printed["rules"][0]}:

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.limits import Limits
-from reasoning.languages.rif import parse
+from reasoning.languages.rif.evaluation import Instance
+from reasoning.languages.rif.parsing import parse
+from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
+from reasoning.languages.rif.theory import Theory, theory
+from reasoning.limits import Limits
+from reasoning.model.terms import Row
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.rif.evaluation import Instance
-from reasoning.rif.output import emitted
-from reasoning.rif.reasoner import RifEvaluation, RifReasoner
-from reasoning.rif.theory import Theory, theory
-from reasoning.streams import Item
+from reasoning.streams.items import Item
 
 PATHS = theory(
     parse(
@@ -130,8 +129,7 @@ def test_a_window_of_one_on_p_sees_what_is_entailed_while_it_is(
     edges: list[tuple[int, str, str, int | None]],
 ) -> None:
     evaluations = list(run(FAR, items_of(edges)))
-    names = RifReasoner(FAR).names
-    seen = list(run(COPY, emitted(evaluations, "istream", names)))
+    seen = list(run(COPY, RifReasoner(FAR).emitted(evaluations, "istream", "")))
     shown = {e.time: {row for _relation, row in e.facts} for e in evaluations}
     last = frozenset[Row]()
     for evaluation in seen:

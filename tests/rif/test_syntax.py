@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.languages.rif import parse, parse_formula
-from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
-from reasoning.rif import document
-from reasoning.rif.document import (
+from reasoning.languages.rif import document
+from reasoning.languages.rif.document import (
     FUNC,
     PRED,
     And,
-    Atom,
-    Computed,
-    Constant,
     Equal,
     Exists,
     Formula,
@@ -22,15 +17,20 @@ from reasoning.rif.document import (
     Local,
     Member,
     Or,
-    Rule,
+    RifAtom,
+    RifComputed,
+    RifConstant,
+    RifRule,
+    RifVariable,
     Sequence,
     Term,
-    Variable,
     Window,
 )
+from reasoning.languages.rif.parsing import parse, parse_formula
+from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
 
 EX = "http://example.org/"
-X, Y = Variable("x"), Variable("y")
+X, Y = RifVariable("x"), RifVariable("y")
 SRBENCH = """
 Document(
   Prefix(<http://knoesis.wright.edu/ssw/ont/weather.owl#>)
@@ -55,27 +55,27 @@ Forall ?obs ?sensor ?result ?value ?v ?hur ?hurWind (
 """
 
 
-def iri(name: str) -> Constant:
-    return Constant(Iri(EX + name))
+def iri(name: str) -> RifConstant:
+    return RifConstant(Iri(EX + name))
 
 
-def number(text: str, datatype: str = "integer") -> Constant:
-    return Constant(Literal(text, XSD + datatype))
+def number(text: str, datatype: str = "integer") -> RifConstant:
+    return RifConstant(Literal(text, XSD + datatype))
 
 
-def text(value: str) -> Constant:
-    return Constant(Literal(value))
+def text(value: str) -> RifConstant:
+    return RifConstant(Literal(value))
 
 
-def atom(name: str, *arguments: Term) -> Atom:
-    return Atom(Iri(EX + name), arguments)
+def atom(name: str, *arguments: Term) -> RifAtom:
+    return RifAtom(Iri(EX + name), arguments)
 
 
 def formula(written: str) -> Formula:
     return parse_formula(written, {"ex": EX, "": EX})
 
 
-def rules(written: str) -> tuple[Rule, ...]:
+def rules(written: str) -> tuple[RifRule, ...]:
     return parse(f"Document( Prefix(ex <{EX}>) Group( {written} ) )").rules
 
 
@@ -83,7 +83,7 @@ def rules(written: str) -> tuple[Rule, ...]:
     ("written", "term"),
     [
         ("?x", X),
-        ('?"a b"', Variable("a b")),
+        ('?"a b"', RifVariable("a b")),
         ("ex:a", iri("a")),
         (":a", iri("a")),
         ("ex:", iri("")),
@@ -91,8 +91,8 @@ def rules(written: str) -> tuple[Rule, ...]:
         ("ex:a-b.c/d", iri("a-b.c/d")),
         ("<http://example.org/a>", iri("a")),
         ('"http://example.org/a"^^rif:iri', iri("a")),
-        ("_a", Constant(Local("a"))),
-        ('"a b"^^rif:local', Constant(Local("a b"))),
+        ("_a", RifConstant(Local("a"))),
+        ('"a b"^^rif:local', RifConstant(Local("a b"))),
         ("7", number("7")),
         ("-07", number("-07")),
         ("+7.50", number("+7.50", "decimal")),
@@ -103,17 +103,17 @@ def rules(written: str) -> tuple[Rule, ...]:
         ('"x"', text("x")),
         ('"x"^^xs:string', text("x")),
         ('"x@"^^rdf:PlainLiteral', text("x")),
-        ('"a@b@en"^^rdf:PlainLiteral', Constant(Literal("a@b", None, "en"))),
-        ('"x"@de-AT', Constant(Literal("x", None, "de-AT"))),
+        ('"a@b@en"^^rdf:PlainLiteral', RifConstant(Literal("a@b", None, "en"))),
+        ('"x"@de-AT', RifConstant(Literal("x", None, "de-AT"))),
         (r'"\"\\\n\u00E6\U0001F6B2(* *)"', text('"\\\næ🚲(* *)')),
-        ('"<br/>"^^rdf:XMLLiteral', Constant(Literal("<br/>", RDF + "XMLLiteral"))),
+        ('"<br/>"^^rdf:XMLLiteral', RifConstant(Literal("<br/>", RDF + "XMLLiteral"))),
         ("List()", Sequence(())),
         ("List(1 List(ex:a))", Sequence((number("1"), Sequence((iri("a"),))))),
         (
             "External(func:numeric-add(?x 1))",
-            Computed(Iri(FUNC + "numeric-add"), (X, number("1"))),
+            RifComputed(Iri(FUNC + "numeric-add"), (X, number("1"))),
         ),
-        ('External(xs:integer("1"))', Computed(Iri(XSD + "integer"), (text("1"),))),
+        ('External(xs:integer("1"))', RifComputed(Iri(XSD + "integer"), (text("1"),))),
     ],
 )
 def test_a_term_in_each_of_its_forms(written: str, term: Term) -> None:
@@ -125,10 +125,13 @@ def test_a_term_in_each_of_its_forms(written: str, term: Term) -> None:
     ("written", "read"),
     [
         ("ex:p()", atom("p")),
-        ("_p(1 ?x)", Atom(Local("p"), (number("1"), X))),
-        ('"p"^^rif:local()', Atom(Local("p"), ())),
+        ("_p(1 ?x)", RifAtom(Local("p"), (number("1"), X))),
+        ('"p"^^rif:local()', RifAtom(Local("p"), ())),
         ("?x[ex:p->?y]", Frame(X, ((iri("p"), Y),))),
-        ("?x [?y -> 1 ex:q -> _a]", Frame(X, ((Y, number("1")), (iri("q"), Constant(Local("a")))))),
+        (
+            "?x [?y -> 1 ex:q -> _a]",
+            Frame(X, ((Y, number("1")), (iri("q"), RifConstant(Local("a"))))),
+        ),
         ("ex:a[]", Frame(iri("a"), ())),
         ("?x#ex:C", Member(X, iri("C"))),
         ("ex:a # ?x", Member(iri("a"), X)),
@@ -143,7 +146,7 @@ def test_a_term_in_each_of_its_forms(written: str, term: Term) -> None:
         ("And(?x=1 ?y = ?x)", And((Equal(X, number("1")), Equal(Y, X)))),
         (
             "External(func:count(List())) = 0",
-            Equal(Computed(Iri(FUNC + "count"), (Sequence(()),)), number("0")),
+            Equal(RifComputed(Iri(FUNC + "count"), (Sequence(()),)), number("0")),
         ),
         ("(* ex:note *) ex:p( (* one *) 1 (* two *) )", atom("p", number("1"))),
     ],
@@ -154,7 +157,7 @@ def test_a_formula_in_each_of_its_forms(written: str, read: Formula) -> None:
 
 def test_both_forms_of_a_rule_are_one() -> None:
     one, two = rules("Forall ?x (ex:p(?x) :- ex:q(?x))  Forall ?x (If ex:q(?x) Then ex:p(?x))")
-    assert one == two == Rule((atom("p", X),), atom("q", X), (X,))
+    assert one == two == RifRule((atom("p", X),), atom("q", X), (X,))
 
 
 def test_a_conclusion_may_be_several_and_a_fact_has_no_condition() -> None:
@@ -198,7 +201,9 @@ def test_a_rule_knows_where_it_begins() -> None:
 def test_relative_iris_and_bare_names_are_relative_to_the_base() -> None:
     document = parse("Document(Base(<http://example.org/a/>) <../p>(b <#c> <http://x.org/>))")
     (head,) = document.rules[0].heads
-    assert head == Atom(Iri(EX + "p"), (iri("a/b"), iri("a/#c"), Constant(Iri("http://x.org/"))))
+    assert head == RifAtom(
+        Iri(EX + "p"), (iri("a/b"), iri("a/#c"), RifConstant(Iri("http://x.org/")))
+    )
     assert document.base == "http://example.org/a/"
 
 
@@ -232,17 +237,17 @@ def test_a_window_is_a_number_and_a_unit(written: str, window: Window | None) ->
 
 def test_a_document_may_declare_a_known_prefix_as_it_likes() -> None:
     (rule,) = parse('Document(Prefix(xs <http://example.org/>) xs:p("1"^^xs:q))').rules
-    assert rule.heads == (atom("p", Constant(Literal("1", EX + "q"))),)
+    assert rule.heads == (atom("p", RifConstant(Literal("1", EX + "q"))),)
 
 
 def test_the_hurricane_rule_of_r4_is_read_as_it_is_printed() -> None:
     (rule,) = parse(SRBENCH).rules
     assert isinstance(rule.body, And)
     assert len(rule.body.parts) == 8
-    wind = Constant(Iri("http://knoesis.wright.edu/ssw/ont/weather.owl#wind_speed"))
-    observed = Constant(Iri("http://purl.oclc.org/NET/ssnx/ssn#observedProperty"))
-    assert rule.body.parts[0] == Frame(Variable("obs"), ((observed, wind),))
+    wind = RifConstant(Iri("http://knoesis.wright.edu/ssw/ont/weather.owl#wind_speed"))
+    observed = RifConstant(Iri("http://purl.oclc.org/NET/ssnx/ssn#observedProperty"))
+    assert rule.body.parts[0] == Frame(RifVariable("obs"), ((observed, wind),))
     assert rule.body.parts[6] == Frame(
-        Variable("hur"),
-        ((Constant(Iri("http://dbpedia.org/property/1MinWinds")), Variable("hurWind")),),
+        RifVariable("hur"),
+        ((RifConstant(Iri("http://dbpedia.org/property/1MinWinds")), RifVariable("hurWind")),),
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reasoning.asp.statements import MAX_CHARACTERS
 from reasoning.errors import RequestError
-from reasoning.languages import rif
-from reasoning.languages.statements import MAX_CHARACTERS
+from reasoning.languages.rif import parsing
 
 HEAD = "Document(Prefix(ex <http://e/>)\n"
 DEEP = 120
@@ -17,7 +17,7 @@ DEEP = 120
 def faults(text: str, file: str = "d.rifps") -> list[RequestError]:
     """All that is wrong with a text, or the one fault that keeps it from being read."""
     try:
-        return list(rif.read(text, file=file).faults)
+        return list(parsing.read(text, file=file).faults)
     except RequestError as fault:
         return [fault]
 
@@ -37,9 +37,10 @@ def faults(text: str, file: str = "d.rifps") -> list[RequestError]:
         ("ex:p() :- ex:q().)", "2:17", "syntax", ["without a full stop"]),
         # grammar
         ("ex:p(1, 2))", "2:7", "syntax", ["found `,`", "expected `)`", "without commas"]),
-        ("ex:p(1 2)", "2:10", "syntax", ["the end of the text", "at the end of `Document`"]),
-        ("ex:p(1 2", "2:9", "syntax", ["the end of the text", "`)` at the end of `ex:p(`"]),
-        ("Group(ex:p()", "2:13", "syntax", ["the end of the text", "a rule, or `)`"]),
+        ("ex:p(1 2)", "1:9", "syntax", ["the `(` of `Document` is not closed; write `)`"]),
+        ("ex:p(1 2)", "1:9", "syntax", ["line 2, column 10", "at the end of `Document`"]),
+        ("ex:p(1 2", "2:5", "syntax", ["the end of the text", "`)` at the end of `ex:p(`"]),
+        ("Group(ex:p()", "2:6", "syntax", ["the `(` of `Group`", "a rule, or `)`"]),
         ("ex:p() ) ex:q()", "2:10", "syntax", ["found `ex:q`", "the end of the text"]),
         ("forall ?x (ex:p()))", "2:8", "syntax", ["found `?x`", "case-sensitive: `Forall`"]),
         ("Forall (ex:p()))", "2:8", "syntax", ["found `(`", "a variable after `Forall`"]),
@@ -49,7 +50,7 @@ def faults(text: str, file: str = "d.rifps") -> list[RequestError]:
         ("ex:p() :- Exists ?x (ex:p() ex:q()))", "2:29", "syntax", ["holds one formula"]),
         ("ex:a ex:b)", "2:6", "syntax", ["`[`, `(`, `=` or `#` after `ex:a`"]),
         ("ex:a[ex:b ex:c])", "2:11", "syntax", ["found `ex:c`", "`->`"]),
-        ("ex:a[ex:b -> 1", "2:15", "syntax", ["`]`, or a slot"]),
+        ("ex:a[ex:b -> 1", "2:5", "syntax", ["`[` of `ex:a`", "`]`, or a slot"]),
         ('"p"(1))', "2:1", "syntax", ["is a literal and no predicate"]),
         ("ex:p(And(1)))", "2:6", "syntax", ["found `And`", "expected `)`"]),
         ('ex:p("1"^^7))', "2:11", "syntax", ["found `7`", "a datatype after `^^`"]),
@@ -109,6 +110,28 @@ def test_a_fault_is_said_where_it_stands(
 
 
 @pytest.mark.parametrize(
+    ("written", "place", "words"),
+    [
+        ("Forall ?x (ex:p(?x) :- ex:q(?x)\nForall ?x (ex:q(?x) :- ex:r(?x)))", "2:11", "`Forall`"),
+        ("Forall ?x (ex:p(?x :- ex:q(?x))\nex:q(1))", "2:16", "the `(` of `ex:p` is not closed"),
+        ("Forall ?x (If And(ex:p(?x) Then ex:q(?x)))", "2:18", "the `(` of `And` is not closed"),
+        ("Group(\nex:p(1)\nPrefix(f <http://f/>)\nex:q(2)", "2:6", "`Group` is not closed"),
+        ("  Group(\n    ex:p(1)\n)\n", "2:8", "the `(` of `Group` is not closed"),
+        ("ex:p(1 2\n)", "2:5", "the `(` of `ex:p` is not closed"),
+        ('ex:q(")" 1 (* ) *) <http://e/)>\n', "2:5", "the `(` of `ex:q` is not closed"),
+        ("ex:a[ex:b -> 1)\n)", "2:5", "the `[` of `ex:a` is not closed; write `]`"),
+        ("ex:p(1])", "2:7", "`]` does not close the `(` of `ex:p` in line 2, column 5"),
+    ],
+)
+def test_a_bracket_that_is_not_closed_is_told_where_it_stands(
+    written: str, place: str, words: str
+) -> None:
+    (fault,) = faults(HEAD + written)
+    assert str(fault).startswith(f"d.rifps:{place}: error syntax: "), fault
+    assert words in fault.message
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", ["the end of the text", "`Document`"]),
@@ -150,11 +173,11 @@ def test_all_that_is_wrong_is_said_at_once_and_each_thing_once() -> None:
 
 def test_the_first_fault_is_raised_to_who_asks_for_the_document() -> None:
     with pytest.raises(RequestError, match=r"2:6: error prefix: .*fo:a"):
-        rif.parse(f"{HEAD}ex:p(fo:a fa:b))")
+        parsing.parse(f"{HEAD}ex:p(fo:a fa:b))")
     with pytest.raises(RequestError, match=r"1:1: error prefix: .*`fo:p`"):
-        rif.parse_formula("fo:p(1)")
+        parsing.parse_formula("fo:p(1)")
     with pytest.raises(RequestError, match=r"1:9: error syntax: .*expected the end of the text"):
-        rif.parse_formula("ex:p(1) ex:q()", {"ex": "http://e/"})
+        parsing.parse_formula("ex:p(1) ex:q()", {"ex": "http://e/"})
 
 
 def test_a_text_of_absurd_size_or_without_characters_is_refused() -> None:
@@ -169,6 +192,6 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "d.rifps"
     path.write_bytes(b"Document(\xff)")
     with pytest.raises(RequestError, match="is not UTF-8 text"):
-        rif.parse_file(path)
+        parsing.parse_file(path)
     with pytest.raises(RequestError, match=r"none.rif:1:1: error file: No such file"):
-        rif.parse_file(tmp_path / "none.rif")
+        parsing.parse_file(tmp_path / "none.rif")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.languages import rif
+from reasoning.languages.rif import parsing
 
 LESS = "External(pred:numeric-less-than({}))"
 IRI_STRING = "External(pred:iri-string({}))"
@@ -12,7 +12,7 @@ IRI_STRING = "External(pred:iri-string({}))"
 
 def unsafe(rule: str) -> list[str]:
     """The variables of a rule that are unsafe, in the order of their places."""
-    reading = rif.read(f"Document(Prefix(ex <http://e/>) Forall ?x ?y ?z ({rule}))")
+    reading = parsing.read(f"Document(Prefix(ex <http://e/>) Forall ?x ?y ?z ({rule}))")
     assert {fault.code for fault in reading.faults} <= {"unsafe"}
     return [fault.message.split("`")[1] for fault in reading.faults]
 
@@ -85,7 +85,7 @@ def test_unsafe(rule: str, variables: list[str]) -> None:
 def test_the_message_says_why_at_the_first_place_of_the_variable(
     rule: str, place: int, why: str
 ) -> None:
-    (fault,) = rif.read(f"Document(Prefix(ex <http://e/>) Forall ?x (\n{rule}))").faults
+    (fault,) = parsing.read(f"Document(Prefix(ex <http://e/>) Forall ?x (\n{rule}))").faults
     assert (fault.location.line, fault.location.column) == (2, place)
     assert why in fault.message
     assert fault.message.startswith("`?x`")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from reasoning.errors import RequestError
-from reasoning.languages import rif
-from reasoning.rif.document import Document
-from reasoning.rif.unparse import rule_text
+from reasoning.languages.rif import parsing
+from reasoning.languages.rif.document import Document
+from reasoning.languages.rif.unparse import rule_text
 from tests.rif.conftest import unpack
 
 UNDECLARED = {"ex": "http://example.org/example#", "foaf": "http://xmlns.com/foaf/0.1/"}
@@ -22,7 +22,7 @@ FILES = 58
 @pytest.mark.parametrize("case", ["Core_Safeness", "Core_Safeness_2"])
 def test_what_the_w3c_says_is_rif_core_is_read(suite: Path, syntax: str, case: str) -> None:
     (path,) = (suite / syntax / "Core" / "PositiveSyntaxTest" / case).iterdir()
-    assert rif.parse_file(path).rules
+    assert parsing.parse_file(path).rules
 
 
 @pytest.mark.parametrize("syntax", ["xml", "presentation"])
@@ -35,7 +35,7 @@ def test_what_the_w3c_says_is_none_is_refused_for_its_reason(
 ) -> None:
     (path,) = (suite / syntax / "Core" / "NegativeSyntaxTest" / case).iterdir()
     with pytest.raises(RequestError) as caught:
-        rif.parse_file(path)
+        parsing.parse_file(path)
     assert caught.value.code == code
     assert variable in caught.value.message
 
@@ -46,10 +46,10 @@ def test_a_document_says_the_same_in_both_syntaxes(suite: Path) -> None:
         other = suite / "xml" / path.relative_to(suite / "presentation").with_suffix(".rif")
         compared += 1
         if "conclusion" in path.name:
-            formula = rif.parse_formula_file(path, UNDECLARED)
-            assert formula == rif.parse_formula_file(other), path.name
+            formula = parsing.parse_formula_file(path, UNDECLARED)
+            assert formula == parsing.parse_formula_file(other), path.name
         else:
-            one, two = rif.read_file(path), rif.read_file(other)
+            one, two = parsing.read_file(path), parsing.read_file(other)
             assert said(one.document) == said(two.document), path.name
             assert [f.message for f in one.faults] == [f.message for f in two.faults]
     assert compared == FILES
@@ -58,9 +58,9 @@ def test_a_document_says_the_same_in_both_syntaxes(suite: Path) -> None:
 def test_rules_read_back_as_they_were_from_their_text(suite: Path) -> None:
     for path in sorted(suite.rglob("*.rif*")):
         if "conclusion" not in path.name:
-            rules = rif.read_file(path).document.rules
+            rules = parsing.read_file(path).document.rules
             text = f"Document({' '.join(map(rule_text, rules))})"
-            assert rif.read(text).document.rules == rules, path.name
+            assert parsing.read(text).document.rules == rules, path.name
 
 
 def said(document: Document) -> tuple[object, ...]:
@@ -75,7 +75,7 @@ def test_what_other_dialects_have_is_refused_and_never_breaks_the_reader(
     codes: list[str] = []
     for path in sorted(tmp_path.rglob("*-premise.rif*")):
         try:
-            rif.parse_file(path)
+            parsing.parse_file(path)
         except RequestError as fault:
             codes.append(fault.code)
     assert set(codes) == {"core", "head", "unsafe"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reasoning.errors import RequestError
-from reasoning.languages import rif
-from reasoning.languages.rif_elements import OURS
-from reasoning.rif.document import RIF, Document, Import, Window
+from reasoning.languages.rif import parsing
+from reasoning.languages.rif.document import RIF, Document, Import, Window
+from reasoning.languages.rif.xml import OURS
 from tests.rif.test_syntax_faults import faults
 
 XS = "http://www.w3.org/2001/XMLSchema#"
@@ -41,7 +41,7 @@ def implies(condition: str, *names: str) -> str:
 
 
 def read(text: str) -> Document:
-    return rif.parse(text, file="d.rif")
+    return parsing.parse(text, file="d.rif")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def read(text: str) -> Document:
     ],
 )
 def test_it_says_what_the_presentation_syntax_says(written: str, same: str) -> None:
-    expected = rif.parse(f"Document(Prefix(ex <http://e/>) {same})")
+    expected = parsing.parse(f"Document(Prefix(ex <http://e/>) {same})")
     assert read(sentence(written)).rules == expected.rules
 
 
@@ -101,7 +101,7 @@ def test_directives_and_the_window_which_is_ours() -> None:
 
 def test_relative_iris_are_relative_to_the_base() -> None:
     text = sentence(atom(const("a#b"))).replace("<Document", '<Document xml:base="http://e/c/"')
-    assert read(text).rules == rif.parse("Document(<http://e/p>(<http://e/c/a#b>))").rules
+    assert read(text).rules == parsing.parse("Document(<http://e/p>(<http://e/c/a#b>))").rules
 
 
 def test_an_id_is_the_label_and_metadata_is_passed_over() -> None:
@@ -115,7 +115,7 @@ def test_an_id_is_the_label_and_metadata_is_passed_over() -> None:
 
 def test_entities_may_stand_for_namespaces() -> None:
     text = '<!DOCTYPE Document [<!ENTITY e "http://e/">]>' + sentence(atom(const("&e;a")))
-    assert read(text).rules == rif.parse("Document(<http://e/p>(<http://e/a>))").rules
+    assert read(text).rules == parsing.parse("Document(<http://e/p>(<http://e/a>))").rules
 
 
 def test_places_count_characters_after_letters_of_several_bytes() -> None:

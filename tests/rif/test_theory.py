@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from reasoning.errors import RequestError
-from reasoning.languages.rif import parse_file
-from reasoning.program import KnowledgeSource
+from reasoning.languages.rif.document import Local, RifAtom, Window, local_names
+from reasoning.languages.rif.parsing import parse_file
+from reasoning.languages.rif.theory import Theory, theory
+from reasoning.model.request import KnowledgeSource
 from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
-from reasoning.rif.document import Atom, Local, Window
-from reasoning.rif.renaming import local_names
-from reasoning.rif.theory import Theory, theory
 
 ENTAILMENT = "http://www.w3.org/ns/entailment/"
 EX = "http://example.org/"
@@ -118,14 +117,15 @@ def test_local_names_of_imported_documents_are_their_own(tmp_path: Path) -> None
         tmp_path,
         imported("one.rifps") + imported("two.rifps"),
         "_p(1) _only(1)",
-        one_rifps="Document(Group(_p(2) _q(_p)))",
-        two_rifps="""Document(Group(_p(3) _q("p'1"^^rif:local)))""",
+        one_rifps="Document(Group(_p(2) _q(_r)))",
+        two_rifps="""Document(Group(_p(3) _q("p'1"^^rif:local) _q(_r)))""",
     )
     heads = [rule.heads[0] for rule in what.rules]
-    names = [head.predicate for head in heads if isinstance(head, Atom)]
-    assert names == [Local(n) for n in ("p", "only", "p'2", "q", "p'3", "q'1")]
-    assert list(local_names(heads[3])) == ["q", "p'2"]
+    names = [head.predicate for head in heads if isinstance(head, RifAtom)]
+    assert names == [Local(n) for n in ("p", "only", "p'2", "q", "p'3", "q'1", "q'1")]
+    assert list(local_names(heads[3])) == ["q", "r"]
     assert list(local_names(heads[5])) == ["q'1", "p'1"]
+    assert list(local_names(heads[6])) == ["q'1", "r'1"]
 
 
 def test_documents_that_import_each_other_are_read_once(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoning.errors import ItemError
-from reasoning.rdf.canonical import EXAMPLES
+from reasoning.languages.rif.document import RIF, Local
+from reasoning.languages.rif.values import Term, literal, string, term, text, value
+from reasoning.rdf.datatypes import EXAMPLES
 from reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal
-from reasoning.rif.document import RIF, Local
-from reasoning.rif.values import Term, literal, string, term, text, value
 
 SAME = """
 integer +007 | decimal 7.0

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from reasoning.errors import RequestError
-from reasoning.languages.rif import parse_file, parse_formula_file
-from reasoning.program import KnowledgeSource
+from reasoning.languages.rif.entails import entails, entails_graph
+from reasoning.languages.rif.parsing import parse_file, parse_formula_file
+from reasoning.languages.rif.theory import Theory, theory
+from reasoning.model.request import KnowledgeSource
 from reasoning.rdf.knowledge import read
-from reasoning.rif.entails import entails, entails_graph
-from reasoning.rif.theory import Theory, theory
 
 KINDS = {
     "PositiveEntailmentTest": (

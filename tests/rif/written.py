@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from reasoning.languages import rif
+from reasoning.languages.rif import parsing
+from reasoning.languages.rif.evaluation import Fact, WindowedEvaluation
+from reasoning.languages.rif.theory import Theory
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
-from reasoning.rif.evaluation import Fact, WindowedEvaluation
-from reasoning.rif.theory import Theory
 
 EX = "http://example.org/"
 
 
 def theory_of(rules: str, *triples: str) -> Theory:
     """The theory of some rules and static triples (`a p b`)."""
-    document = rif.parse(f"Document(Prefix(ex <{EX}>) Group({rules}))", name="test.rifps")
+    document = parsing.parse(f"Document(Prefix(ex <{EX}>) Group({rules}))", name="test.rifps")
     return Theory(document, document.rules, tuple(map(triple, triples)))
 
 

@@ -17,6 +17,7 @@ from backend.city.aarhus import Pack, PackError
 from backend.roads import Gazetteer, Mode, RoadNetwork
 from backend.roads import aarhus as pack_roads
 from backend.roads.network import F64
+from tests.roads.sensed import edges_of
 
 
 def shortest(network: RoadNetwork, mode: Mode, start: int) -> F64:
@@ -75,7 +76,7 @@ def test_most_sensors_of_the_centre_and_all_others_tell_of_edges(aarhus: RoadNet
     within = [
         index
         for index in range(len(aarhus.sensors))
-        if not aarhus.outside[aarhus.edges_of(index)].any()
+        if not aarhus.outside[edges_of(aarhus, index)].any()
     ]
     assert len(within) >= 175, "of 214 segments with both ends in the centre"
     assert len(aarhus.sensors) - len(within) == 235
@@ -85,7 +86,7 @@ def test_most_sensors_of_the_centre_and_all_others_tell_of_edges(aarhus: RoadNet
 def test_a_sensor_tells_of_one_path_of_its_length(aarhus: RoadNetwork, data_pack: Path) -> None:
     lengths = {place.id: place.length_m for place in Pack(data_pack).places()}
     for index, sensor in enumerate(aarhus.sensors):
-        edges = aarhus.edges_of(index)
+        edges = edges_of(aarhus, index)
         assert aarhus.head[edges[:-1]].tolist() == aarhus.tail[edges[1:]].tolist()
         assert aarhus.length_m[edges].sum() == pytest.approx(lengths[sensor], rel=0.25)
         assert aarhus.allows(Mode.CAR)[edges].all()

@@ -10,6 +10,7 @@ import pytest
 
 from backend.roads import Mode, NetworkError, RoadNetwork
 from backend.roads.building import NetworkBuilder
+from tests.roads.sensed import edges_of
 
 CAR, BICYCLE, WALK = (mode.bit for mode in Mode)
 
@@ -57,7 +58,7 @@ def test_length_and_speed_come_from_shape_and_class_where_nobody_says(
 
 def test_sensors_know_their_edges(network: RoadNetwork) -> None:
     assert network.sensors == ("S1",)
-    assert network.edges_of(0).tolist() == [2]
+    assert edges_of(network, 0).tolist() == [2]
     assert network.bounds == (10.0, 56.0, 10.01, 56.01)
 
 

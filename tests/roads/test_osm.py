@@ -22,7 +22,6 @@ NODES = {
     8: (10.199, 56.149),
     9: (10.199, 56.151),
 }
-EXEMPT = {"oneway": "yes", "oneway:bicycle": "no"}
 WAYS: dict[int, tuple[tuple[int, ...], dict[str, str]]] = {
     10: ((1, 2, 3), {"highway": "residential", "name": "Ørstedsgade", "maxspeed": "50"}),
     11: (
@@ -216,6 +215,8 @@ def test_tags_say_who_may_use_a_street(tags: str, there: int, back: int) -> None
         ("primary", "30 mph", 38.6),
         ("primary", "signals", None),
         ("primary", "0", None),
+        ("primary", "50;9999", 40.0),
+        ("primary", "9" * 400, None),
     ],
 )
 def test_speed_limits_are_read_in_all_their_forms(

@@ -12,6 +12,7 @@ from backend.city.simulated.streets import STREAM
 from backend.roads import City, Mode, RoadNetwork
 from backend.roads.cityfiles import simulated_city
 from backend.space.geometry import apart_m
+from tests.roads.sensed import edges_of
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_every_measured_road_tells_of_its_edges_and_of_no_others(network: RoadNe
     roads = {road.id: road for road in town.roads()}
     assert set(network.sensors) == set(roads)
     for index, sensor in enumerate(network.sensors):
-        edges = network.edges_of(index)
+        edges = edges_of(network, index)
         road = roads[sensor]
         assert network.length_m[edges].sum() == pytest.approx(road.length_m, rel=0.01)
         first, last = network.tail[edges], network.head[edges]

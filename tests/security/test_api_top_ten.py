@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import count
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -367,7 +368,8 @@ def test_no_header_makes_another_request_of_one(cast: Cast, how: dict[str, str])
 
 def test_accounts_are_not_made_in_heaps(cast: Cast) -> None:
     flood = Browser.of(cast.app)
-    statuses = [flood.sign_up(f"Bot {number}", PASSWORD).status_code for number in range(6)]
+    names = [f"Bot {token_hex(3)}" for _ in range(6)]
+    statuses = [flood.sign_up(name, PASSWORD).status_code for name in names]
     assert statuses == [201] * 5 + [429]
 
 

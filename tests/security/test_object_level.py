@@ -8,9 +8,17 @@ import pytest
 from werkzeug.test import TestResponse
 
 from backend.api import access
+from backend.settings import People, Settings
 from tests.api.browsers import Browser
 from tests.security.attempts import IDS, NOBODYS, NOT_OF_PEOPLE, Attempt, attempts, parts
 from tests.security.cast import SECRET, Cast
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A city that answers however often it is asked, so that a test can be tried again."""
+    return Settings(data_dir=tmp_path_factory.mktemp("city"), people=People(rate_limits=False))
+
 
 WHO = ("bert", "developer", "admin", "device", "nobody")
 

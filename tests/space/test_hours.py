@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+import time
+from contextlib import suppress
 from datetime import datetime
 
 import pytest
 
-from backend.space import BadHoursError, LocalTime, check_hours, in_span, is_open
+from backend.opening import BadHoursError, check_hours, is_open
+from backend.space import LocalTime, in_span
 
 ZONE = "Europe/Copenhagen"
 
@@ -82,3 +86,30 @@ def test_hours_in_another_syntax_are_refused_with_an_example() -> None:
     with pytest.raises(BadHoursError):
         is_open("Mo-Fr 8-25h", 0, ZONE)
     check_hours("Mo-Fr 08:00-18:00; Sa 10:00-14:00; PH off")
+
+
+PIECES = (
+    "Mo", "Tu-Fr", "Sa,Su", "PH", "SH", "off", "unknown", "24/7", "08:00-12:00", "22:00-26:00",
+    "10:00-48:00", "12:00+", "sunrise-sunset", "(sunrise+01:00)-(sunset-23:59)", "Feb 29",
+    "Dec 31-Jan 1", "1900-9999", "2026+", "2026-2100/3", "week 1-53/7", "easter -364 days",
+    "easter-Dec 31", "Su[5] +7 days", "Mo[1,3,-5]", "PH -7 days", "10:00-16:00/00:01", "(((", ";",
+    ",", "||", "\"x\"", "\u0661", "99:99", "+9999999999 days",
+)  # fmt: skip
+TIMES = [ms("1970-01-01T00:00:00Z"), ms("2026-10-25T00:30:00Z"), ms("2099-12-31T23:59:00Z")]
+
+
+def test_no_text_that_a_place_may_have_takes_long_or_raises_anything_else() -> None:
+    """500 characters are what the ingest accepts; a long rule may be said many times in them."""
+    chance = random.Random(1)
+    read, slowest = 0, 0.0
+    for _ in range(3000):
+        rule = " ".join(chance.choices(PIECES, k=chance.randint(1, 5)))
+        text = "; ".join([rule] * chance.choice([1, 2, 100]))[:500]
+        began = time.process_time()
+        with suppress(BadHoursError):
+            for t_ms in TIMES:
+                is_open(text, t_ms, ZONE)
+            read += 1
+        slowest = max(slowest, time.process_time() - began)
+    assert read > 300
+    assert slowest < 0.5

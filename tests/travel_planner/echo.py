@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import time
 
-from apps.travel_planner.frames import receive, send
 from apps.travel_planner.replies import Reply
+from backend.spawned import asker, receive, send
 
 
 def main() -> None:
-    """Serve the socket whose descriptor is the argument."""
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    """Serve who asks."""
+    channel = asker()
     receive(channel)
     send(channel, Reply(200).frame())
     while True:

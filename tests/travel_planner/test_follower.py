@@ -438,6 +438,21 @@ def test_an_ended_trip_takes_its_advice_with_it(scene: Scene) -> None:
         assert connection.scalars(select(TripRow.state)).all() == ["ended"]
 
 
+def test_what_cannot_be_followed_leaves_the_heartbeat_and_all_else(
+    scene: Scene, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_process: service.Service) -> bool:
+        raise ValueError("cannot be")
+
+    monkeypatch.setattr(service, "_RETRY_S", 0)
+    monkeypatch.setattr(service.Service, "_follow", broken)
+    process = service.Service(settings, scene.engine, threading.Event())
+    assert not process._step()
+    with scene.engine.connect() as connection:
+        beats = select(HeartbeatRow.process).where(HeartbeatRow.process == "travel_planner")
+        assert connection.scalar(beats)
+
+
 def test_without_a_city_the_process_waits_and_says_what_it_lacks(
     scene: Scene, settings: Settings
 ) -> None:

@@ -15,10 +15,11 @@ import pytest
 from sqlalchemy import Engine
 
 from apps.travel_planner import pool
-from apps.travel_planner.frames import Frame
 from apps.travel_planner.pool import Pool
+from backend import spawned
 from backend.roads.cityfiles import simulated_city
 from backend.settings import City, Settings
+from backend.spawned import Frame
 from tests.api.server import serving
 from tests.api.town import Town, soon
 from tests.travel_planner.conftest import HOME, NOW, WORK
@@ -116,7 +117,7 @@ def test_a_process_whose_asker_is_ended_is_ended_too(
     def ended(_channel: object) -> Frame:
         raise SystemExit
 
-    monkeypatch.setattr(pool, "receive", ended)
+    monkeypatch.setattr(spawned, "receive", ended)
     with pytest.raises(SystemExit):
         planners.ask(do("pid"))
     monkeypatch.undo()
@@ -170,7 +171,7 @@ def test_a_process_ends_with_who_asks_it(planners: Pool) -> None:
     pid = process(planners)
     worker = planners._free.get()
     assert worker is not None
-    worker._channel.close()
+    worker._process.channel.close()
     soon(lambda: os.waitpid(pid, os.WNOHANG) != (0, 0))
     planners._free.put(None)
 

@@ -12,11 +12,9 @@ from typing import Literal
 
 from apps.meeting_mgr import RULES
 from apps.meeting_mgr.agenda.problem import Problem
-from reasoning.engines.anytime import AnytimeEngine, Found
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse_file
-from reasoning.program import Request
+from reasoning import Request, WindowFacts, parse_file
+from reasoning.engines.clingo.anytime import AnytimeEngine, Found
+from reasoning.engines.clingo.solver import SolverEngine
 
 MOST_EXACT = 10
 """Of so many items it is decided by how much each is shortened; of more, which are."""

@@ -26,7 +26,7 @@ from apps.meeting_mgr.model import (
     Proposed,
 )
 from apps.meeting_mgr.planned import MINUTE_MS
-from reasoning.engines.limits import LimitError
+from reasoning import LimitError
 
 ALTERNATIVES = 2
 _SHARE, _SETTLED = 0.7, 0.85

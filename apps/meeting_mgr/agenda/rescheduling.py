@@ -14,9 +14,8 @@ from apps.meeting_mgr.busy import merged
 from apps.meeting_mgr.model import Attendee, Meeting
 from apps.meeting_mgr.planned import MINUTE_MS
 from backend.times import ZONE, from_ms, to_ms
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse_file
+from reasoning import WindowFacts, parse_file
+from reasoning.engines.clingo.solver import SolverEngine
 
 DAYS = 14
 OPENS, CLOSES = time(8), time(18)

@@ -11,7 +11,7 @@ from apps.meeting_mgr.agenda.giving_back import given_back
 from apps.meeting_mgr.agenda.planning import Plan, Standing, counted, plan, standing
 from apps.meeting_mgr.agenda.problem import Problem, after
 from apps.meeting_mgr.model import Cause
-from reasoning.engines.limits import LimitError
+from reasoning import LimitError
 
 _MOST_STEPS = 4
 

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 from pydantic import Field
 
 from apps.meeting_mgr import store
-from apps.meeting_mgr.api import joining
+from apps.meeting_mgr.api import calendar_reading, joining
 from apps.meeting_mgr.api.rights import reading, working
 from apps.meeting_mgr.api.showing import Showing
 from apps.meeting_mgr.model import Attendee, AttendeeId, Busy, Value
@@ -22,7 +22,6 @@ from apps.meeting_mgr.papers import (
     minutes_files,
     minutes_page,
 )
-from apps.meeting_mgr.papers.calendars import CalendarError
 from apps.meeting_mgr.papers.invitations import Invited, Organizer
 from apps.meeting_mgr.papers.mailing import MailError, NoMailError
 from apps.meeting_mgr.papers.minutes import Minutes
@@ -197,11 +196,7 @@ def _busy(since_ms: int, until_ms: int) -> tuple[Busy, ...]:
         found = request.mimetype or "without a type"
         detail = f"the body is {found}; send a calendar as text/calendar"
         raise ProblemError(415, "unsupported-media-type", "Unsupported media type", detail)
-    ics = request.get_data()
-    try:
-        return aside(lambda: calendars.busy(ics, since_ms, until_ms))
-    except CalendarError as error:
-        raise invalid([fault("body", str(error))]) from None
+    return calendar_reading.busy(request.get_data(), since_ms, until_ms)
 
 
 def _draft(one: Attendee, busy: tuple[Busy, ...] | None) -> AttendeeDraft:

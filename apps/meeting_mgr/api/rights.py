@@ -21,6 +21,7 @@ from backend.api import identity, limits
 from backend.api.problems import ProblemError, fault, invalid, not_found
 from backend.api.state import state
 from backend.privacy.boxes import BoxError, Boxes
+from backend.store.full import is_full
 from backend.store.outbox import begin
 from backend.times import wall_ms
 
@@ -142,9 +143,12 @@ def _answered() -> Iterator[None]:
         raise invalid([fault(error.field, message, error.code)]) from None
     except MeetingError as error:
         raise ProblemError(409, error.code, "Not possible now", error.detail) from None
-    except OperationalError:  # What it says holds what was to be written.
-        raise _unavailable("the database does not answer") from None
-    except (BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
+    except (OperationalError, BoxError, OSError, sqlite3.Error) as error:
+        if is_full(error):
+            raise  # a 507 (`backend.api.problems`)
+        if isinstance(error, OperationalError):  # What it says holds what was to be written.
+            raise _unavailable("the database does not answer") from None
+        # What the others say may name files of the server.
         LOG.warning("meetings cannot be opened or sealed: %s", error)
         raise _unavailable("their keys cannot be used") from None
 

@@ -11,11 +11,8 @@ from apps.meeting_mgr import RULES
 from apps.meeting_mgr.capabilities.conclusions import Conclusions, concluded
 from apps.meeting_mgr.capabilities.facts import Facts, Told
 from apps.meeting_mgr.capabilities.situation import Concluded, Situation
-from reasoning.engines.limits import Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.languages.casp import parse_file
-from reasoning.program import Request
+from reasoning import Limits, Request, WindowFacts, parse_file
+from reasoning.engines.clingo.solver import SolverEngine
 
 MOST_KNOWN = 10_000
 """So many different facts about somebody are remembered with what was concluded of them."""

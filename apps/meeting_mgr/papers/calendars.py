@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from icalendar import Calendar, Component, Event
 
 from apps.meeting_mgr.busy import merged
 from apps.meeting_mgr.model import Attendee, Busy
-from apps.meeting_mgr.papers.recurring import naive, occurrences, zone_of
+from apps.meeting_mgr.papers.calendar_bounds import CalendarError, refuse_excess
+from apps.meeting_mgr.papers.recurring import Span, Steps, naive, occurrences, zone_of
 from backend.errors import CitywiseError
 from backend.times import from_ms, to_ms
 
-MOST_BYTES = 1_000_000
-MOST_SECONDS = 5.0
-"""Reading a calendar takes less than a tenth of a second for years of somebody's life."""
 MOST_BUSY = next(
     one.max_length for one in Attendee.model_fields["busy"].metadata if hasattr(one, "max_length")
 )
 DAY_MS = 24 * 3_600_000
 BEFORE_MS, AFTER_MS = DAY_MS, 60 * DAY_MS
 """What counts around a meeting: where it might be moved to."""
-Span = tuple[datetime, datetime]
+_MARGIN = timedelta(days=2)
+"""Days last by the wall's clock, and zones differ."""
+_LONGEST = timedelta(days=365 * 1000)
+"""What began earlier than that is not looked for."""
 Found = TypeVar("Found")
 Part = TypeVar("Part", bound=Component)
 _UNREADABLE = (ValueError, OverflowError, TypeError, AttributeError, IndexError, KeyError)
 """What the libraries raise for nonsense."""
-
-
-class CalendarError(CitywiseError):
-    """What was given is no calendar, or not to be read to its end; the message says where."""
 
 
 def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
@@ -42,7 +38,8 @@ def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
     Events count unless they are cancelled or marked as free (`TRANSP:TRANSPARENT`), as do the
     busy times of a `VFREEBUSY`. Raises `CalendarError`.
     """
-    spans = list(_spans(_parsed(ics), until_ms))
+    refuse_excess(ics)
+    spans = list(_spans(_parsed(ics), Span(from_ms(since_ms), from_ms(until_ms))))
     found = tuple(_merged(spans, since_ms, until_ms))
     if len(found) > MOST_BUSY:
         raise CalendarError(
@@ -53,8 +50,6 @@ def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
 
 
 def _parsed(ics: bytes) -> list[Calendar]:
-    if len(ics) > MOST_BYTES:
-        raise CalendarError(f"{len(ics)} bytes; a calendar may have {MOST_BYTES}: export a part")
     try:
         found = Calendar.from_ical(ics, multiple=True)
     except _UNREADABLE as error:
@@ -64,16 +59,14 @@ def _parsed(ics: bytes) -> list[Calendar]:
     return found
 
 
-def _spans(calendars: Iterable[Calendar], until_ms: int) -> Iterator[Span]:
-    stop_at = time.monotonic() + MOST_SECONDS
+def _spans(calendars: Iterable[Calendar], asked: Span) -> Iterator[Span]:
+    steps = Steps()
     for calendar in calendars:
         moved: set[tuple[str, int]] = set()
         for event in calendar.events:
             moved.update(_read(event, _moved))
         for event in calendar.events:
-            if time.monotonic() > stop_at:
-                raise CalendarError(f"{_named(event)}: no time left to read it; export fewer days")
-            yield from _read(event, partial(_of_event, moved=moved, until_ms=until_ms))
+            yield from _read(event, partial(_of_event, moved=moved, asked=asked, steps=steps))
         for free_busy in calendar.walk("VFREEBUSY"):
             yield from _read(free_busy, _told)
 
@@ -93,25 +86,58 @@ def _named(part: Component) -> str:
     return f"the {'event' if part.name == 'VEVENT' else 'busy time'} {when}"
 
 
-def _of_event(event: Event, moved: set[tuple[str, int]], until_ms: int) -> Iterator[Span]:
+def _of_event(
+    event: Event, moved: set[tuple[str, int]], asked: Span, steps: Steps
+) -> Iterator[Span]:
     if str(event.get("STATUS", "")).upper() == "CANCELLED":
         return
     if str(event.get("TRANSP", "")).upper() == "TRANSPARENT":
         return
+    if _is_elsewhere(event, asked):
+        return
     is_change = "RECURRENCE-ID" in event
-    for begin in occurrences(event, from_ms(until_ms)):
+    lasting = _Lasting.of(event)
+    since = asked.begin - min(max(lasting.length, timedelta()), _LONGEST) - _MARGIN
+    for begin in occurrences(event, Span(since, asked.end), steps):
         if is_change or (str(event.get("UID")), to_ms(begin)) not in moved:
-            yield begin, max(begin, _end(event, begin))
+            yield Span(begin, max(begin, lasting.until(begin)))
 
 
-def _end(event: Event, begin: datetime) -> datetime:
-    """Days last by the wall's clock; what has hours has as many each time."""
-    first, last = event.start, event.end
-    if not isinstance(first, datetime) or not isinstance(last, datetime):
-        return begin + (last - first)
-    if first.tzinfo is None or last.tzinfo is None:
-        return begin + (last.replace(tzinfo=None) - first.replace(tzinfo=None))
-    return begin.astimezone(UTC) + (last.astimezone(UTC) - first.astimezone(UTC))
+def _is_elsewhere(event: Event, asked: Span) -> bool:
+    """Whether an event that happens once is far from what is asked about, in every zone: in
+    those that a calendar describes, it takes long to find out when it is exactly."""
+    if "RRULE" in event or "RDATE" in event:
+        return False
+    begin, end = (_on_the_wall(one) for one in (event.start, event.end))
+    since, until = (one.replace(tzinfo=None) for one in asked)
+    return begin > until + _MARGIN or max(begin, end) < since - _MARGIN
+
+
+def _on_the_wall(moment: date | datetime) -> datetime:
+    if isinstance(moment, datetime):
+        return moment.replace(tzinfo=None)
+    return datetime.combine(moment, time())
+
+
+class _Lasting(NamedTuple):
+    """How long an event lasts: days by the wall's clock; what has hours has as many each time."""
+
+    length: timedelta
+    by_the_wall: bool
+
+    @classmethod
+    def of(cls, event: Event) -> _Lasting:
+        """That of an event."""
+        first, last = event.start, event.end
+        if not isinstance(first, datetime) or not isinstance(last, datetime):
+            return cls(last - first, by_the_wall=True)
+        if first.tzinfo is None or last.tzinfo is None:
+            return cls(last.replace(tzinfo=None) - first.replace(tzinfo=None), by_the_wall=True)
+        return cls(last.astimezone(UTC) - first.astimezone(UTC), by_the_wall=False)
+
+    def until(self, begin: datetime) -> datetime:
+        """When it ends that begins then."""
+        return (begin if self.by_the_wall else begin.astimezone(UTC)) + self.length
 
 
 def _moved(event: Event) -> Iterator[tuple[str, int]]:
@@ -127,7 +153,7 @@ def _told(free_busy: Component) -> Iterator[Span]:
     told = free_busy.get("FREEBUSY", [])
     for period in told if isinstance(told, list) else [told]:
         if str(period.params.get("FBTYPE", "BUSY")).upper() != "FREE":
-            yield period.start, period.end
+            yield Span(period.start, period.end)
 
 
 def _merged(spans: Iterable[Span], since_ms: int, until_ms: int) -> Iterator[Busy]:

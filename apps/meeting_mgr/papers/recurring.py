@@ -8,8 +8,8 @@ finer, and changes to "this and all that follow" (`RANGE`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time, tzinfo
-from typing import Any
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rrulestr
@@ -18,8 +18,10 @@ from icalendar import Event
 from backend.errors import CitywiseError
 from backend.times import ZONE
 
-MOST = 20_000
-"""Occurrences of one event that are counted at most: some 50 years of every day."""
+MOST, MOST_IN_ALL = 20_000, 200_000
+"""Occurrences of one event, and of all, that are counted at most: some 50 years of every day."""
+_STEPS = {"DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
+"""Rules that may begin any number of their steps later, and are the same from there on."""
 _ALWAYS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTH")
 _MONTHLY = (*_ALWAYS, "BYMONTHDAY", "BYSETPOS")
 _PARTS: Mapping[str, Sequence[str]] = {
@@ -35,14 +37,39 @@ class RecurrenceError(CitywiseError):
     """An event repeats in a way that is not understood; the message says which."""
 
 
-def occurrences(event: Event, until: datetime) -> list[datetime]:
-    """When an event begins, in order, up to `until`; raises `RecurrenceError`, `ValueError`."""
+class Span(NamedTuple):
+    """From when until when."""
+
+    begin: datetime
+    end: datetime
+
+
+class Steps:
+    """How many occurrences have been looked at, of all events of somebody's calendars."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+
+    def take(self) -> None:
+        """Count one more; raises `RecurrenceError` where they are too many."""
+        self._taken += 1
+        if self._taken > MOST_IN_ALL:
+            raise RecurrenceError(
+                f"with it, events repeat more than {MOST_IN_ALL} times; export fewer years"
+            )
+
+
+def occurrences(event: Event, asked: Span, steps: Steps) -> list[datetime]:
+    """When an event begins, in order: all times that it does in the span asked about, and
+    perhaps some before it. Raises `RecurrenceError`, `ValueError`."""
     zone = zone_of(event.start)
     first = naive(event.start, zone)
-    last = until.astimezone(zone).replace(tzinfo=None)
+    since, last = (one.astimezone(zone).replace(tzinfo=None) for one in asked)
     begins = {first} if first <= last else set()
     for rule in event.rrules:
-        begins.update(_ruled(rule, first, last, zone))
+        for begin in _ruled(rule, first, Span(since, last), zone):
+            steps.take()
+            begins.add(begin)
     begins.update(naive(_begin(one), zone) for one in event.rdates)
     begins.difference_update(naive(one, zone) for one in event.exdates)
     return [one.replace(tzinfo=zone) for one in sorted(begins) if one <= last]
@@ -67,13 +94,26 @@ def _begin(one: Any) -> date | datetime:
     return begin
 
 
-def _ruled(rule: Any, first: datetime, last: datetime, zone: tzinfo) -> Iterator[datetime]:
-    for number, begin in enumerate(_generated(_understood(rule, zone), first)):
-        if begin > last:
+def _ruled(rule: Any, first: datetime, asked: Span, zone: tzinfo) -> Iterator[datetime]:
+    text = _understood(rule, zone)
+    skipped, begin = _later(rule, first, asked.begin)
+    for number, found in enumerate(_generated(text, begin), skipped):
+        if found > asked.end:
             return
         if number >= MOST:
             raise RecurrenceError(f"it repeats more than {MOST} times; give it a later begin")
-        yield begin
+        yield found
+
+
+def _later(rule: Any, first: datetime, since: datetime) -> tuple[int, datetime]:
+    """How many steps of a rule lie before what is asked about, and where it begins without
+    them: what was every day for years need not be gone through."""
+    (frequency,) = rule["FREQ"]
+    if frequency not in _STEPS or "COUNT" in rule:
+        return 0, first
+    step = _STEPS[frequency] * int(rule.get("INTERVAL", [1])[0])
+    skipped = max(0, (since - first) // step)
+    return skipped, first + skipped * step
 
 
 def _generated(text: str, first: datetime) -> Iterable[datetime]:
@@ -96,6 +136,8 @@ def _understood(rule: Any, zone: tzinfo) -> str:
     for name, most in _LARGEST.items():
         if any(not 1 <= abs(int(value)) <= most for value in parts.get(name, ())):
             raise RecurrenceError(f"its rule has a {name} that is not from 1 to {most}")
+    if any(int(value) < 1 for value in parts.get("INTERVAL", ())):
+        raise RecurrenceError("its rule has an INTERVAL that is less than 1")
     texts = {name: ",".join(map(str, values)) for name, values in parts.items()}
     if ends := parts.get("UNTIL"):
         texts["UNTIL"] = _until(ends[0], zone)

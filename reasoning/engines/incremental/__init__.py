@@ -1,6 +1,7 @@
-"""The incremental engine: rules over facts with horizons, evaluated by what changes.
+"""The incremental engine: rules over rows with horizons, evaluated by what changes.
 
-A program (`program`) is compiled to straight-line Python, a function for each way in which
-a rule can meet a change (`joins`, `generated`); `evaluation` moves its relations from one
-point of time to the next. C-ASP, LARS and what follows are translated into such programs.
+`evaluation` moves the relations of a `model.rules.Program` from one point of time to the next,
+`component` by the functions that `generated` writes for each rule, `operators` for aggregates;
+`atoms` and `views` are its two ends in text. It knows no language: C-ASP, LARS and RIF are
+translated into such programs (docs/decisions/incremental-engine.md).
 """

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
-from reasoning.engines.changes import Atoms, Entered, WindowChange
-from reasoning.engines.incremental.casp import Translated
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.incremental.program import FALSE
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.limits import Limits
-from reasoning.program import Signature
+from reasoning.asp.translation.program import Translated
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.limits import Limits
+from reasoning.model.engine import Atoms, Entered, WindowChange
+from reasoning.model.request import Signature
+from reasoning.model.rules import FALSE
+from reasoning.model.terms import Row
 
 Translate = Callable[[frozenset[Signature]], Translated]
 """Translates a program whose facts are of the given predicates."""
@@ -59,7 +59,7 @@ class AtomEvaluation:
         self._adopt()
 
     @property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> RuleEvaluation:
         """The relations as of the last change."""
         assert self._running is not None
         return self._running.evaluation
@@ -74,6 +74,8 @@ class AtomEvaluation:
 
         Raises `LimitError`.
         """
+        # After `take` the relations hold atoms without an end, of which no change would say that
+        # they leave: the two ways to be told do not mix.
         if change.anew or self._lines is not None:
             self._running = self._lines = None
         return self._move(change.now, change.entered, change.left, change.whole)
@@ -81,6 +83,7 @@ class AtomEvaluation:
     def take(self, facts: str) -> bool:
         """Bring the relations up to the facts of a window, one `atom.` a line; see `follow`."""
         lines = set(atoms_of(facts))
+        # The other way round too.
         if self._lines is None:
             self._running = None
         before, self._lines = self._lines or set(), lines
@@ -101,6 +104,8 @@ class AtomEvaluation:
             try:
                 self.moved = running.move(now, entered, left)
                 self._running = running
+            # Seldom, and mostly in the first windows: a stream has supplied a predicate of which
+            # nothing said that it would.
             except _BeginAgainError:
                 self._learn(running)
             else:
@@ -109,6 +114,7 @@ class AtomEvaluation:
         return False
 
     def _begun(self, now: int, whole: Entered) -> _Running:
+        # It ends: each turn has learned of a predicate or of a relation more.
         while True:
             running = _Running(self.translated, self._known, self._both, self._limits)
             try:
@@ -127,6 +133,9 @@ class AtomEvaluation:
     def _adopt(self) -> None:
         self.translated = self._translate(self._supplied)
         given = self.translated.rows(self._knowledge)
+        # Only a translation can read the knowledge (it knows what `#const` replaces), and the
+        # knowledge may have predicates that the translation was not made for. Then once more,
+        # with them.
         if not (known_of := frozenset(map(_signature, given))) <= self._supplied:
             self._supplied |= known_of
             self.translated = self._translate(self._supplied)
@@ -148,7 +157,7 @@ class _Running:
         limits: Limits | None,
     ) -> None:
         program = translated.program
-        self.evaluation = Evaluation(program, limits)
+        self.evaluation = RuleEvaluation(program, limits)
         self.unforeseen: frozenset[Signature] = frozenset()
         self.overlapping: frozenset[str] = frozenset()
         self._translated = translated
@@ -170,15 +179,22 @@ class _Running:
     def move(self, now: int, entered: Entered, left: Sequence[str]) -> bool:
         """Bring the relations up to an instant; False if that changes nothing, for nothing
         enters, leaves or ends. Raises `_BeginAgainError`."""
+        # A step costs something for each relation, even if nothing happens to it; a window that
+        # stood still shall cost nothing. The first step is made in any case, for rules without a
+        # body.
         if not (self._due(now) or left or any(entered.values())) and self._begun:
             return False
         self._begun = True
+        # Before what enters: an item that leaves while another brings the same atom leaves the
+        # atom in place, since what is inserted after a retraction holds.
         if left:
             self._leave(left)
         for until, atoms in entered.items():
             if until is not None:
                 heappush(self._ends, until)
             for name, rows in self._translated.rows_of(atoms).items():
+                # The program was translated for the predicates that could have atoms: what is
+                # shown, and what classical negation excludes, depend on them.
                 if name not in self._inputs:
                     self._refuse(name)
                 self._enter(name, rows, until)
@@ -201,9 +217,13 @@ class _Running:
 
     def _enter(self, name: str, rows: list[Row], until: int | None) -> None:
         if until is None:
+            # Several items may supply an atom, and it holds until the last of them has left.
             self._lasting.setdefault(name, Counter()).update(rows)
         else:
             self._timed.add(name)
+        # A retraction ends a row whatever its horizon. A relation with rows of both kinds must
+        # remember the horizons, to give a row back that another item still supplies. That is
+        # memory for each row, so it is kept only for relations that turn out to need it.
         if name in self._timed and name in self._lasting and name not in self._horizons:
             self.overlapping = frozenset({name})
             raise _BeginAgainError
@@ -229,6 +249,7 @@ class _Running:
             counts[row] -= 1
             if not counts[row]:
                 del counts[row]
+                # Knowledge still supplies it.
                 if row not in known:
                     yield row
 

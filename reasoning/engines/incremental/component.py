@@ -1,18 +1,108 @@
-"""Relations that depend on one another, and how changes go through their rules."""
+"""Relations that depend on one another, brought up to a point of time; limits are looked at."""
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+
+import psutil
 
 from reasoning.engines.incremental import generated, operators
 from reasoning.engines.incremental.generated import Change
-from reasoning.engines.incremental.joins import normal
-from reasoning.engines.incremental.program import Absent, Holds, Program, Rule, Scan
 from reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, Relation
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.incremental.watch import Watch
+from reasoning.limits import LimitError, Limits, exceeded
+from reasoning.model.joins import normal
+from reasoning.model.rules import Absent, Holds, Program, Rule, Scan
+from reasoning.model.terms import Row
+
+CHUNK = 1_000
+"""Changed rows that are joined at a time; limits are looked at in between."""
+_LOOK_S = 0.1
+"""How often CPU time, memory and the number of rows are looked at, in wall time, which is
+cheaper to ask for."""
+
+
+class Watch:
+    """Sees to the limits while rules are joined."""
+
+    def __init__(
+        self, name: str, limits: Limits | None, sizes: Callable[[], Iterable[tuple[str, int]]]
+    ) -> None:
+        self._name = name
+        self._limits = limits
+        self._sizes = sizes
+        self._began_s: float | None = None
+        """CPU time of this thread when a step was first looked at."""
+        self._next_look = 0.0
+        self._had_mb: float | None = None
+
+    def begin(self) -> None:
+        """A step begins: its time counts from now."""
+        if self._limits is not None:
+            self._next_look = time.monotonic() + _LOOK_S
+            self._began_s = self._had_mb = None
+
+    def chunks(self, rows: Horizons, found: list[Row]) -> Iterator[Horizons]:
+        """The rows in pieces; looks at the limits in between."""
+        if self._limits is None or len(rows) <= CHUNK:
+            self.look(len(found))
+            yield rows
+            return
+        items = iter(rows.items())
+        while chunk := dict(islice(items, CHUNK)):
+            self.look(len(found))
+            yield chunk
+
+    def look(self, more: int = 0) -> None:
+        """Raise `LimitError` if a limit is reached, with `more` rows than the relations have."""
+        if self._limits is None or (now := time.monotonic()) < self._next_look:
+            return
+        self._next_look = now + _LOOK_S
+        if limit := self._reached(more):
+            raise self._exceeded(limit)
+
+    def exhausted(self) -> LimitError:
+        """The error where there is no memory left."""
+        return self._exceeded("the machine has no more memory for it")
+
+    def end(self) -> None:
+        """The step is over: raise `LimitError` if there are too many rows."""
+        if self._limits is not None and (limit := self._too_many(0)):
+            raise self._exceeded(limit)
+
+    def _reached(self, more: int) -> str | None:
+        assert self._limits is not None
+        used_s = time.thread_time()
+        # Counted from the first look, 0.1 s into the step: short steps never ask for CPU time,
+        # which costs a system call.
+        if self._began_s is None:
+            self._began_s = used_s
+        if used_s - self._began_s > self._limits.seconds:
+            return f"it took more than {self._limits.seconds:g} s"
+        if limit := self._too_many(more):
+            return limit
+        resident_mb = psutil.Process().memory_info().rss / 1e6
+        if self._had_mb is None:
+            self._had_mb = resident_mb  # what was there before may be other requests'
+        if resident_mb - self._had_mb > self._limits.megabytes:
+            return f"it used more than {self._limits.megabytes:,} MB"
+        return None
+
+    def _too_many(self, more: int) -> str | None:
+        assert self._limits is not None
+        if sum(size for _name, size in self._sizes()) + more > self._limits.atoms:
+            return f"it has more than {self._limits.atoms:,} ground atoms"
+        return None
+
+    def _exceeded(self, limit: str) -> LimitError:
+        sizes = sorted(self._sizes(), key=lambda found: (-found[1], found[0]))
+        # Relations that a translation made say nothing to the author of the rules.
+        grown = {name: size for name, size in sizes if size and not name.startswith("#")}
+        grown = dict(islice(grown.items(), 3))
+        return exceeded(self._name, limit, "evaluation", grown)
 
 
 @dataclass
@@ -36,6 +126,8 @@ class _Compiled:
         self.head = relations[rule.head]
         self.looked = [relations[literal.relation] for literal in rule.looks.values()]
         self._relations = relations
+        # Of each literal there may be two functions, most of which are never called: without
+        # negation, aggregates and retractions nothing is withdrawn.
         self._functions: dict[tuple[int | None, str], Change] = {}
         self._copy: generated.Copy | None = None
         scans = [literal for literal in rule.body if isinstance(literal, Scan)]
@@ -104,15 +196,22 @@ class Component:
         self._start = [rule for rule in self._rules if not _reads(rule.rule)]
 
     def step(self, now: int, *, first: bool) -> None:
+        # Operators first: what they read is in components before this one, and rules here read
+        # their results.
         for operator in self._states:
             operator.update(now)
         changed = [met for met in self._outer if met.relation.changed]
         if changed:
+            # The order of delete and rederive. What may be wrong must be out before anything is
+            # joined with it, and what still follows must be back before new rows are met, or it
+            # would count as new.
             self._withdraw(changed)
             self._rederive(now)
             for met in changed:
                 self._derive(met, now)
         if first:
+            # Rules without a scan wait for nothing to come: they are tried once. A literal of
+            # theirs that is negated is met when its relation changes.
             for rule in self._start:
                 self._join(rule, rule.function(None, "derive"), {(): FOREVER}, now)
         if self._inner:
@@ -126,13 +225,17 @@ class Component:
         todo: list[tuple[Relation, Horizons]] = []
         for met in changed:
             if met.absent:
+                # An absence has no horizon: whatever the head's row has, it may rest on it.
                 rows = dict.fromkeys(met.relation.came(), FOREVER)
             elif met.relation.withdrawn:
+                # Not those that have come back in this step, to hold as long.
                 rows = dict(met.relation.shortened())
             else:
                 continue
             if rows:
                 todo += self._take_out(met, rows)
+        # Recursion: what was taken out of the component takes out what rests on it there. Only
+        # scans can be met; a negated literal's relation lies in an earlier component.
         while todo:
             relation, rows = todo.pop()
             for met in self._inner.get(relation.name, ()):
@@ -148,12 +251,16 @@ class Component:
             run(chunk, found, ends, 0)
         if not found:
             return []
+        # The function has taken them out of `horizons` itself, so that it finds none twice.
         withdrawn = dict(zip(found, ends, strict=True))
         head.withdraw(withdrawn)
         return [(head, withdrawn)]
 
     def _rederive(self, now: int) -> None:
         """Derive what was taken out and still follows."""
+        # From the head backwards: the lost rows are given to a function that looks for a body of
+        # each, so the cost is that of what was lost, not of the rule. What rests on a row that
+        # came back is found by `_fix`.
         lost = [(own, dict.fromkeys(own.withdrawn, FOREVER)) for own in self._own if own.withdrawn]
         for own, rows in lost:
             for rule in self._rules:
@@ -179,6 +286,8 @@ class Component:
 
     def _meet(self, met: _Met, rows: Horizons, horizon: int | None, now: int) -> None:
         rule = met.compiled
+        # One scan, one horizon for all rows: the head's rows have that horizon as well, and
+        # nothing is computed row by row.
         if rule.simple and horizon is not None:
             if found := rule.copy(rows, horizon):
                 rule.head.give(found, horizon)
@@ -212,6 +321,8 @@ class Component:
         """Meet the component's own new rows until there are none."""
         seen = dict.fromkeys(self._inner, 0)
         while True:
+            # `improved` only grows within a step, so a mark for each relation says what was met.
+            # All marks are set before anything is joined: what this round adds is for the next.
             news: list[tuple[_Met, list[Improved]]] = []
             for name, met in self._inner.items():
                 improved = met[0].relation.improved

@@ -13,29 +13,24 @@ Three things can happen to a row (Laser, section 3, and beyond it):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from reasoning.engines.incremental import copies
-from reasoning.engines.incremental.component import Component
-from reasoning.engines.incremental.joins import gives_once
-from reasoning.engines.incremental.program import (
-    CLOCK,
-    Absent,
-    Program,
-)
-from reasoning.engines.incremental.relation import FOREVER, Horizons, Relation
-from reasoning.engines.incremental.strata import components, has_functions
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.incremental.watch import Watch
-from reasoning.engines.limits import Limits
+from reasoning.engines.incremental.component import Component, Watch
+from reasoning.engines.incremental.relation import FOREVER, Horizons, Relation, Rows
+from reasoning.limits import Limits
+from reasoning.model import rules
+from reasoning.model.joins import gives_once
+from reasoning.model.rules import CLOCK, Absent, Program
+from reasoning.model.strata import components, has_functions
+from reasoning.model.terms import Row
 
 _NOTHING = Relation("")
 """Stands for relations that no rule mentions."""
 
 
-class Evaluation:
+class RuleEvaluation:
     """The relations of a program.
 
     Between steps `insert` and `retract` say what changes; `step` brings all relations to a
@@ -46,11 +41,13 @@ class Evaluation:
     def __init__(self, program: Program, limits: Limits | None = None) -> None:
         components(program)  # complains in the program's own words
         self.program = program
-        ready, self._sources = copies.with_sources(program)
-        ready, self._copied = copies.without_copies(ready)
+        ready, self._sources = rules.with_sources(program)
+        ready, self._copied = rules.without_copies(ready)
         self._watch = Watch(ready.name, limits, self.sizes)
         self._inputs = ready.inputs
         self._functions = bool(ready.operators) or any(map(has_functions, ready.rules))
+        # What nobody joins needs no list of what improved; what is found once needs no dictionary
+        # (docs/decisions/incremental-engine.md).
         joined = _joined(ready)
         once = _found_once(ready)
         self._relations = {n: Relation(n, n in joined, n not in once) for n in _names(ready)}
@@ -67,6 +64,8 @@ class Evaluation:
         """Rows of an input hold from the next step on, up to `until` (inclusive; None: until
         they are retracted). Of several horizons of a row the latest counts."""
         horizon = FOREVER if until is None else until
+        # A dictionary of its own: `retract` takes rows out of it, and the caller's rows are the
+        # caller's.
         self._changes(relation).given.append((dict.fromkeys(rows, horizon), horizon))
 
     def retract(self, relation: str, rows: Iterable[Row]) -> None:
@@ -75,6 +74,7 @@ class Evaluation:
         changes = self._changes(relation)
         dropped = dict.fromkeys(rows)
         changes.dropped |= dropped
+        # What is inserted after it holds, so only what is pending by now is taken back.
         for given, _horizon in changes.given:
             for row in dropped:
                 given.pop(row, None)
@@ -88,8 +88,11 @@ class Evaluation:
             raise RuntimeError("this evaluation was stopped amid a step")
         if self._clock is not None and now < self._clock:
             raise ValueError(f"time does not go back from {self._clock} to {now}")
+        # A limit may end the step anywhere; relations that are half there must not be taken for
+        # an answer.
         self._broken = True
         self._watch.begin()
+        # Not at the end of the step before: until now `came` and `gone` could be asked.
         for relation in self._relations.values():
             relation.settle()
             if self._clock is not None:
@@ -97,6 +100,7 @@ class Evaluation:
         for name, changes in self._pending.items():
             changes.apply(self._relations[name], now)
         self._pending = {}
+        # Its horizon is this point of time, so what rests on the time ends with it.
         self._relations[CLOCK].give({(now,): now}, now)
         try:
             for component in self._components:
@@ -107,33 +111,34 @@ class Evaluation:
         self._clock = now
         self._broken = False
 
-    def rows(self, relation: str) -> Collection[Row]:
-        """The rows that hold; a live view, to be looked at before the next step."""
+    def rows(self, relation: str) -> Rows:
+        """The rows that hold."""
         return self._found(relation).rows()
 
-    def horizons(self, relation: str) -> Mapping[Row, int]:
-        """The rows that hold, with their horizons; a live view."""
+    def horizons(self, relation: str, rows: Iterable[Row]) -> list[int]:
+        """The horizons of rows that hold."""
         found = self._found(relation)
         found.list_rows()
-        return found.horizons
+        return [found.horizons[row] for row in rows]
 
-    def came(self, relation: str) -> Collection[Row]:
+    def came(self, relation: str) -> Rows:
         """Rows of an output that hold, and did not before the last step."""
         return self._found(relation).came()
 
-    def gone(self, relation: str) -> Collection[Row]:
+    def gone(self, relation: str) -> Rows:
         """Rows of an output that held before the last step, and no more."""
         return self._found(relation).gone()
 
-    def given(self, relation: str) -> Mapping[Row, int]:
+    def given(self, relation: str) -> Horizons:
         """The rows of an input that were inserted and hold, with their horizons (`FOREVER`:
-        until they are retracted); a live view."""
-        return self._relations[self._sources.get(relation, relation)].horizons
+        until they are retracted)."""
+        return dict(self._relations[self._sources.get(relation, relation)].horizons)
 
     def is_plain(self, most: int) -> bool:
         """Whether no value of the last step was a function of others, if a look at `most`
         rows that were inserted tells."""
         given = [self._relations[name] for name in self._inputs]
+        # Also what ended: its text is asked for when it is gone.
         groups = [rows for r in given for rows in (r.horizons, r.expired, r.withdrawn) if rows]
         if self._functions or sum(map(len, groups)) > most:
             return False
@@ -162,6 +167,7 @@ class _Pending:
         if self.dropped:
             relation.drop(self.dropped)
         for rows, horizon in self.given:
+            # What has ended before the step never was.
             if horizon >= now and rows:
                 relation.give(rows, horizon)
 

@@ -1,4 +1,4 @@
-"""Rules as straight-line Python, a function for each change they can meet (DESIGN B2).
+"""Rules as straight-line Python, a function for each change they can meet.
 
 Interpreting a plan costs two to three times what running it as code does. A function takes
 rows with horizons that changed, joins them with the other literals, and does one of:
@@ -14,21 +14,12 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Literal
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.indices import Index, Rows
-from reasoning.engines.incremental.joins import flat, is_known, ordered
-from reasoning.engines.incremental.program import (
-    Absent,
-    Between,
-    Call,
-    Compare,
-    Holds,
-    Rule,
-    Scan,
-)
-from reasoning.engines.incremental.program import Literal as BodyLiteral
-from reasoning.engines.incremental.relation import FOREVER, Horizons, Relation
-from reasoning.engines.incremental.terms import (
+from reasoning.engines.incremental.relation import FOREVER, Bucket, Horizons, Index, Relation
+from reasoning.model import values
+from reasoning.model.joins import flat, is_known, ordered
+from reasoning.model.rules import Absent, Between, Call, Compare, Holds, Rule, Scan
+from reasoning.model.rules import Literal as BodyLiteral
+from reasoning.model.terms import (
     Compound,
     Computed,
     Constant,
@@ -67,6 +58,7 @@ def function(
     """The function that meets changes of a body literal; of nothing, where `trigger` is
     None: `changed` is then `{(): FOREVER}`."""
     writer = _Writer(rule, mode, relations, look)
+    # A copy: the rule is shared by the functions of all its literals.
     others = list(rule.body)
     start = others.pop(trigger) if trigger is not None else Scan("", ())
     assert isinstance(start, Scan | Absent | Holds)
@@ -128,6 +120,8 @@ class _Writer:
         """Depths at which functions of their own stand."""
         self._names: dict[str, Any] = {}
         """What the function finds in its arguments' defaults."""
+        self._known_as: dict[int, str] = {}
+        """Their names, by their ids: `_names` keeps them."""
         self._bound: dict[str, str] = {}
         """Variables, and what they are called in Python."""
         self._integers: set[str] = set()
@@ -140,6 +134,8 @@ class _Writer:
         self._loop(f"for {row}, h0 in changed.items():")
         for name, term in later:
             self._match(name, term)
+        # A row that must still be tested may be passed over, so partners cannot be looked up for
+        # all rows at once.
         self._trigger = None if later else trigger
         least = self._body(others, "h0")
         if self._together is not None:
@@ -167,7 +163,11 @@ class _Writer:
         return self._compiled("def run(changed, horizon")  # type: ignore[no-any-return]
 
     def _compiled(self, head: str) -> Any:
+        # Relations, look-ups and values are defaults of arguments: local names, which Python
+        # finds by place, not by hash. The source itself has only names made here, numbers and
+        # quoted function names, so no text of a program can become code.
         defaults = "".join(f", {name}={name}" for name in self._names)
+        # `turns` is counted for each call by itself.
         source = "\n".join([f"{head}{defaults}, turns=0):", *self._lines])
         namespace = dict(self._names)
         exec(compile(source, f"<rule {self._rule.name}>", "exec"), namespace)  # noqa: S102 - ours
@@ -189,6 +189,8 @@ class _Writer:
 
     def _set_apart(self) -> None:
         """What follows is a function of its own."""
+        # Python allows 20 blocks within one another. `for _ in (0,)` makes `continue` mean there
+        # what it means here: on to the next row.
         self._apart.append(self._depth)
         self._line("def deeper():")
         self._depth += 1
@@ -218,10 +220,11 @@ class _Writer:
 
     def _use(self, stem: str, thing: Any) -> str:
         """A name for something that exists before the function runs."""
-        for name, known in self._names.items():
-            if known is thing:
-                return name
-        name = self._fresh(stem)
+        if (known := self._known_as.get(id(thing))) is not None:
+            return known
+        # By identity, since dictionaries have no hash; `_names` keeps the thing, so its id is not
+        # given to another.
+        name = self._known_as[id(thing)] = self._fresh(stem)
         self._names[name] = thing
         return name
 
@@ -321,12 +324,14 @@ class _Writer:
         rows = self._use("rows", relation.horizons)
         if self._mode == "withdraw":
             ghosts = self._use("ghosts", relation.ghosts)
+            # A copy, for the function takes rows out of its head, which may be this relation.
             return f"[*{rows}, *{ghosts}()]"
         return f"list({rows})" if relation.name == self._rule.head else rows
 
     def _member(self, literal: Scan | Holds, least: str) -> str:
         """All terms are known: a look-up. What is withdrawn may rest on rows that were."""
         if self._mode == "withdraw":
+            # Computed all the same: an instance in which a term has no value never was.
             for term in literal.terms:
                 self._expression(term)
             return least
@@ -344,6 +349,8 @@ class _Writer:
         """The lesser of two horizons; a row that is a ghost, or is not there, is passed over."""
         if self._mode == "withdraw":
             return least
+        # The row is nearly always there, and `try` costs nothing then. What is not may be a
+        # ghost, still in the index.
         rows, name = self._use("rows", relation.horizons), self._fresh("h")
         self._line(f"try: {name} = {rows}[{row}]")
         self._line("except KeyError: continue")
@@ -389,6 +396,8 @@ class _Writer:
                 self._match(self._named(left), right)
             return
         one, two = self._named(left), self._named(right)
+        # Python's own comparison is right for two numbers, which most are; clingo's order of
+        # other terms is a call.
         plain = f"{one} {literal.comparator} {two}"
         order = self._use("order", values.order)
         terms = f"{order}({one}) {literal.comparator} {order}({two})"
@@ -492,6 +501,8 @@ class _Writer:
         if term.operation in _INLINE and len(term.arguments) == 2:
             one, two = (self._integer(argument) for argument in term.arguments)
             self._line(f"{name} = {one} {_INLINE[term.operation]} {two}")
+            # Clingo's numbers wrap at 32 bits; a test in line is cheaper than a call that mostly
+            # changes nothing. Bitwise operations stay within.
             if term.operation in "+-*":
                 wrapped = self._use("wrapped", values.wrapped)
                 bounds = f"{values.LEAST} <= {name} <= {values.MOST}"
@@ -500,6 +511,7 @@ class _Writer:
             return name
         if term.operation == "|":
             self._line(f"{name} = abs({self._integer(term.arguments[0])})")
+            # The only one: the least number has no positive counterpart in 32 bits.
             self._line(f"if {name} > {values.MOST}: {name} = {values.LEAST}")
             self._integers.add(name)
             return name
@@ -527,6 +539,8 @@ class _Writer:
         head = self._relations[self._rule.head]
         rows, get = self._use("head", head.horizons), self._use("horizon", head.horizons.get)
         self._line(f"key = {self._row(self._rule.terms)}")
+        # One that is not there looks as if it held longer than for ever, and is passed over by
+        # the same test.
         self._line(f"old = {get}(key, {FOREVER + 1})")
         self._loop("if old <= h0:")
         self._line("found.append(key)")
@@ -536,9 +550,11 @@ class _Writer:
 
 def _with_horizons(
     index: Index, get: Callable[[Any], int | None], keys: Iterable[Value]
-) -> tuple[Sequence[Rows | None], Sequence[int | None]]:
+) -> tuple[Sequence[Bucket | None], Sequence[int | None]]:
     """The rows of each key, and the horizon of those that are the only ones of theirs."""
     listed = list(keys)
+    # Mostly none of the new rows has a partner: answered in C, at the first hit or without a
+    # list. The caller's `zip` is then over nothing.
     if index.keys().isdisjoint(listed):
         return (), ()
     found = list(map(index.get, listed))

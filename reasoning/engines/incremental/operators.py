@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Protocol
 
-from reasoning.engines.incremental import values
-from reasoning.engines.incremental.program import Aggregate, Always, Operator
 from reasoning.engines.incremental.relation import FOREVER, Relation
-from reasoning.engines.incremental.terms import Row, Value
+from reasoning.model import values
+from reasoning.model.rules import Aggregate, Always, Operator
+from reasoning.model.terms import Row, Value
 
 
 class State(Protocol):
@@ -43,9 +43,11 @@ class _Aggregate:
         for row in self._elements.gone():
             self._take_out(row)
             touched[row[:-1]] = None
+        # `came` may name a row twice, and a member that was counted twice would never be gone.
         for row in dict.fromkeys(self._elements.came()):
             self._members[row[:-1]].add(row[-1])
             touched[row[:-1]] = None
+        # A group without elements has a value too (0, `#sup`), from when the group comes.
         for group in (*self._groups.gone(), *self._groups.came()):
             touched[group] = None
         self._show(touched)
@@ -54,6 +56,7 @@ class _Aggregate:
         members = self._members[row[:-1]]
         members.remove(row[-1])
         if not members.number:
+            # Else every group there ever was would stay in memory.
             del self._members[row[:-1]]
 
     def _show(self, touched: Mapping[Row, None]) -> None:
@@ -61,6 +64,8 @@ class _Aggregate:
         new: dict[Row, int] = {}
         for group in touched:
             value = self._value(group) if group in self._groups.horizons else None
+            # Rows of the result hold until they are dropped, so the value shown last must be
+            # known. A value that comes out the same disturbs nobody.
             known = self._shown.get(group)
             if value == known:
                 continue
@@ -140,6 +145,8 @@ class _Ordered(_Members):
             return
         item = (values.order(weight), weight)
         if sign > 0:
+            # A list and not a heap: weights leave in any order, and moving a list's end is one
+            # call in C.
             insort(self._keys, item, key=_key)
         else:
             del self._keys[bisect_left(self._keys, item[0], key=_key)]
@@ -180,6 +187,8 @@ class _Always:
             self._take_out(row[:-1], row[-1])
         for row in dict.fromkeys(self._timed.came()):
             self._put_in(row[:-1], row[-1])
+        # Only what holds now can hold throughout the window, so runs are looked at from their
+        # ends, and what does not hold now costs nothing.
         start = max(self._first, now - self._width)
         self._since = {item: (self._run(item, now), now) for item in self._at.get(now, ())}
         holding = {item for item, (since, _) in self._since.items() if since <= start}
@@ -199,6 +208,7 @@ class _Always:
             del self._at[time]
         since, last = self._since.get(item, (0, -1))
         if isinstance(time, int) and since <= time <= last:
+            # The run goes on behind the hole.
             self._since[item] = (time + 1, last)
 
     def _put_in(self, item: Row, time: Value) -> None:
@@ -211,6 +221,8 @@ class _Always:
     def _run(self, item: Row, now: int) -> int:
         """The first time of the run that ends now."""
         since, last = self._since.get(item, (now, now - 2))
+        # What was known of the run up to the last step is carried on: points are walked back only
+        # where something before has changed.
         if last in (now - 1, now) and since <= last + 1:
             return min(since, now)
         times, since = self._times[item], now

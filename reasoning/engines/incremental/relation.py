@@ -1,14 +1,85 @@
-"""The rows of a relation, how long they hold, and what of that changed in a step."""
+"""A relation: its rows with their horizons, their ends, what changed, and its indices."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain, compress, repeat
+from operator import itemgetter
 
-from reasoning.engines.incremental import indices
-from reasoning.engines.incremental.indices import Index, Positions
-from reasoning.engines.incremental.terms import Row
+from reasoning.model.terms import Row, Value
+
+Positions = tuple[int, ...]
+"""Where in the rows those values stand."""
+Bucket = Row | list[Row] | dict[Row, None]
+"""The rows of a key: the only one itself (there are many of these), a few, or many."""
+Index = dict[Value, Bucket]
+_FEW = 8
+"""Rows up to which a list is faster than a dictionary."""
+
+
+def empty() -> Index:
+    """An index without rows.
+
+    A dictionary that has had another key than texts keeps the hashes beside its keys; else
+    each text that a look-up passes by is fetched, a tenth of the cost of a wide window's join.
+    """
+    index: Index = {(): ()}
+    del index[()]
+    return index
+
+
+def add(index: Index, positions: Positions, rows: list[Row]) -> None:
+    """Enter rows, none of which is there.
+
+    Mostly keys are new, and each has one row.
+    """
+    keys = _keys(positions, rows)
+    # All keys new, and no two alike: one call in C for all rows.
+    if len(keys) == len(set(keys).difference(index)):
+        index.update(zip(keys, rows, strict=True))
+        return
+    get = index.get
+    for key, row in zip(keys, rows, strict=True):
+        known = get(key)
+        if known is None:
+            index[key] = row
+        elif isinstance(known, tuple):
+            index[key] = [known, row]
+        elif isinstance(known, dict):
+            known[row] = None
+        elif len(known) < _FEW:
+            known.append(row)
+        else:
+            index[key] = dict.fromkeys((*known, row))
+
+
+def remove(index: Index, positions: Positions, rows: list[Row]) -> None:
+    """Take out rows that are there.
+
+    Mostly each key has one row, and goes with it; the others are put back without theirs.
+    """
+    keys = _keys(positions, rows)
+    # `None` of a key that an earlier row of this list has popped: its other rows were put back,
+    # and it is popped again below.
+    found = list(map(index.pop, keys, repeat(None)))
+    if found == rows:
+        return
+    for key, row, entry in zip(keys, rows, found, strict=True):
+        if isinstance(entry, tuple):
+            continue
+        known = index.pop(key) if entry is None else entry
+        if isinstance(known, dict):
+            del known[row]
+        elif isinstance(known, list):
+            known.remove(row)
+        if known and not isinstance(known, tuple):
+            index[key] = known
+
+
+def _keys(positions: Positions, rows: list[Row]) -> list[Value]:
+    return list(map(itemgetter(*positions), rows))
+
 
 FOREVER = 1 << 62
 """The horizon of a row that nothing is known to end."""
@@ -17,6 +88,8 @@ NEVER = -(1 << 62)
 _STALE = 1000
 """Rows in buckets, beyond twice those that hold, from which on they are tidied."""
 
+Rows = tuple[Row, ...]
+"""Rows as they were: no step changes them."""
 Horizons = dict[Row, int]
 Improved = tuple[Horizons, int | None]
 """Rows with their horizons, and that of all of them if it is one."""
@@ -27,7 +100,8 @@ class Relation:
 
     Its dictionaries live as long as it does: generated code holds on to them. `horizons`
     has the rows that hold; the indices may have ghosts besides, rows that were withdrawn in
-    this step, so that what rested on them can be found.
+    this step, so that what rested on them can be found. What leaves an evaluation (`rows`,
+    `came`, `gone`) are tuples: the next step changes everything else in place.
     """
 
     def __init__(self, name: str, joined: bool = False, listed: bool = True) -> None:
@@ -49,7 +123,7 @@ class Relation:
         """Of this step: rows that ended at their horizon."""
         self.withdrawn: Horizons = {}
         """Of this step: rows that ended before their horizon, and that horizon."""
-        self._net: tuple[Collection[Row], Collection[Row]] | None = None
+        self._net: tuple[Rows, Rows] | None = None
         self._ghosts: dict[Row, None] = {}
         self._buckets: defaultdict[int, list[Row]] = defaultdict(list)
         """Rows by the horizons they have or had."""
@@ -68,6 +142,7 @@ class Relation:
     def expire(self, since: int, now: int) -> None:
         """End the rows with horizons from `since` up to before `now`."""
         buckets = self._buckets
+        # After a long pause there are fewer buckets than points of time that have passed.
         if now - since > len(buckets):
             due: Iterable[int] = sorted(h for h in buckets if h < now)
         else:
@@ -82,6 +157,8 @@ class Relation:
 
     def _end(self, bucket: list[Row], horizon: int) -> None:
         horizons = self.horizons
+        # All are popped, in C, and those that hold longer by now put back. They are few: a row is
+        # in the bucket of each horizon it has had.
         ends = list(map(horizons.pop, bucket, repeat(None)))
         ended = bucket
         if ends.count(horizon) != len(ends):
@@ -111,11 +188,11 @@ class Relation:
                 self.horizons.update(dict.fromkeys(bucket, horizon))
             self._last = max(self._buckets, default=NEVER)
 
-    def rows(self) -> Collection[Row]:
+    def rows(self) -> Rows:
         """The rows that hold."""
         if self.listed:
-            return self.horizons.keys()
-        return list(chain.from_iterable(self._buckets.values()))
+            return tuple(self.horizons)
+        return tuple(chain.from_iterable(self._buckets.values()))
 
     def __len__(self) -> int:
         return len(self.horizons) if self.listed else self.scheduled
@@ -124,6 +201,8 @@ class Relation:
         """Rows hold up to one horizon, if not longer already."""
         self.list_rows()
         horizons = self.horizons
+        # Later than that of any row so far, as with every item of a stream in order: no row can
+        # hold longer already, and none is looked up.
         if horizon > self._last:
             self._last = horizon
         else:
@@ -131,6 +210,7 @@ class Relation:
             rows = {row: horizon for row in rows if get(row, NEVER) < horizon}
         if not rows:
             return
+        # Before the update. Most inputs are all new, which this tells without a loop in Python.
         absent = set(rows).difference(horizons)
         if len(absent) == len(rows):
             fresh = [*rows]
@@ -143,6 +223,8 @@ class Relation:
         if horizon < FOREVER:
             self._buckets[horizon].extend(rows)
             self.scheduled += len(rows)
+            # Tidying goes through all buckets, and pays once half of what they hold is stale: a
+            # constant cost for each row in the long run.
             if self.scheduled > 2 * len(self.horizons) + _STALE:
                 self._tidy()
         self._enter(fresh)
@@ -181,6 +263,7 @@ class Relation:
             for row, end in rows.items():
                 buckets[end].append(row)
         self._last = max((self._last, *buckets))
+        # Nothing will end then; `_last` had to know, though.
         buckets.pop(FOREVER, None)
         self.scheduled += len(rows)
         if self.scheduled > 2 * len(self.horizons) + _STALE:
@@ -201,12 +284,13 @@ class Relation:
         self.fresh += fresh
         if self._ghosts:
             ghosts = self._ghosts
+            # A ghost is still in the indices. Coming back it stays there, and is a ghost no more.
             kept = [row for row in fresh if row in ghosts]
             fresh = [row for row in fresh if row not in ghosts]
             for row in kept:
                 del ghosts[row]
         for positions, index in self.indices.items():
-            indices.add(index, positions, fresh)
+            add(index, positions, fresh)
 
     def withdraw(self, rows: Horizons) -> None:
         """Take note of rows that have been taken out of `horizons` before their horizon."""
@@ -237,22 +321,26 @@ class Relation:
 
     # -- what changed -----------------------------------------------------------------
 
-    def came(self) -> Collection[Row]:
+    def came(self) -> Rows:
         """Rows that hold, and did not before the step."""
         return self._changes()[0]
 
-    def gone(self) -> Collection[Row]:
+    def gone(self) -> Rows:
         """Rows that held before the step, and no more."""
         return self._changes()[1]
 
-    def _changes(self) -> tuple[Collection[Row], Collection[Row]]:
-        if self._net is None and not self.listed:
-            self._net = self.fresh, self.expired
+    def _changes(self) -> tuple[Rows, Rows]:
         if self._net is None:
-            self._net = self._netted() if self.withdrawn else self._renewed()
+            came, gone = self._found()
+            self._net = tuple(came), tuple(gone)
         return self._net
 
-    def _renewed(self) -> tuple[Collection[Row], Collection[Row]]:
+    def _found(self) -> tuple[list[Row], list[Row]]:
+        if not self.listed:
+            return self.fresh, self.expired
+        return self._netted() if self.withdrawn else self._renewed()
+
+    def _renewed(self) -> tuple[list[Row], list[Row]]:
         """Where rows have only ended at their horizons: those that hold have come again."""
         if self.horizons.keys().isdisjoint(self.expired):
             return self.fresh, self.expired
@@ -261,7 +349,8 @@ class Relation:
         gone = [row for row, held in zip(self.expired, back, strict=True) if not held]
         return [row for row in self.fresh if row not in again], gone
 
-    def _netted(self) -> tuple[Collection[Row], Collection[Row]]:
+    def _netted(self) -> tuple[list[Row], list[Row]]:
+        # What went and came within the step did neither, seen from outside.
         ended = [*self.expired, *self.withdrawn]
         again = set(self.fresh).intersection(ended)
         if not again:
@@ -290,14 +379,16 @@ class Relation:
     def index(self, positions: Positions) -> Index:
         """Rows by their values at `positions`: the value itself for one, else a tuple."""
         if positions not in self.indices:
-            index = indices.empty()
-            indices.add(index, positions, list(chain(self.horizons, self._ghosts)))
+            index = empty()
+            # With ghosts: an index may be made amid a step, by a function that looks for what
+            # rested on them.
+            add(index, positions, list(chain(self.horizons, self._ghosts)))
             self.indices[positions] = index
         return self.indices[positions]
 
     def _forget(self, rows: list[Row]) -> None:
         for positions, index in self.indices.items():
-            indices.remove(index, positions, rows)
+            remove(index, positions, rows)
 
 
 def _latest(rows: list[Row], ends: list[int]) -> Horizons:

@@ -10,12 +10,13 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from reasoning.engines.incremental.evaluation import Evaluation
-from reasoning.engines.incremental.terms import Row
-from reasoning.engines.incremental.values import atom_text
-from reasoning.engines.solver import AnswerSet
-from reasoning.program import Signature
-from reasoning.versions import Version
+from reasoning.engines.incremental.evaluation import RuleEvaluation
+from reasoning.engines.incremental.relation import Rows
+from reasoning.model.engine import AnswerSet
+from reasoning.model.request import Signature
+from reasoning.model.terms import Row
+from reasoning.model.values import atom_text
+from reasoning.model.versions import Version
 
 _MANY = 1000
 """Rows from which on it pays to see first whether their values are plain."""
@@ -45,6 +46,7 @@ class AnswerView(AnswerSet):
             members = self.__dict__["_version"].members()
             known = tuple(members if isinstance(members, Sorted) else sorted(members))
             object.__setattr__(self, "_atoms", known)
+            # A version holds on to all changes after it: one that was read shall not.
             object.__setattr__(self, "_version", None)
         return known
 
@@ -86,23 +88,26 @@ class Kept:
         self.name = name
         """That of its atoms."""
         self._relation = relation
-        self._rows: Collection[Row] = ()
-        self._changes: list[tuple[Collection[Row], Collection[Row]]] = []
+        self._rows: Rows | set[Row] = ()
+        self._changes: list[tuple[Rows, Rows]] = []
         self._changed = 0
 
-    def follow(self, evaluation: Evaluation) -> tuple[Collection[Row], Collection[Row]]:
+    def follow(self, evaluation: RuleEvaluation) -> tuple[Rows, Rows]:
         """The rows that came with the evaluation's last step, and those that are gone."""
         came, gone = evaluation.came(self._relation), evaluation.gone(self._relation)
         if came or gone:
             self._changes.append((came, gone))
             self._changed += len(came) + len(gone)
+            # The changes since cost more memory than a new copy: taking one now costs no more
+            # than following them did.
             if self._changed > 2 * len(self._rows):
-                self._keep(list(evaluation.rows(self._relation)))
+                self._keep(evaluation.rows(self._relation))
         return came, gone
 
     def rows(self) -> Collection[Row]:
         """The rows, in no order."""
         if self._changes:
+            # A set is ours from the last time; what a relation gave is not, and is copied.
             rows = self._rows if isinstance(self._rows, set) else set(self._rows)
             for came, gone in self._changes:
                 rows.difference_update(gone)
@@ -110,7 +115,7 @@ class Kept:
             self._keep(rows)
         return self._rows
 
-    def _keep(self, rows: Collection[Row]) -> None:
+    def _keep(self, rows: Rows | set[Row]) -> None:
         self._rows, self._changes, self._changed = rows, [], 0
 
 
@@ -141,10 +146,13 @@ class Texts(ABC):
     def _put_off(self, before: list[str], added: list[str], removed: list[str]) -> None:
         """Note what is to be put in and taken out of sorted texts, unless it is too much."""
         came, gone = self._came, self._gone
+        # The two must stay disjoint from each other and right about the sorted texts: what was
+        # put off and goes again is forgotten, what was to go and comes again stays.
         gone.update([text for text in removed if text not in came])
         came.difference_update(removed)
         came.update([text for text in added if text not in gone])
         gone.difference_update(added)
+        # Putting in one by one costs a search each; beyond a quarter Python's sort is faster.
         if _FEW * (len(came) + len(gone)) > len(before):
             self._sorted = None
             self._came, self._gone = set(), set()
@@ -154,6 +162,7 @@ class Texts(ABC):
         if self._sorted is None:
             every = sorted(self._every())
         else:
+            # By slices between the places of the few texts that changed: copying is done in C.
             every = _with(_without(self._sorted, sorted(self._gone)), sorted(self._came))
         self._sorted = Sorted(every)
         self._came, self._gone = set(), set()
@@ -182,7 +191,7 @@ class Shown(Texts):
         """The rows of predicates whose relations are named as they are."""
         return cls([(str(signature), signature.name) for signature in predicates])
 
-    def follow(self, evaluation: Evaluation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def follow(self, evaluation: RuleEvaluation) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Take over what the evaluation's last step changed, of which it sees every one; the
         texts, sorted, of what came and what is gone."""
         added: list[str] = []
@@ -190,6 +199,8 @@ class Shown(Texts):
         for kept in self._kept:
             came, gone = kept.follow(evaluation)
             changed = len(came) + len(gone)
+            # Knowing that no value is a function allows a faster way to write, but costs a look
+            # at the values that were inserted; fewer rows than these do not earn it back.
             plain = changed > _MANY and evaluation.is_plain(changed // _LOOK)
             texts = plain_texts if plain else atom_texts
             if gone:
@@ -248,6 +259,7 @@ def atom_texts(name: str, rows: Collection[Row]) -> list[str]:
     first = next(iter(rows), ())
     if not first:
         return [name] * len(rows)
+    # Joining fails at the first number, so trying is the test.
     with suppress(TypeError):
         return [f"{name}({arguments})" for arguments in map(",".join, rows)]  # type: ignore[arg-type]
     if tuple in set(map(type, chain.from_iterable(rows))):

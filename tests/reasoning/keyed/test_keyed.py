@@ -10,14 +10,13 @@ from clingo.ast import parse_string
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.limits import LimitError
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet
+from reasoning.asp.syntax import Node, copy
 from reasoning.errors import SolvingError
-from reasoning.keyed.evaluation import Answer, Evaluated, KeyedEvaluation, Rules
-from reasoning.keyed.locality import Locality
-from reasoning.languages.syntax import Node, copy
-from reasoning.program import Signature
+from reasoning.limits import LimitError
+from reasoning.model.engine import AnswerSet, WindowFacts
+from reasoning.model.request import Signature
+from reasoning.run.keyed.evaluation import Evaluated, KeyedAnswer, KeyedEvaluation, KeyedRules
+from reasoning.run.keyed.locality import Locality
 
 KEYS = ('"a"', '"b"', '"c"')
 THINGS = ('"x"', '"y"', '"z"')
@@ -35,9 +34,9 @@ def trees(program: str) -> list[Node]:
     return found
 
 
-def rules(program: str) -> Rules:
+def rules(program: str) -> KeyedRules:
     """What is known of a program over the facts of these tests."""
-    return Rules.of(trees(program), EVERYWHERE, SUPPLIED)
+    return KeyedRules.of(trees(program), EVERYWHERE, SUPPLIED)
 
 
 def whole(program: str, facts: Iterable[str]) -> list[list[str]]:
@@ -222,7 +221,7 @@ def test_facts_that_go_everywhere_concern_all_keys() -> None:
     evaluation.everywhere("k", ['knows("x",yes)'])
     found = evaluation.evaluate()
     assert found.keys == ('"a"', '"b"')
-    assert found.answers == {'"a"': Answer((), ('n("a","x")',))}
+    assert found.answers == {'"a"': KeyedAnswer((), ('n("a","x")',))}
     assert len(engine.calls) == 2
 
 
@@ -232,7 +231,7 @@ def test_a_key_that_is_removed_ends_with_an_empty_answer() -> None:
     put(evaluation, [("of", '"a"', '"x"')])
     evaluation.evaluate()
     evaluation.remove('"a"')
-    assert evaluation.evaluate().answers == {'"a"': Answer(('n("a","x")',), ())}
+    assert evaluation.evaluate().answers == {'"a"': KeyedAnswer(('n("a","x")',), ())}
     assert evaluation.answer('"a"') == ()
 
 
@@ -339,7 +338,7 @@ def test_an_answer_given_elsewhere_is_what_the_next_is_compared_with() -> None:
     evaluation.adopt('"unknown"', ['n("unknown","old")'])
     assert evaluation.failed == {'"a"'}
     put(evaluation, [("of", '"a"', '"x"')])
-    assert evaluation.evaluate().answers == {'"a"': Answer(('n("a","old")',), ('n("a","x")',))}
+    assert evaluation.evaluate().answers == {'"a"': KeyedAnswer(('n("a","old")',), ('n("a","x")',))}
     assert evaluation.failed == set()
 
 

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reasoning.engines.program import Program, program
-from reasoning.languages.casp import parse
-from reasoning.parallel.graphs import (
+from reasoning.asp.graphs import (
     Edge,
     ExtendedGraph,
     InputGraph,
@@ -16,8 +14,10 @@ from reasoning.parallel.graphs import (
     input_graph,
     input_predicates,
 )
-from reasoning.parallel.rules import Rule, read
-from reasoning.program import Request, Signature
+from reasoning.asp.rules import AspRule, read
+from reasoning.languages.casp.parsing import parse
+from reasoning.model.engine import AspProgram, program
+from reasoning.model.request import Request, Signature
 
 FOLDER = Path(__file__).parents[2] / "cases" / "thesis"
 R7 = "\n(r7) traffic_jam(X) :- car_fire(X), many_cars(X).\n"
@@ -31,7 +31,7 @@ class Listing:
     """A request with its rules and inputs."""
 
     request: Request
-    rules: tuple[Rule, ...]
+    rules: tuple[AspRule, ...]
     inputs: frozenset[Signature]
 
     @property
@@ -43,7 +43,7 @@ class Listing:
         return input_graph(self.extended, self.inputs)
 
     @property
-    def program(self) -> Program:
+    def program(self) -> AspProgram:
         return program(self.request, frozenset())
 
 

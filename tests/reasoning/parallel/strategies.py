@@ -13,8 +13,8 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.atoms import signature
-from reasoning.program import Signature
+from reasoning.model.atoms import signature
+from reasoning.model.request import Signature
 from reasoning.rdf.knowledge import Background
 
 T = TypeVar("T")

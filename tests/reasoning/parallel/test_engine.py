@@ -13,26 +13,27 @@ from itertools import pairwise
 import psutil
 import pytest
 
-from reasoning.atoms import signature
-from reasoning.engines.guard import Guard
-from reasoning.engines.incremental.casp import UnsupportedError
-from reasoning.engines.incremental.choosing import Choice as EngineName
-from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet, SolverEngine
+from reasoning.asp.translation.program import UnsupportedError
+from reasoning.engines import choosing
+from reasoning.engines.choosing import LARGE, WHOLE, Adaptive, Turn, Way
+from reasoning.engines.choosing import Choice as EngineName
+from reasoning.engines.clingo.guard import Guard, GuardedEngine
+from reasoning.engines.clingo.solver import SolverEngine
 from reasoning.errors import SolvingError
-from reasoning.languages.casp import parse
-from reasoning.parallel import adaptive
-from reasoning.parallel import processes as processes_module
-from reasoning.parallel.adaptive import LARGE, WHOLE, Adaptive, Choice, Way
-from reasoning.parallel.engine import ParallelEngine, is_power
-from reasoning.parallel.executors import Executor, Inline, Outcome, Task, Warm
-from reasoning.parallel.processes import Processes
-from reasoning.program import Request, Signature
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import LimitError, Limits
+from reasoning.model.atoms import signature
+from reasoning.model.engine import AnswerSet, WindowFacts
+from reasoning.model.request import Request, Signature
+from reasoning.partition import executors as processes_module
+from reasoning.partition import greedy
+from reasoning.partition.engine import ParallelEngine, is_power
+from reasoning.partition.executors import Executor, Outcome, Processes, Task, Warm
 from reasoning.rdf.knowledge import Background
-from reasoning.reasoner import Reasoner
-from reasoning.streams import Item
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.items import Item
 from tests.reasoning.oracle import ForkedWorker
+from tests.reasoning.parallel.inline import Inline
 
 STREAM = "#from stream <s> [time 2s step 1s].\n"
 JAMS = """
@@ -231,11 +232,12 @@ APART = "h(X) :- d(X), e(X), f(X), g(X). i(X) :- c(X), f(X). j(X) :- b(X), g(X).
 def test_the_greedy_plan_is_wrong_and_the_sound_plan_is_not(
     rules: str, atoms: str, greedily: tuple[str, ...]
 ) -> None:
-    """DESIGN A7, (1) and (2)."""
+    """Both faults of docs/parallel.md, “What the thesis does instead”."""
     facts = window(*atoms.split())
     right = SolverEngine(request(rules)).answer_sets(facts)
     assert engine(rules, Inline()).answer_sets(facts) == right
-    assert engine(rules, Inline(), plan="greedy").answer_sets(facts) == (AnswerSet(greedily),)
+    thesis = engine(rules, Inline(), plan=greedy.planner(request(rules)))
+    assert thesis.answer_sets(facts) == (AnswerSet(greedily),)
     assert right != (AnswerSet(greedily),)
 
 
@@ -335,19 +337,19 @@ def simulated(
     seconds: Callable[[Way], float], windows: int, facts: int = 1000
 ) -> tuple[float, int]:
     """Total time of so many windows, and how many were not evaluated whole."""
-    choosing, facts = Adaptive([WHOLE, SPLIT]), 1000
+    adaptive, facts = Adaptive([WHOLE, SPLIT]), 1000
     total, split = 0.0, 0
     for _ in range(windows):
-        choice = choosing.choose(facts)
+        choice = adaptive.choose(facts)
         split += choice.way != WHOLE
         took = seconds(choice.way)
         if choice.seconds is not None and took > choice.seconds:
             total += choice.seconds
-            choosing.took(facts, choice.way, float("inf"))
-            choice = choosing.choose(facts)
+            adaptive.took(facts, choice.way, float("inf"))
+            choice = adaptive.choose(facts)
             took = seconds(choice.way)
         total += took
-        choosing.took(facts, choice.way, took)
+        adaptive.took(facts, choice.way, took)
     return total, split
 
 
@@ -376,11 +378,11 @@ def test_what_lost_is_tried_again_and_wins_when_times_have_changed() -> None:
 
 def test_all_ways_are_tried_and_all_that_lost_again() -> None:
     ways = [WHOLE, SPLIT, MORE, Way(2, 1)]
-    choosing = Adaptive(ways)
+    adaptive = Adaptive(ways)
     tried = []
     for _ in range(600):
-        way = choosing.choose(1000).way
-        choosing.took(1000, way, 0.1 if way == MORE else 0.2)
+        way = adaptive.choose(1000).way
+        adaptive.took(1000, way, 0.1 if way == MORE else 0.2)
         tried += [way] * (way != MORE)
     assert tried[:2] == [WHOLE, SPLIT]
     assert tried.count(SPLIT) == tried.count(Way(2, 1)) == 2
@@ -394,24 +396,24 @@ def test_small_windows_are_left_whole() -> None:
 
 
 def test_the_first_large_window_is_split_and_the_first_small_one_is_not() -> None:
-    assert Adaptive([WHOLE, SPLIT, MORE]).choose(LARGE) == Choice(SPLIT)
-    assert Adaptive([WHOLE, SPLIT, MORE]).choose(LARGE - 1) == Choice(WHOLE)
-    assert Adaptive([WHOLE]).choose(LARGE) == Choice(WHOLE)
+    assert Adaptive([WHOLE, SPLIT, MORE]).choose(LARGE) == Turn(SPLIT)
+    assert Adaptive([WHOLE, SPLIT, MORE]).choose(LARGE - 1) == Turn(WHOLE)
+    assert Adaptive([WHOLE]).choose(LARGE) == Turn(WHOLE)
 
 
 def test_a_new_size_is_evaluated_as_the_nearest_that_was_measured() -> None:
-    choosing = Adaptive([WHOLE, SPLIT])
+    adaptive = Adaptive([WHOLE, SPLIT])
     for way, took in ((WHOLE, 0.5), (SPLIT, 0.1)):
-        choosing.choose(600)
-        choosing.took(600, way, took)
-    assert choosing.choose(1500) == Choice(SPLIT)
+        adaptive.choose(600)
+        adaptive.took(600, way, took)
+    assert adaptive.choose(1500) == Turn(SPLIT)
 
 
 def test_a_trial_may_take_little_longer_than_what_is_known() -> None:
-    choosing = Adaptive([WHOLE, SPLIT])
-    choosing.choose(100)
-    choosing.took(100, WHOLE, 0.4)
-    assert choosing.choose(100) == Choice(SPLIT, 1.25 * 0.4 + adaptive.WORTH_S)
+    adaptive = Adaptive([WHOLE, SPLIT])
+    adaptive.choose(100)
+    adaptive.took(100, WHOLE, 0.4)
+    assert adaptive.choose(100) == Turn(SPLIT, 1.25 * 0.4 + choosing.WORTH_S)
 
 
 def test_powers_are_recognized() -> None:
@@ -437,9 +439,9 @@ def test_answers_do_not_depend_on_what_is_chosen(
     monkeypatch: pytest.MonkeyPatch, evaluated_by: EngineName
 ) -> None:
     """Windows grow and shrink; whole and split are tried again and again."""
-    monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
-    monkeypatch.setattr(adaptive, "LARGE", 40)
-    monkeypatch.setattr(adaptive, "_FIRST_WAIT", 1)
+    monkeypatch.setattr(choosing, "WORTH_S", 0.0)
+    monkeypatch.setattr(choosing, "LARGE", 40)
+    monkeypatch.setattr(choosing, "_FIRST_WAIT", 1)
     recording, what, facts = Recording(), request(JAMS), streets(30)
     parallel = ParallelEngine(what, facts, executor=recording, partitions=4, engine=evaluated_by)
     whole = SolverEngine(what, facts)
@@ -454,8 +456,8 @@ def test_a_reasoner_that_tells_what_changed_is_answered_alike_whatever_is_chosen
 ) -> None:
     """The engine that keeps the window here may miss some, while others are tried; the
     changes it tells are those of the answers."""
-    monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
-    monkeypatch.setattr(adaptive, "_FIRST_WAIT", 3)
+    monkeypatch.setattr(choosing, "WORTH_S", 0.0)
+    monkeypatch.setattr(choosing, "_FIRST_WAIT", 3)
     what, facts, recording = request(JAMS), streets(30), Recording()
     what = replace(what, inputs=frozenset({Signature("speed", 2)}))
     items = [Item(t // 3, f"speed({t * 7 % 30},{t * 37 % 100})", t, stream="s") for t in range(400)]
@@ -503,6 +505,52 @@ def test_where_the_whole_reaches_a_limit_parts_are_tried(processes: Processes) -
     parallel = ParallelEngine(request(rules), limits=limits, executor=processes, partitions=4)
     (answer,) = parallel.answer_sets(facts)
     assert len(answer.atoms) == 4000
+
+
+class Crowded(Recording):
+    """The first evaluation is stopped for its memory, long after it began on a machine that
+    gave it little time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.allowed: list[float | None] = []
+        self._late = 0.0
+        now = time.perf_counter
+        monkeypatch.setattr(
+            "reasoning.partition.engine.time.perf_counter", lambda: now() + self._late
+        )
+
+    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+        self.allowed.append(tasks[0].seconds)
+        if not self._late:
+            self._late = 1000.0
+            error = LimitError("it used more than 10 MB")
+            error.seconds = 20.0
+            raise error
+        return super().run(tasks)
+
+
+def test_another_way_is_given_the_cpu_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded = Crowded(monkeypatch)
+    what, facts = (
+        request("same(K,X,Y) :- p(K,X), p(K,Y). #show same/3."),
+        window("p(1,2)", "p(2,3)"),
+    )
+    parallel = ParallelEngine(what, limits=Limits(seconds=50), executor=crowded, partitions=4)
+    assert parallel.answer_sets(facts) == SolverEngine(what).answer_sets(facts)
+    first, second = crowded.allowed
+    assert first is None
+    assert second is not None
+    assert 29 < second <= 30
+
+
+def test_a_worker_that_is_stopped_says_what_it_used() -> None:
+    """What is evaluated in another way is left the rest."""
+    rules, limits = request("h(0) :- q. h(X+1) :- h(X). #show h/1."), Limits(50, atoms=200_000)
+    guarded = GuardedEngine(rules, limits=limits)
+    with closing(guarded), pytest.raises(LimitError, match="ground atoms") as caught:
+        guarded.answer_sets(WindowFacts("q.\n"))
+    assert 0 < caught.value.seconds < 50
 
 
 def test_too_many_answer_sets_are_no_reason_to_try_another_way() -> None:

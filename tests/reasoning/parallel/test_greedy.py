@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import SolverEngine
-from reasoning.parallel import greedy
-from reasoning.parallel.graphs import Edge
-from reasoning.parallel.plan import Plan
-from reasoning.program import Signature
+from reasoning.asp.graphs import Edge
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.model.engine import WindowFacts
+from reasoning.model.request import Signature
+from reasoning.partition import greedy
+from reasoning.partition.plan import Plan
 from tests.reasoning.parallel.listings import FIRE, JAM, R7, Listing, listing, taken_apart, texts
 
 COURSE = "uniben_takesCourse/2"

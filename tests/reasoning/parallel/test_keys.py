@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.engines.program import Program
-from reasoning.parallel.plan import Follow, Key, Plan, Share
-from reasoning.parallel.sound import plan
-from reasoning.program import Signature
+from reasoning.model.engine import AspProgram
+from reasoning.model.request import Signature
+from reasoning.partition.plan import Follow, Key, Plan, Share
+from reasoning.partition.sound import plan
 
 
 def planned(text: str, **options: object) -> Plan:
-    return plan(Program("test", text, (1,)), **options)  # type: ignore[arg-type]
+    return plan(AspProgram("test", text, (1,)), **options)  # type: ignore[arg-type]
 
 
 def key(text: str, **options: object) -> Key | None:

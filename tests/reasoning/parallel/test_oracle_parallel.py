@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from hypothesis import event, given, note, settings
 
-from reasoning.atoms import signature
-from reasoning.engines.incremental.choosing import Choice as EngineName
-from reasoning.engines.limits import LimitError, Limits
-from reasoning.engines.program import WindowFacts
-from reasoning.engines.solver import AnswerSet, Engine, SolverEngine
-from reasoning.languages.casp import parse
-from reasoning.parallel.adaptive import Way
-from reasoning.parallel.engine import ParallelEngine
-from reasoning.parallel.executors import Executor, Inline
-from reasoning.parallel.plan import Name, Plan
-from reasoning.parallel.processes import Processes
+from reasoning.engines.choosing import Choice as EngineName
+from reasoning.engines.choosing import Way
+from reasoning.engines.clingo.solver import SolverEngine
+from reasoning.languages.casp.parsing import parse
+from reasoning.limits import LimitError, Limits
+from reasoning.model.atoms import signature
+from reasoning.model.engine import AnswerSet, Engine, WindowFacts
+from reasoning.partition.engine import ParallelEngine
+from reasoning.partition.executors import Executor, Processes
+from reasoning.partition.plan import Plan
 from tests.reasoning.oracle import ForkedWorker
+from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.parallel.strategies import Example, examples
 
 LIMITS = Limits(models=200)
@@ -32,7 +32,7 @@ MANY = None
 class Plans(NamedTuple):
     """A plan, and the ways it is gone: numbers of buckets, and which of several keys."""
 
-    plan: Name
+    plan: Literal["sound", "whole"]
     keys: bool
     ways: tuple[Way, ...]
 

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 from backend.settings import REPOSITORY
-from reasoning.parallel.description import Description, describe
-from reasoning.parallel.dot import to_dot
-from reasoning.parallel.plan import Follow, Key, Name, Share
-from reasoning.parallel.render import to_json, to_text
-from reasoning.program import Signature
-from reasoning.recorded import read
+from reasoning.model.request import Signature
+from reasoning.partition.description import Description, describe, to_dot, to_json, to_text
+from reasoning.partition.plan import Follow, Key, Name, Share
+from reasoning.run.language import read
 from tests.command import Folder
 from tests.reasoning.parallel.listings import FIRE, FOLDER, JAM, R7
 
@@ -43,7 +41,7 @@ STATEMENT = re.compile(
 
 
 def described(path: Path, name: Name = "sound") -> Description:
-    return describe(read(path), path, name)
+    return describe(read(path).request, path, name)
 
 
 def plan_of(folder: Path, text: str, *options: str) -> Any:
@@ -257,13 +255,12 @@ def test_the_documentation_shows_what_is_printed_and_names_every_key() -> None:
 @pytest.mark.slow
 def test_what_is_printed_does_not_depend_on_hash_seeds() -> None:
     program = (
-        "import sys; from pathlib import Path; from reasoning.recorded import read\n"
-        "from reasoning.parallel.description import describe\n"
-        "from reasoning.parallel.dot import to_dot\n"
-        "from reasoning.parallel.render import to_json, to_text\n"
+        "import sys; from pathlib import Path; from reasoning.run.language import read\n"
+        "from reasoning.partition.description import describe\n"
+        "from reasoning.partition.description import to_dot, to_json, to_text\n"
         "for name in ('sound', 'greedy', 'whole'):\n"
         "    for path in map(Path, sys.argv[1:]):\n"
-        "        found = describe(read(path), path, name)\n"
+        "        found = describe(read(path).request, path, name)\n"
         "        print(to_json(found), to_text(found), to_dot(found))\n"
     )
     paths = [str(path) for path in PROGRAMS]

@@ -1,15 +1,15 @@
-"""`citywise reason --parallel N`: the same results from several processes (DESIGN A3)."""
+"""`citywise reason --parallel N`: the same results from several processes (docs/reason.md)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from reasoning.parallel import adaptive
-from reasoning.parallel.executors import Outcome, Task
-from reasoning.parallel.processes import Processes
+from reasoning.engines import choosing
+from reasoning.partition.executors import Outcome, Processes, Task
 from tests.command import Folder
 
 JAMS = """
@@ -45,8 +45,8 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.fixture(autouse=True)
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of parts of each window; as small as these they would be left whole."""
-    monkeypatch.setattr(adaptive, "LARGE", 0)
-    monkeypatch.setattr(adaptive, "WORTH_S", 0.0)
+    monkeypatch.setattr(choosing, "LARGE", 0)
+    monkeypatch.setattr(choosing, "WORTH_S", 0.0)
     found: list[int] = []
     run = Processes.run
 
@@ -98,11 +98,28 @@ def test_a_limit_is_a_limit_on_the_whole_evaluation(folder: Folder) -> None:
 
 def test_what_cannot_be_cut_is_said_once_with_the_reason(folder: Folder) -> None:
     done = folder.run("reason", "count.casp", "--stream", "s.jsonl", "--parallel", "2")
-    (line,) = done.stderr.splitlines()
-    assert "count.casp is evaluated in one process, for it cannot be cut: " in line
-    assert "speed/2 cannot be split by argument 1" in line
-    assert "`citywise plan count.casp` says more" in line
+    assert done.stderr.splitlines() == [
+        "citywise: warning: count.casp is evaluated in one process, for it cannot be cut:",
+        "  count.casp:3: speed/2 cannot be split by argument 1",
+        "  count.casp:3: speed/2 cannot be split by argument 2",
+        "  leave `--parallel` out, or join what these rules read by one argument",
+        "  `citywise plan count.casp` says more",
+    ]
     assert folder.run("reason", "jams.casp", "--stream", "s.jsonl", "--parallel", "2").stderr == ""
+
+
+def test_a_long_refusal_has_short_lines_with_the_places_of_rules(folder: Folder) -> None:
+    chained = "".join(
+        f"n({k},N) :- N = #count{{R : speed(R,{k}), n({k - 1},_)}}.\n" for k in range(30)
+    )
+    folder.write("long.casp", f"#from stream <s> [time 2s step 1s].\n{chained}")
+    done = folder.run("reason", "long.casp", "--stream", "s.jsonl", "--parallel", "2")
+    first, *lines = done.stderr.splitlines()
+    assert first.endswith("long.casp is evaluated in one process, for it cannot be cut:")
+    reasons = [line for line in lines if line.startswith("  long.casp:")]
+    assert 1 < len(reasons) <= 6
+    assert all(re.match(r"  long\.casp:[0-9]+: \S", reason) for reason in reasons)
+    assert max(map(len, lines)) < 200
 
 
 def test_a_program_without_streams_is_evaluated_in_parts_too(folder: Folder) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.engines.program import Program
-from reasoning.parallel.plan import Plan
-from reasoning.parallel.sound import plan
-from reasoning.program import Signature
+from reasoning.model.engine import AspProgram
+from reasoning.model.request import Signature
+from reasoning.partition.plan import Plan
+from reasoning.partition.sound import plan
 
 
 def planned(text: str, *present: tuple[str, int]) -> Plan:
-    return plan(Program("test", text, (1,)), present=[Signature(*p) for p in present], keys=False)
+    return plan(
+        AspProgram("test", text, (1,)), present=[Signature(*p) for p in present], keys=False
+    )
 
 
 def lines(found: Plan) -> list[list[str]]:
@@ -121,7 +123,7 @@ def test_what_is_fed_back_is_with_what_it_comes_from() -> None:
     text = "was(X) :- prev_p(X).\nq(X) :- was(X), not r(X).\np(X) :- s(X), not t(X)."
     fed = {Signature("prev_p", 1): Signature("p", 1)}
     assert len(planned(text).partitions) == 2
-    assert len(plan(Program("test", text), feedback=fed, keys=False).partitions) == 1
+    assert len(plan(AspProgram("test", text), feedback=fed, keys=False).partitions) == 1
 
 
 def test_what_is_shown_is_shown_once_where_it_is_complete() -> None:

@@ -186,7 +186,7 @@ class Program:
     def with_facts(self, facts: Sequence[Atom], known: Sequence[Atom] = ()) -> Program:
         """The program with a window's facts and those of knowledge bases.
 
-        Where nothing is declared shown, what knowledge bases supply is not (DESIGN A4).
+        Where nothing is declared shown, what knowledge bases supply is not (docs/reason.md).
         """
         given = tuple(Rule((atom,)) for atom in (*facts, *known))
         shown = self.shown if self.shows else self.shown - {atom.signature for atom in known}

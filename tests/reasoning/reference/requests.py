@@ -1,18 +1,19 @@
-"""Continuous evaluation of a request (Definitions 4.1, 4.5-4.7 and DESIGN A6)."""
+"""Continuous evaluation of a request (Definitions 4.1, 4.5-4.7; docs/casp.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Generic, Protocol, TypeVar
 
-from reasoning.program import CountWindow, StreamSource, TimeWindow
+from reasoning.model.request import CountWindow, StreamSource, TimeWindow
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
-from reasoning.streams import Item
+from reasoning.streams.items import Item
 from tests.reasoning.reference.answers import solutions
 from tests.reasoning.reference.grounding import Interpretation
 from tests.reasoning.reference.programs import Atom, Program
-from tests.reasoning.reference.windows import in_order, last, ticks, within
+from tests.reasoning.reference.windows import Timed, in_order, last, ticks, within
 
 NAMESPACE = "http://travel.org/"
 PREFIX = "tl"
@@ -110,14 +111,34 @@ class Evaluation:
     ambiguous: bool = False
 
 
+class Arriving(Timed, Protocol):
+    """An element of one of several streams."""
+
+    @property
+    def stream(self) -> str: ...
+
+
+E = TypeVar("E", bound=Arriving)
+
+
+class Windows(Protocol):
+    """What a request says of when it is evaluated, and over what."""
+
+    @property
+    def streams(self) -> tuple[StreamSource, ...]: ...
+
+    @property
+    def lateness(self) -> int: ...
+
+
 @dataclass(frozen=True)
-class Tick:
+class Tick(Generic[E]):
     """A window is evaluated: when, at which arrival (time windows: none), and what it holds."""
 
     time: int
     arrival: int | None
     stream: str
-    content: list[Element]
+    content: list[E]
 
     @property
     def instant(self) -> tuple[int, bool, int]:
@@ -131,19 +152,10 @@ def evaluations(
     start: int | None = None,
     until: int | None = None,
 ) -> Iterator[Evaluation]:
-    """Ans(RR, t) at every tick, over a recording of elements in order of arrival.
-
-    Each window contributes its content as of its own last tick.
-    """
-    contents: dict[str, list[Element]] = {}
+    """Ans(RR, t) at every tick, over a recording of elements in order of arrival."""
     previous: tuple[Atom, ...] = ()
-    for (time, *_), at_once in groupby(
-        _ticks(request, elements, start, until), key=lambda tick: tick.instant
-    ):
-        contents |= {tick.stream: tick.content for tick in at_once}
-        held = tuple(
-            a for content in contents.values() for e in content for a in _visible(request, e)
-        )
+    for time, content in contents(request, elements, start, until):
+        held = tuple(a for e in content for a in _visible(request, e))
         found = solutions(request.program.with_facts((*held, *previous), request.knowledge))
         if request.feedback and len(found) > 1:
             yield Evaluation(time, (), ambiguous=True)
@@ -160,7 +172,7 @@ def _visible(request: Request, element: Element) -> list[Atom]:
 
 
 def texts(atoms: Interpretation) -> tuple[str, ...]:
-    """Atoms as sorted text (DESIGN A4)."""
+    """Atoms as sorted text (docs/reason.md)."""
     return tuple(sorted(map(str, atoms)))
 
 
@@ -169,9 +181,21 @@ def _previous(atom: Atom) -> Atom:
     return Atom(f"{sign}prev_{name}", atom.arguments)
 
 
+def contents(
+    request: Windows, elements: Sequence[E], start: int | None = None, until: int | None = None
+) -> Iterator[tuple[int, list[E]]]:
+    """What all windows hold at each evaluation: each contributes its content as of its own
+    last tick."""
+    held: dict[str, list[E]] = {}
+    ticked = groupby(_ticks(request, elements, start, until), key=lambda tick: tick.instant)
+    for (time, *_), at_once in ticked:
+        held |= {tick.stream: tick.content for tick in at_once}
+        yield time, [e for content in held.values() for e in content]
+
+
 def _ticks(
-    request: Request, elements: Sequence[Element], start: int | None, until: int | None
-) -> list[Tick]:
+    request: Windows, elements: Sequence[E], start: int | None, until: int | None
+) -> list[Tick[E]]:
     """All ticks of all windows from `start` (the first element) to `until` (the last)."""
     recorded = [e for e in elements if start is None or e.time >= start]
     counted = sorted(in_order(recorded, request.lateness), key=lambda e: e.time)
@@ -186,8 +210,8 @@ def _ticks(
 
 
 def _window_ticks(
-    source: StreamSource, counted: Sequence[Element], first: int, end: int
-) -> Iterator[Tick]:
+    source: StreamSource, counted: Sequence[E], first: int, end: int
+) -> Iterator[Tick[E]]:
     iri, window = source.iri, source.window
     own = [e for e in counted if e.stream == iri]
     if isinstance(window, TimeWindow):

@@ -1,12 +1,12 @@
-"""Windows and ticks, enumerated as Definitions 4.2-4.4 and DESIGN A6 say."""
+"""Windows and ticks, enumerated as Definitions 4.2-4.4 and docs/casp.md say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from reasoning.program import CountWindow, TimeWindow
-from reasoning.streams import Item
+from reasoning.model.request import CountWindow, TimeWindow
+from reasoning.streams.items import Item
 
 
 class Timed(Protocol):

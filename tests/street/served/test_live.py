@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -83,7 +85,9 @@ def test_a_jam_appears_and_clears_on_the_map_and_in_the_list(
             expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
         pin = city_map.locator(".event-pin")
         card = city_list.locator("city-events article")
-        expect(pin).to_have_count(0)
+        if city.ask("GET", "events?open=true")["events"]:  # Of a try that failed.
+            observe(city, 60, 5)
+        expect(pin).to_have_count(0, timeout=60_000)
         observe(city, 20, 15)
         expect(pin).to_have_count(1, timeout=60_000)
         expect(card).to_contain_text("Ringgaden", timeout=60_000)
@@ -93,13 +97,19 @@ def test_a_jam_appears_and_clears_on_the_map_and_in_the_list(
         expect(card).to_have_count(0, timeout=60_000)
 
 
+def dead_letters(city: City) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = city.ask("GET", "dead-letters?limit=100")["dead_letters"]
+    return found
+
+
 def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city: City) -> None:
     now = datetime.now(UTC).replace(microsecond=0)  # no fraction that reads like the speed
     good = orjson.dumps(reading(now, 31.5, 12))
+    mark = token_hex(4).encode()  # The same once more is no new letter.
     bad: dict[bytes, str] = {
-        b"{": "json",
-        b"\x00\xff\xfe binary": "json",
-        b"x" * 10_000_000: "oversized",
+        b"{" + mark: "json",
+        b"\x00\xff\xfe binary" + mark: "json",
+        mark + b"x" * 10_000_000: "oversized",
         good.replace(b"31.5", b"NaN"): "schema",
         good.replace(b"31.5", b'"31.5"'): "schema",
         good.replace(b'"speed_kmh"', b'"velocity"'): "schema",
@@ -108,12 +118,13 @@ def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city
         good.replace(b"ringgaden", b"nobody-knows"): "unknown-sensor",
     }
     before = city.ask("GET", "events")["events"], city.ask("GET", "readings")["readings"]
+    earlier = {letter["id"] for letter in dead_letters(city)}
     for payload in bad:
         city.publish("observations/traffic", payload)
 
     def reasons() -> list[str]:
         """Of each message once: the broker may bring one again that was long in coming."""
-        letters = city.ask("GET", "dead-letters?limit=100")["dead_letters"]
+        letters = [letter for letter in dead_letters(city) if letter["id"] not in earlier]
         return sorted(
             str(reason) for reason, _payload in {(d["reason"], d["payload"]) for d in letters}
         )

@@ -12,14 +12,24 @@ import { toast } from './toast.js';
 import { user } from './user.js';
 
 const RIGHTS = ['notices', 'context', 'all'];
+const OF_CITY = ['sensors', 'places']; // Only admins give them.
 const LONGEST_LABEL = 100;
 
 customElements.define('account-devices', class extends HTMLElement {
   connectedCallback() {
     this.list = h('ul', { class: 'cards compact' });
     this.made = h('div', { class: 'made', role: 'region', 'aria-label': t('device.made'), tabindex: '-1', hidden: true });
+    this.adding = h('details', { class: 'why' });
+    this.append(this.list, this.made, this.adding);
+    user.follow(() => {
+      this.#offer(user.has('admin') ? [...RIGHTS, ...OF_CITY] : RIGHTS);
+      this.#load();
+    });
+  }
+
+  #offer(values) {
     const form = fieldsForm({
-      fields: [textField({ name: 'label', title: t('device.label'), help: t('device.label.help'), maxlength: LONGEST_LABEL, autocomplete: 'off' }), tickedField({ name: 'rights', title: t('device.rights'), values: RIGHTS, key: (right) => `device.right.${right}`, ticked: ['notices'] })],
+      fields: [textField({ name: 'label', title: t('device.label'), help: t('device.label.help'), maxlength: LONGEST_LABEL, autocomplete: 'off' }), tickedField({ name: 'rights', title: t('device.rights'), values, key: (right) => `device.right.${right}`, ticked: ['notices'] })],
       submit: t('device.make'),
       primary: false,
       send: async (body) => {
@@ -28,8 +38,7 @@ customElements.define('account-devices', class extends HTMLElement {
         await this.#load();
       },
     });
-    this.append(this.list, this.made, h('details', { class: 'why' }, h('summary', {}, t('device.add')), form));
-    user.follow(() => this.#load());
+    this.adding.replaceChildren(h('summary', {}, t('device.add')), form);
   }
 
   async #load() {

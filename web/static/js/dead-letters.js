@@ -16,8 +16,8 @@ customElements.define('dead-letters', class extends OperatorPages {
 
   async page(before) {
     const reason = this.reasons.value || null;
-    const { dead_letters: rows, counts, next } = await ask(`/dead-letters${query({ ...this.wanted(before), reason })}`);
-    return { rows, counts, next };
+    const { dead_letters: rows, counts, refused = {}, next } = await ask(`/dead-letters${query({ ...this.wanted(before), reason })}`);
+    return { rows, counts, refused, next };
   }
 
   key({ id }) {
@@ -25,18 +25,19 @@ customElements.define('dead-letters', class extends OperatorPages {
   }
 
   show(answer) {
-    if (answer) this.#offer(answer.counts);
+    if (answer) this.#offer(answer.counts, answer.refused);
     super.show(answer);
   }
 
-  #offer(counts) {
+  #offer(counts, refused) {
     const chosen = this.reasons.value;
     this.all.hidden = !counts[chosen];
     setText(this.all, t('letters.replayall', { count: counts[chosen] ?? 0 }));
-    if (JSON.stringify(counts) === this.counts) return;
-    this.counts = JSON.stringify(counts);
+    const shown = JSON.stringify([counts, refused]);
+    if (shown === this.counts) return;
+    this.counts = shown;
     const options = Object.entries(counts).map(([reason, count]) =>
-      h('option', { value: reason }, `${reason} (${number(count)})`));
+      h('option', { value: reason }, refused[reason] > count ? t('letters.ofmany', { reason, count, refused: refused[reason] }) : `${reason} (${number(count)})`));
     this.reasons.replaceChildren(h('option', { value: '' }, t('letters.all')), ...options);
     this.reasons.value = chosen;
   }

@@ -5,7 +5,7 @@ import { t } from './strings.js';
 import { toast } from './toast.js';
 
 /** Whether what had the focus is gone, or no longer seen. */
-const isLost = (element) => element === document.body || !element.isConnected || !element.checkVisibility();
+export const isLost = (element) => element === document.body || !element.isConnected || !element.checkVisibility();
 
 /** Do what `what()` does, or say why that could not be done; whether it went well. */
 export async function tried(what) {

@@ -1,6 +1,6 @@
 // What a person does with a notice: acknowledge, snooze, mute its kind; and take that back.
 import { city } from './city.js';
-import { tried } from './doing.js';
+import { isLost, tried } from './doing.js';
 import { h, setText } from './elements.js';
 import { noticeName } from './notice-words.js';
 import { heldBecause, notices } from './notices.js';
@@ -16,12 +16,17 @@ const SNOOZES = {
   tomorrow: () => ({ until: new Date(nextDayAt(MORNING, city.now())).toISOString() }),
 };
 
-/** Do `what`, say so, and offer to undo it; the focus goes to where that can be done. */
+/**
+ * Do `what`, say so, and offer to undo it; the focus goes to where that can be done, and back to the
+ * notice once it is undone, unless it has gone on meanwhile.
+ */
 async function attempt(id, what, { said, undo }) {
   if (!(await tried(what))) return;
   toast(said(), { focus: true, undo: undo && (async () => {
     await tried(undo);
-    (document.querySelector(`[data-notice="${CSS.escape(id)}"] button:not([hidden])`) ?? document.querySelector('main')).focus();
+    const main = document.querySelector('main');
+    if (!isLost(document.activeElement) && document.activeElement !== main) return;
+    (document.querySelector(`[data-notice="${CSS.escape(id)}"] button:not([hidden])`) ?? main).focus();
   }) });
 }
 

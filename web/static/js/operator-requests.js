@@ -13,7 +13,10 @@ customElements.define('operator-requests', class extends OperatorPart {
     this.limits = h('p', { class: 'quiet' });
     this.requests = h('tbody');
     this.processes = h('tbody');
-    this.append(
+    this.broken = h('tbody');
+    this.apps = h('div', { hidden: true }, h('h3', {}, t('broken.title')), h('p', { class: 'quiet' }, t('broken.explain')),
+      table(t('broken.title'), ['broken.app', 'broken.part', 'broken.reason'], this.broken));
+    this.append(this.apps,
       table(t('request.title'), ['request.name', 'system.state', 'request.lag', 'request.evaluations', 'request.p50', 'request.p99', 'request.failures'], this.requests),
       this.limits, h('h3', {}, t('process.title')),
       table(t('process.title'), ['process.name', 'system.state', 'process.detail'], this.processes));
@@ -23,7 +26,9 @@ customElements.define('operator-requests', class extends OperatorPart {
     return ask('/operator/requests');
   }
 
-  show({ limits, requests, processes, dead_letters: letters }) {
+  show({ limits, requests, processes, dead_letters: letters, broken_apps: broken }) {
+    this.apps.hidden = !broken.length;
+    this.broken.replaceChildren(...broken.map((fault) => this.#fault(fault)));
     this.requests.replaceChildren(...requests.map((request) => this.#request(request)));
     this.processes.replaceChildren(...processes.map((process) => this.#process(process)));
     setText(this.limits, [t('request.limits', limits), t('request.letters', letters)].join(' '));
@@ -36,6 +41,11 @@ customElements.define('operator-requests', class extends OperatorPart {
     const late = answered === null ? t('request.never') : [lag === null ? null : duration(lag), behind ? t('request.bytes', { bytes: bytes.format(behind) }) : null, grows ? t('request.grows') : null].filter(Boolean).join(', ');
     return h('tr', { 'data-request': request }, h('th', { scope: 'row' }, h('code', {}, request), ...notes.map((note) => h('p', { class: 'quiet' }, note))),
       h('td', {}, state), h('td', {}, late), h('td', {}, number(hour.evaluations)), h('td', {}, inMs(hour.p50_s)), h('td', {}, inMs(hour.p99_s)), h('td', {}, number(hour.failures)));
+  }
+
+  #fault({ app, part, reason, times, last }) {
+    return h('tr', { 'data-app': app }, h('th', { scope: 'row' }, app), h('td', {}, h('code', {}, part)),
+      h('td', {}, reason, h('p', { class: 'quiet' }, t('broken.times', { times, age: ago((Date.now() - Date.parse(last)) / 1000) }))));
   }
 
   #process({ process, alive, age_s: age, problem, detail }) {

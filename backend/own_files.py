@@ -1,0 +1,49 @@
+"""The files of a system's data folder: nobody but their owner may read them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+"""What the group and everybody else could do with a file."""
+_OURS = (
+    "broker-rights.*", "checkpoint", "city", "citywise.db*", "keys", "lock", "log", "logs",
+    "metrics", "orders.json", "spark", "tls", "tmp",
+)  # fmt: skip
+"""What a system has at the top of its data folder, which may hold files of others, too."""
+
+
+def keep_from_others() -> None:
+    """Let all that this process and its children write from now on be their owner's alone."""
+    os.umask(OTHERS)
+
+
+def tighten(folder: Path) -> list[Path]:
+    """Take from others what they may do with the files of a data folder, which earlier versions
+    or another umask allowed; returns the files of other users, who would have to do it."""
+    left = []
+    for path in _files(folder):
+        mode = path.lstat().st_mode
+        if not mode & OTHERS or stat.S_ISLNK(mode):
+            continue
+        try:
+            path.chmod(stat.S_IMODE(mode) & ~OTHERS)
+        except PermissionError:
+            left.append(path)
+    return left
+
+
+def create(file: Path) -> None:
+    """Have a file that others may not read before a library opens it; it may be there already."""
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for pattern in _OURS:
+        for path in folder.glob(pattern):
+            yield path
+            if path.is_dir() and not path.is_symlink():
+                yield from path.rglob("*")

@@ -1,1 +1,0 @@
-"""What can be said about a program before it runs: findings, dependencies, growth."""

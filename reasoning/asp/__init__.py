@@ -1,0 +1,20 @@
+"""Answer set programs as clingo reads them: statements, syntax trees, predicates and how they
+depend on each other, and which rules the incremental engine can take over (`translation`).
+Of streams, windows and directives nothing is known here: that is `languages.casp`."""
+
+from reasoning.asp.dependencies import Dependencies
+from reasoning.asp.numbers import Constants
+from reasoning.asp.rules import Statements
+from reasoning.asp.signatures import atom_signatures, body_atoms, head_atoms
+from reasoning.asp.syntax import Node, variables
+
+__all__ = [
+    "Constants",
+    "Dependencies",
+    "Node",
+    "Statements",
+    "atom_signatures",
+    "body_atoms",
+    "head_atoms",
+    "variables",
+]

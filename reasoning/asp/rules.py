@@ -1,0 +1,188 @@
+"""The statements of a program as plans see them: what each derives and what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from clingo.ast import AST, ASTType, Sign, parse_string
+
+from reasoning.asp.numbers import Constants
+from reasoning.asp.signatures import atom_signatures, atoms, body_atoms, head_atoms
+from reasoning.asp.syntax import Node, copy
+from reasoning.errors import ItemError
+from reasoning.model.atoms import ground
+from reasoning.model.request import Signature
+
+Kind = Literal["normal", "choice", "disjunction", "constraint", "preference", "show", "other"]
+"""`constraint` is every rule that derives nothing, `show` a statement that shows terms,
+`other` a statement that speaks of the whole program (`#external`, `#edge`, …)."""
+
+_CHOICES = (ASTType.Aggregate, ASTType.HeadAggregate)
+_COMMON = (ASTType.Definition, ASTType.Defined, ASTType.Program, ASTType.ShowSignature)
+_KINDS: dict[ASTType, Kind] = {
+    ASTType.Minimize: "preference",
+    ASTType.ShowTerm: "show",
+}
+Labels = Mapping[tuple[int, int], str]
+"""Labels of rules by line and column of the rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class AspRule:
+    """A rule, a preference or a shown term."""
+
+    name: str
+    """Its label, or the line on which it begins."""
+    line: int
+    kind: Kind
+    head: frozenset[Signature]
+    """Predicates it derives."""
+    body: frozenset[Signature]
+    """Predicates it reads, wherever they stand."""
+    tree: Node
+
+    @property
+    def cited(self) -> str:
+        """How messages call it."""
+        return f"line {self.name}" if self.name[:1].isdigit() else f"({self.name})"
+
+    @property
+    def text(self) -> str:
+        """The statement in clingo's language, on a line of its own."""
+        return f"{self.tree}\n"
+
+
+@dataclass(frozen=True)
+class Statements:
+    """A program taken apart."""
+
+    rules: tuple[AspRule, ...]
+    common: str
+    """What every part of the program needs: constants and what may stay undefined."""
+    shows: frozenset[Signature] | None
+    """Predicates that are shown; None: all of them."""
+    definitions: tuple[Node, ...]
+    """The `#const` statements."""
+    facts: str = ""
+    """Plain facts among the rules, one `atom.` a line: they are dealt out as data are."""
+    known: frozenset[Signature] = frozenset()
+    """Predicates of those facts."""
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """Names that `#const` gives a value."""
+        return frozenset(node.name for node in self.definitions)
+
+    @property
+    def constants_text(self) -> str:
+        """The `#const` statements, one a line."""
+        return "".join(f"{node}\n" for node in self.definitions)
+
+    def has_fixed_priority(self, preference: AspRule) -> bool:
+        """Whether a preference's priority is a number before anything is ground."""
+        constants = Constants([*self.definitions, preference.tree])
+        return constants.number(preference.tree.one("priority")) is not None
+
+    @property
+    def predicates(self) -> frozenset[Signature]:
+        """All predicates that the rules and facts mention."""
+        return self.known.union(*(rule.head | rule.body for rule in self.rules))
+
+
+def read(program: str, labels: Labels | None = None) -> Statements:
+    """Take a program's text apart; `labels` name its rules."""
+    trees: list[AST] = []
+    parse_string(program, trees.append, logger=lambda _code, _words: None)
+    nodes = [copy(tree) for tree in trees]
+    names = _Names(labels or {})
+    # A fact that is written twice is one; and facts are many, so they are kept as text.
+    facts = {fact: node for node in nodes if (fact := _fact(node)) is not None}
+    stated = {id(node) for node in facts.values()}
+    rules = [n for n in nodes if n.kind not in _COMMON and id(n) not in stated]
+    common = [n for n in nodes if n.kind in (ASTType.Definition, ASTType.Defined)]
+    return Statements(
+        tuple(_rule(node, names) for node in rules),
+        "".join(f"{n}\n" for n in common),
+        _shown(nodes),
+        tuple(n for n in nodes if n.kind == ASTType.Definition),
+        "".join(f"{fact}.\n" for fact in facts),
+        frozenset(_signatures(atom for n in facts.values() for atom in head_atoms(n))),
+    )
+
+
+def _fact(node: Node) -> str | None:
+    """The ground atom a statement states, in clingo's spelling; None if it says more."""
+    if node.kind != ASTType.Rule or node.many("body"):
+        return None
+    head = node.one("head")
+    if head.kind != ASTType.Literal or head.origin.sign != Sign.NoSign:
+        return None
+    try:
+        # Intervals, pools and arithmetic are no plain facts: clingo makes several of them, or one
+        # with another text.
+        return ground(str(head))
+    except ItemError:
+        return None
+
+
+def _shown(nodes: Sequence[Node]) -> frozenset[Signature] | None:
+    found = [n.origin for n in nodes if n.kind == ASTType.ShowSignature]
+    if not found:
+        return None
+    named = (n for n in found if n.name)  # `#show.` names none, and hides the others
+    return frozenset(Signature(("" if n.positive else "-") + n.name, n.arity) for n in named)
+
+
+class _Names:
+    """Names of rules: labels, else lines, with the column where a line has several."""
+
+    def __init__(self, labels: Labels) -> None:
+        self._labels = labels
+        self._given: set[str] = set()
+
+    def of(self, node: Node) -> str:
+        name = self._labels.get((node.line, node.column)) or str(node.line)
+        if name in self._given:
+            name = f"{node.line}:{node.column}"
+        unique, number = name, 2
+        while unique in self._given:  # the elements of a `#minimize` begin at one place
+            unique, number = f"{name}.{number}", number + 1
+        self._given.add(unique)
+        return unique
+
+
+def _rule(node: Node, names: _Names) -> AspRule:
+    heads = frozenset(_signatures(derived(node)))
+    read = frozenset(_signatures([*body_atoms(node), *_refused(node)]))
+    return AspRule(names.of(node), node.line, _kind(node), heads, read, node)
+
+
+def _kind(node: Node) -> Kind:
+    if node.kind != ASTType.Rule:
+        return _KINDS.get(node.kind, "other")
+    head = node.one("head")
+    if head.kind in _CHOICES:
+        return "choice"
+    if head.kind == ASTType.Disjunction:
+        return "disjunction"
+    return "normal" if any(True for _ in derived(node)) else "constraint"
+
+
+def derived(node: Node) -> Iterator[Node]:
+    """The atoms a statement derives: `not a` in a head derives nothing."""
+    refused = {id(atom) for atom in _refused(node)}
+    return (atom for atom in head_atoms(node) if id(atom) not in refused)
+
+
+def _refused(node: Node) -> Iterator[Node]:
+    """The atoms of a head that stand behind `not`."""
+    if node.kind == ASTType.Rule:
+        for part in node.one("head").walk():
+            if part.kind == ASTType.Literal and part.origin.sign != Sign.NoSign:
+                yield from atoms(part)
+
+
+def _signatures(found: Sequence[Node] | Iterator[Node]) -> Iterator[Signature]:
+    return (signature for atom in found for signature in atom_signatures(atom))

@@ -1,0 +1,9 @@
+"""C-ASP: texts with directives and rules of clingo, read into a `model.request.Request`
+(`parsing`, `directives`, `entailment`), and what `citywise check` finds in them.
+The rules themselves are read in `asp`; what evaluates a request is chosen in `engines`."""
+
+from reasoning.languages.casp.check import check_reading
+from reasoning.languages.casp.entailment import inferring
+from reasoning.languages.casp.parsing import Reading, parse, parse_file, read, read_file
+
+__all__ = ["Reading", "check_reading", "inferring", "parse", "parse_file", "read", "read_file"]

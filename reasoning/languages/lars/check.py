@@ -1,0 +1,199 @@
+"""What is remarkable about a program of plain LARS, and what of it depends on what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from reasoning.asp.dependencies import Dependencies, Dependency, Fragment
+from reasoning.asp.syntax import Node
+from reasoning.errors import Finding
+from reasoning.languages.casp.check import check_reading
+from reasoning.languages.lars.elements import WrittenElement, WrittenRule
+from reasoning.languages.lars.parsing import LarsReading
+from reasoning.languages.lars.program import (
+    At,
+    BodyElement,
+    Box,
+    Comparison,
+    Counted,
+    Formula,
+    LarsProgram,
+    LarsRule,
+    LastTuples,
+    Now,
+    TimeSpan,
+    Window,
+)
+from reasoning.model.terms import Computed, Constant, Term, Variable
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NAMED = re.compile(r"(?<![\w'])_*[A-Z][\w']*")
+_ANONYMOUS = re.compile(r"(?<![\w'])_(?![\w'])")
+
+
+def findings(reading: LarsReading, *, partitioned: bool = False) -> list[Finding]:
+    """All findings about a program that was read, by position (see `check_reading`)."""
+    return check_reading(
+        reading,
+        partitioned=partitioned,
+        dependencies=dependencies(reading.program, reading.rules),
+        refined=lambda found: (*joined(reading, found), *suspects(reading)),
+    )
+
+
+def dependencies(program: LarsProgram, nodes: Sequence[Node] = ()) -> Dependencies:
+    """The dependency graph of a program's predicates, whatever the time they are asked for.
+
+    Negative is what must be complete before: what is negated, holds at all points of time of
+    a window, or is counted. Windows of tuples hold what came before and depend on no rule.
+    """
+    return Dependencies(nodes, _edges(program.rules))
+
+
+def _edges(rules: Iterable[LarsRule]) -> Iterator[Dependency]:
+    for rule in rules:
+        if rule.head is None:
+            continue
+        for element in rule.body:
+            formula = element.formula
+            if isinstance(formula, Comparison) or isinstance(_window(formula), LastTuples):
+                continue
+            complete = element.negated or _is_whole(formula)
+            yield Dependency(rule.head.signature, formula.atom.signature, complete, rule.line)
+
+
+def _window(formula: Formula) -> Window | None:
+    return None if isinstance(formula, Now | Comparison) else formula.window
+
+
+def _is_whole(formula: Formula) -> bool:
+    """Whether all points of time of a window decide."""
+    return isinstance(formula, Box | Counted) and formula.window != TimeSpan(0)
+
+
+def fragment(program: LarsProgram) -> Fragment:
+    """`positive` without negation, else `stratified`, of a program without a loop through it."""
+    bodies = [element for rule in program.rules if rule.head for element in rule.body]
+    return "stratified" if any(map(_falls, bodies)) else "positive"
+
+
+def _falls(element: BodyElement) -> bool:
+    """Whether an element may cease to hold when atoms are added."""
+    formula = element.formula
+    counts = isinstance(formula, Counted) and formula.comparator != ">="
+    return counts or (element.negated and not isinstance(formula, Comparison))
+
+
+def joined(reading: LarsReading, found: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings without the large products in rules that compare points of time: clingo's
+    tree does not show the times by which they join."""
+    timed = {
+        rule.line
+        for rule in reading.program.rules
+        if any(isinstance(element.formula, At) for element in rule.body)
+    }
+    for finding in found:
+        if finding.code != "product" or finding.location.line not in timed:
+            yield finding
+
+
+def suspects(reading: LarsReading) -> Iterator[Finding]:
+    """Rules that may not mean what they say."""
+    for rule, written in zip(reading.program.rules, reading.written, strict=True):
+        yield from _elements(reading, rule, written)
+        yield from _head(reading, rule, written)
+
+
+def _elements(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Iterator[Finding]:
+    operated = [e.formula for e in rule.body if not isinstance(e.formula, Now | Comparison)]
+    parts = [part for part in written.body if part.kind != "plain"]
+    program = reading.program
+    fixed = program.derived - program.streamed - program.request.inputs
+    placed = {r.head.signature for r in program.rules if r.head and r.time is not None}
+    for formula, part in zip(operated, parts, strict=True):
+        signature = formula.atom.signature
+        if isinstance(formula.window, LastTuples) and signature in fixed:
+            message = (
+                f"`{signature}` is derived, and a window of tuples holds input atoms only: it "
+                f"never holds there; write a window of time, or `#stream {signature}.`"
+            )
+            yield _warning(reading, part, "derived-tuple", message)
+        if signature in fixed - placed and _looks_back(formula):
+            message = (
+                f"`{signature}` is derived now and forgotten after: the window sees it at this "
+                f"point of time only; place it with a head `@T {signature.name}`, or remember "
+                f"it with `#stream {signature}.`"
+            )
+            yield _warning(reading, part, "forgotten", message)
+        if isinstance(formula, At) and formula.window is None:
+            message = (
+                f"`@` without a window keeps all there ever was of `{signature}`; write a window "
+                "behind it, e.g. `[1 h]`, if the past fades"
+            )
+            yield _warning(reading, part, "unbounded-history", message)
+        if _is_whole(formula) and _ANONYMOUS.search(_STRING.sub('""', part.literal.text)):
+            yield _warning(reading, part, "each-value", _by_value(part))
+
+
+def _by_value(part: WrittenElement) -> str:
+    """What `_` means where points of time are counted, and how to count any value."""
+    text = part.literal.text
+    named = ",".join(dict.fromkeys(_NAMED.findall(_STRING.sub("", text))))
+    name = f"any_{text.partition('(')[0].strip('- ')}"
+    head = f"{name}({named})" if named else name
+    window = f"[{part.window.text.strip('[] ')}]" if part.window else "[…]"
+    return (
+        f"each value of `_` is counted by itself in `{text}`: it holds only if one "
+        "value is there often enough; to count whatever the value, count "
+        f"`{head}` with a rule `@T {head} :- @T {text} {window}.`"
+    )
+
+
+def _looks_back(formula: Formula) -> bool:
+    """Whether it asks for points of time before now."""
+    window = _window(formula)
+    return not isinstance(window, LastTuples) and window != TimeSpan(0)
+
+
+def _head(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Iterator[Finding]:
+    if rule.head is None or written.head is None:
+        return
+    signature = rule.head.signature
+    if signature in reading.request.inputs:
+        message = (
+            f"`{signature}` is declared `#input` and derived here; what is derived is no input "
+            "(tuple windows do not hold it); give one of the two another name"
+        )
+        yield _warning(reading, written.head, "derived-input", message)
+    if isinstance(rule.time, Constant):
+        message = (
+            f"`@{rule.time.value}` is outside the timeline until then, and while it is there is "
+            "no answer; bind the time in the body"
+        )
+        yield _warning(reading, written.head, "fixed-time", message)
+    elif rule.time is not None and _is_ahead(rule.time, rule):
+        message = (
+            "this time is always after now, where nothing can hold: there is no answer while the "
+            "body holds; derive it now, and look back with a window"
+        )
+        yield _warning(reading, written.head, "future", message)
+
+
+def _is_ahead(time: Term, rule: LarsRule) -> bool:
+    """Whether a time is one that a window of length 0 gives, and more."""
+    now = {
+        e.formula.time
+        for e in rule.body
+        if isinstance(e.formula, At) and not e.negated and e.formula.window == TimeSpan(0)
+    }
+    match time:
+        case Computed("+", (Variable() as base, Constant(int(more)))) | Computed(
+            "+", (Constant(int(more)), Variable() as base)
+        ):
+            return more > 0 and base in now
+    return False
+
+
+def _warning(reading: LarsReading, part: WrittenElement, code: str, message: str) -> Finding:
+    return Finding(reading.source.location(part.whole.start), "warning", code, message)

@@ -1,0 +1,416 @@
+"""Stratified programs of plain LARS as programs of the incremental engine, by how their rules look
+at each predicate."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+
+from reasoning.languages.lars.bodies import KEPT, atom_of, bodies, simplified, timeline_variables
+from reasoning.languages.lars.program import (
+    At,
+    Box,
+    Counted,
+    LarsProgram,
+    LarsRule,
+    LastTuples,
+    Now,
+    TimeSpan,
+    Window,
+)
+from reasoning.languages.lars.tuples import Feed, Kind
+from reasoning.model.request import Signature
+from reasoning.model.rules import (
+    CLOCK,
+    FALSE,
+    Aggregate,
+    Always,
+    Compare,
+    Literal,
+    Operator,
+    Program,
+    Scan,
+)
+from reasoning.model.rules import Rule as Derivation
+from reasoning.model.strata import components, reached
+from reasoning.model.terms import Compound, Term, Variable
+
+
+@dataclass
+class Use:
+    """The time windows through which a program looks at a predicate."""
+
+    size: int = 0
+    """Of the largest."""
+    unbounded: bool = False
+    """Whether it asks for points of time of the whole timeline."""
+    timed: bool = False
+    """Whether it asks for the points of time at which atoms hold."""
+
+    @property
+    def window(self) -> TimeSpan | None:
+        """The window that has all the others in it."""
+        return None if self.unbounded else TimeSpan(self.size)
+
+
+def uses(rules: Iterable[LarsRule]) -> dict[Signature, Use]:
+    found: dict[Signature, Use] = defaultdict(Use)
+    for rule in rules:
+        for element in rule.body:
+            formula = element.formula
+            atom = atom_of(formula)
+            if atom is None or isinstance(formula, Now):
+                continue
+            use, window = found[atom.signature], getattr(formula, "window", None)
+            if isinstance(window, LastTuples):
+                continue
+            use.unbounded |= window is None
+            use.size = max(use.size, window.size if window else 0)
+            use.timed |= isinstance(formula, At | Counted)
+            use.timed |= isinstance(formula, Box) and formula.window != TimeSpan(0)
+    return found
+
+
+def recursive(rules: Iterable[LarsRule]) -> frozenset[Signature]:
+    """Predicates that depend on themselves."""
+    below: dict[Signature, set[Signature]] = {}
+    for rule in rules:
+        if rule.head is not None:
+            atoms = (atom_of(element.formula) for element in rule.body)
+            reads = {atom.signature for atom in atoms if atom is not None}
+            below.setdefault(rule.head.signature, set()).update(reads)
+    return frozenset(each for each, reads in below.items() if each in reached(reads, below))
+
+
+FIRST = "#first"
+"""The input of one row `(t1,)`, the point of time where the timeline begins."""
+_TIME, _START = Variable("#time"), Variable("#start")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program of the incremental engine and what fills its inputs.
+
+    Relations are named by what they hold: `p/2` what holds now, `<>p/2[5]`, `[]p/2[5]`,
+    `@p/2[5]` (with the point of time as last column), `#p/2[5]` (with a number).
+    """
+
+    program: Program
+    feeds: tuple[Feed, ...]
+    outputs: dict[Signature, str]
+    """The relations of what holds now, for predicates that may be shown or fed back."""
+
+
+def compiled(program: LarsProgram, supplied: Collection[str] = ()) -> Compiled:
+    """The relations, rules and operators that evaluate a program; of derived predicates only
+    those `supplied` (`p/2`) come from outside too.
+
+    Rules that no answer needs are left out, which is right of a stratified program only
+    (`choosing.loop_of`).
+    """
+    compiler = _Compiler(tuple(map(simplified, program.rules)), supplied)
+    outputs = {signature: compiler.now(signature) for signature in _outputs(program)}
+    for rule in compiler.rules:
+        compiler.constrain(rule)
+    for signature in _contradicted(program):
+        compiler.contradict(signature)
+    return compiler.compiled(program.request.name, outputs)
+
+
+def stratify(program: LarsProgram) -> None:
+    """Raise `StratificationError` where any of the rules are in a loop through negation, also
+    if what they derive is not shown: there may be no answer for it."""
+    components(compiled(replace(program, shows=None)).program)
+
+
+def _outputs(program: LarsProgram) -> list[Signature]:
+    shown = program.derived if program.shows is None else program.shows
+    return sorted(shown | program.streamed)
+
+
+def _contradicted(program: LarsProgram) -> list[Signature]:
+    """Predicates that the program mentions, and their classical negations as well."""
+    mentioned = set(program.derived) | (program.shows or frozenset())
+    for rule in program.rules:
+        atoms = (atom_of(element.formula) for element in rule.body)
+        mentioned |= {atom.signature for atom in atoms if atom is not None}
+    return sorted(s for s in mentioned if Signature(f"-{s.name}", s.arity) in mentioned)
+
+
+class _Compiler:
+    """Makes relations as they are asked for, and what fills them after that."""
+
+    def __init__(self, rules: tuple[LarsRule, ...], supplied: Collection[str]) -> None:
+        self.rules = rules
+        self._supplied = supplied
+        self._feeds: list[Feed] = []
+        self._made: list[Derivation] = []
+        self._operators: list[Operator] = []
+        self._known: set[str] = set()
+        self._todo: list[Callable[[], None]] = []
+        self._bare: dict[Signature, list[LarsRule]] = defaultdict(list)
+        self._placed: dict[Signature, list[LarsRule]] = defaultdict(list)
+        self._uses = uses(rules)
+        self._recursive = recursive(rules)
+        for rule in rules:
+            if rule.head is not None:
+                heads = self._bare if rule.time is None else self._placed
+                heads[rule.head.signature].append(rule)
+
+    def compiled(self, name: str, outputs: dict[Signature, str]) -> Compiled:
+        """All of it."""
+        while self._todo:
+            self._todo.pop()()
+        inputs = frozenset(feed.relation for feed in self._feeds) | {FIRST}
+        program = Program(
+            tuple(dict.fromkeys(self._made)),
+            tuple(self._operators),
+            inputs,
+            name,
+            frozenset(outputs.values()) | {FALSE},
+        )
+        return Compiled(program, tuple(self._feeds), outputs)
+
+    # -- relations ------------------------------------------------------------------
+
+    def now(self, signature: Signature) -> str:
+        """See `Relations`."""
+        return self._named(str(signature), lambda name: self._fill_now(signature, name))
+
+    def diamond(self, signature: Signature, window: Window) -> str:
+        """See `Relations`."""
+        if window == TimeSpan(0):
+            return self.now(signature)
+        return self._named(
+            f"<>{signature}{_text(window)}",
+            lambda name: self._fill_diamond(signature, window, name),
+        )
+
+    def box(self, signature: Signature, window: Window) -> str:
+        """See `Relations`."""
+        if window == TimeSpan(0):
+            return self.now(signature)
+        return self._named(
+            f"[]{signature}{_text(window)}", lambda name: self._fill_box(signature, window, name)
+        )
+
+    def timed(self, signature: Signature, window: Window | None) -> str:
+        """See `Relations`."""
+        return self._named(
+            f"@{signature}{_text(window)}", lambda name: self._fill_timed(signature, window, name)
+        )
+
+    def count(self, signature: Signature, window: Window) -> str:
+        """See `Relations`."""
+        return self._named(
+            f"#{signature}{_text(window)}", lambda name: self._fill_count(signature, window, name)
+        )
+
+    def projected(self, relation: str, patterns: tuple[Term, ...], width: int) -> str:
+        """See `Relations`."""
+        shape = ",".join(map(_shape, patterns))
+        row = tuple(Variable(f"{KEPT}{number}") for number in range(width))
+        return self._named(
+            f"{relation}({shape})",
+            lambda name: self._derive(name, row, [Scan(relation, patterns)]),
+        )
+
+    def _named(self, name: str, fill: Callable[[str], None]) -> str:
+        if name not in self._known:
+            self._known.add(name)
+            self._todo.append(lambda: fill(name))
+        return name
+
+    # -- what fills them ------------------------------------------------------------
+
+    def _fill_now(self, signature: Signature, name: str) -> None:
+        if self._placed[signature]:
+            row = variables_of(signature)
+            self._derive(name, row, [Scan(self._base(signature), (*row, _TIME))], (_TIME, 0))
+            if self._varies(signature):
+                self._derive(name, row, [Scan(self._bare_now(signature), row)])
+                return
+        else:
+            self._feed("now", signature, None, name)
+        self._derive_bare(signature, name)
+
+    def _bare_now(self, signature: Signature) -> str:
+        """What rules say that holds now, and no `@` places there: a relation of its own where
+        the relation with points of time reads it, which would else be a circle."""
+        if not self._placed[signature]:
+            return self.now(signature)
+        return self._named(f"={signature}", lambda name: self._derive_bare(signature, name))
+
+    def _derive_bare(self, signature: Signature, name: str) -> None:
+        for rule in self._bare[signature]:
+            assert rule.head is not None
+            for body in bodies(rule, self):
+                self._made.append(Derivation(name, rule.head.terms, body, rule.name))
+
+    def _fill_diamond(self, signature: Signature, window: Window, name: str) -> None:
+        row = variables_of(signature)
+        if isinstance(window, LastTuples) or not self._placed[signature]:
+            self._feed("diamond", signature, window, name)
+        else:
+            self._derive(
+                name,
+                row,
+                [Scan(self._base(signature), (*row, _TIME))],
+                self._cut(signature, window),
+            )
+        if (
+            isinstance(window, TimeSpan)
+            and self._bare[signature]
+            and not (self._placed[signature] and self._varies(signature))
+        ):
+            self._derive(name, row, [Scan(self.now(signature), row)])
+
+    def _fill_box(self, signature: Signature, window: Window, name: str) -> None:
+        if isinstance(window, LastTuples) or not self._is_derived(signature):
+            self._feed("box", signature, window, name)
+        else:
+            self._operators.append(Always(name, self._base(signature), window.size))
+
+    def _fill_timed(self, signature: Signature, window: Window | None, name: str) -> None:
+        if isinstance(window, LastTuples) or not self._is_derived(signature):
+            self._feed("at", signature, window, name)
+        elif window == self._uses[signature].window:
+            self._fill_base(signature, window, name)
+        else:
+            assert window is not None
+            row = (*variables_of(signature), _TIME)
+            body = [Scan(self._base(signature), row)]
+            self._derive(name, row, body, (_TIME, window.size))
+
+    def _base(self, signature: Signature) -> str:
+        """The points of time at which a derived predicate holds, in its largest window."""
+        return self.timed(signature, self._uses[signature].window)
+
+    def _fill_base(self, signature: Signature, window: TimeSpan | None, name: str) -> None:
+        self._feed("at", signature, window, name)
+        for rule in self._placed[signature]:
+            self._place(rule, window, name)
+        if self._varies(signature):
+            row = variables_of(signature)
+            body = (Scan(self._bare_now(signature), row), Scan(CLOCK, (_TIME,)))
+            self._derive(name, (*row, _TIME), body)
+
+    def _place(self, rule: LarsRule, window: TimeSpan | None, name: str) -> None:
+        """Put a head at its point of time: not before the timeline, and not after it, where
+        there might be no end of that."""
+        assert rule.head is not None
+        assert rule.time is not None
+        guards: tuple[Literal, ...] = ()
+        if not _is_sure(rule):
+            guards = (Scan(FIRST, (_START,)), Compare(">=", rule.time, _START))
+            if rule.head.signature in self._recursive:
+                guards += (Scan(CLOCK, (_TIME,)), Compare("<=", rule.time, _TIME))
+        until = (rule.time, window.size if window else _FAR)
+        row = (*rule.head.terms, rule.time)
+        for body in bodies(rule, self):
+            self._made.append(Derivation(name, row, body + guards, rule.name, until))
+
+    def _fill_count(self, signature: Signature, window: Window, name: str) -> None:
+        if isinstance(window, LastTuples) or not self._is_derived(signature):
+            elements = f"{name}@"
+            self._feed("element", signature, window, elements)
+        else:  # what counts are the elements, not what they are
+            elements = self.timed(signature, window)
+        self._operators.append(Aggregate(name, self.diamond(signature, window), elements, "count"))
+
+    def _is_derived(self, signature: Signature) -> bool:
+        return bool(self._bare[signature] or self._placed[signature])
+
+    def _varies(self, signature: Signature) -> bool:
+        """Whether what rules derive now is asked for with its point of time."""
+        return self._uses[signature].timed and bool(self._bare[signature])
+
+    def _cut(self, signature: Signature, window: TimeSpan) -> tuple[Term, int] | None:
+        """The end of what is placed at a point of time, for a window over it."""
+        return None if window == self._uses[signature].window else (_TIME, window.size)
+
+    def _feed(self, kind: Kind, signature: Signature, window: Window | None, name: str) -> None:
+        last = isinstance(window, LastTuples)
+        if last or str(signature) in self._supplied or not self._is_derived(signature):
+            self._feeds.append(Feed(kind, str(signature), window, name))
+
+    def _derive(
+        self,
+        name: str,
+        row: tuple[Term, ...],
+        body: Iterable[Literal],
+        until: tuple[Term, int] | None = None,
+    ) -> None:
+        self._made.append(Derivation(name, row, tuple(body), name, until))
+
+    # -- constraints ----------------------------------------------------------------
+
+    def constrain(self, rule: LarsRule) -> None:
+        """There is no answer while a constraint's body holds, or that of a rule whose head
+        is at a point of time outside the timeline."""
+        if rule.head is None:
+            for body in bodies(rule, self):
+                self._made.append(Derivation(FALSE, (), body, rule.name))
+        elif rule.time is not None and not _is_sure(rule):
+            for body in bodies(rule, self):
+                early = (Scan(FIRST, (_START,)), Compare("<", rule.time, _START))
+                self._made += [
+                    Derivation(FALSE, (), body, rule.name, (rule.time, -1)),
+                    Derivation(FALSE, (), (*body, *early), rule.name, (rule.time, _FAR)),
+                ]
+
+    def contradict(self, signature: Signature) -> None:
+        """There is no answer while an atom and its classical negation hold now."""
+        row = variables_of(signature)
+        negation = Signature(f"-{signature.name}", signature.arity)
+        body = [Scan(self.now(signature), row), Scan(self.now(negation), row)]
+        self._derive(FALSE, (), body)
+
+
+_RELATION = re.compile(r"(<>|\[\]|@|#|=)(-?[\w']+/\d+)(\[#?\d+\])?@?")
+
+
+def written(text: str) -> str:
+    """A text with relations as their window atoms are written: `<> p/1 [3]` for `<>p/1[3]`."""
+    return _RELATION.sub(_as_written, text)
+
+
+def _as_written(found: re.Match[str]) -> str:
+    sign, predicate, window = found.groups()
+    signs = {"=": "", "@": "@T ", "#": ""}
+    before = signs.get(sign, f"{sign} ") + predicate
+    return " ".join(filter(None, (before, "count" if sign == "#" else "", window)))
+
+
+_FAR = 2**40
+"""Later than any time: what ends there ends with its body, and is an integer."""
+
+
+def variables_of(signature: Signature) -> tuple[Variable, ...]:
+    """As many variables as a predicate has arguments."""
+    return tuple(Variable(f"#{number}") for number in range(signature.arity))
+
+
+def _is_sure(rule: LarsRule) -> bool:
+    """Whether the head's point of time is one of the timeline in each instance."""
+    return isinstance(rule.time, Variable) and rule.time.name in timeline_variables(rule)
+
+
+def _shape(term: Term) -> str:
+    """A pattern as text, in which each `_` is the same."""
+    if isinstance(term, Variable):
+        return term.name if term.name.startswith(KEPT) else "_"
+    if isinstance(term, Compound):
+        return f"{term.name}({','.join(map(_shape, term.arguments))})"
+    return str(term)
+
+
+def _text(window: Window | None) -> str:
+    match window:
+        case TimeSpan(size):
+            return f"[{size}]"
+        case LastTuples(size):
+            return f"[#{size}]"
+    return ""

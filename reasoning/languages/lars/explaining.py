@@ -1,0 +1,248 @@
+"""Why and why not, in programs of plain LARS, by the machinery of `reasoning.explain`.
+
+The program is encoded for one point of time (`reasoning.languages.lars.encoding`); what
+windows see of the data are facts, with the stream items that gave them. The tree that explains
+an atom over these is written in the notation of LARS again
+(`reasoning.languages.lars.notation`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+
+from reasoning.errors import ItemError
+from reasoning.explain.explanation import Explainer
+from reasoning.explain.origins import FedBack, Origin, Outside
+from reasoning.explain.tree import Explanation
+from reasoning.languages.lars import history as data
+from reasoning.languages.lars.apart import Apart
+from reasoning.languages.lars.choosing import evaluator
+from reasoning.languages.lars.encoding import Encoding
+from reasoning.languages.lars.evaluation import Evaluator, Point, shown
+from reasoning.languages.lars.history import GroundAtom, History, Tuple, split
+from reasoning.languages.lars.language import LarsFile
+from reasoning.languages.lars.notation import Notation
+from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.reasoner import LarsReasoner
+from reasoning.languages.lars.relations import call
+from reasoning.model.atoms import ground
+from reasoning.model.engine import AnswerSet
+from reasoning.model.request import Request, Signature
+from reasoning.run.explained import (
+    MOST_OUTSIDE,
+    Explains,
+    RecordedExplainer,
+    Seen,
+    Sought,
+    facts_as_written,
+)
+from reasoning.run.recorded import Recorded
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+
+
+class Watched:
+    """An evaluator, and the data stream that it has seen."""
+
+    def __init__(self, program: LarsProgram, inner: Evaluator) -> None:
+        seen = Encoding(program).seen
+        self.history = History({each.window for each in seen}, {each.signature for each in seen})
+        self.fed_back: dict[Tuple, int] = {}
+        """What has been fed back."""
+        self._streamed = program.streamed
+        self._inner = inner
+
+    def step(self, point: Point, models: int = 0) -> tuple[AnswerSet, ...]:
+        """See `Evaluator`; what is fed back must be shown."""
+        self.history.begin(point.time)
+        self.history.arrive(map(split, point.arrivals), point.readings)
+        return self._inner.step(point, models)
+
+    def feed_back(self, answers: Sequence[AnswerSet]) -> None:
+        """Take what `#stream` makes part of the data, after the answer has been looked at."""
+        if not self._streamed or len(answers) != 1:
+            return
+        back = [atom for atom in map(split, answers[0].atoms) if atom.signature in self._streamed]
+        now = self.history.now
+        self.fed_back |= {Tuple(now, atom): now for atom in self.history.arrive(back)}
+
+    def changes(self) -> None:
+        """Not asked for."""
+        return
+
+    def close(self) -> None:
+        """Close the evaluator."""
+        self._inner.close()
+
+
+class LarsExplainer(RecordedExplainer):
+    """Explains an evaluation of a run of a program of plain LARS; see `RecordedExplainer`."""
+
+    def __init__(
+        self,
+        file: LarsFile,
+        run: Recorded,
+        at: int | str | None,
+        number: int = 1,
+        evaluation: int | None = None,
+    ) -> None:
+        self._file = file
+        program = self._program = file.program
+        if program.streamed:
+            shows = program.derived if program.shows is None else program.shows
+            program = replace(program, shows=shows | program.streamed)
+        self._watched_program = program
+        self._givers: dict[str, list[Item]] = {}
+        self._refused: dict[int, str] = {}
+        self._encoder = Encoder(run.request)
+        super().__init__(run, at, number, evaluation)
+
+    def _seek(self, sought: Sought) -> None:
+        """See `RecordedExplainer`; the data stream is remembered on the way."""
+        run, program = self._run, self._watched_program
+        inner = evaluator(program, self._knowledge, run.limits, run.engine)
+        with closing(Watched(program, inner)) as watched:
+            reasoner = self._file.reasoner(run, program, watched)
+            for evaluation in run.run(reasoner):
+                if sought.passes(evaluation):
+                    return
+                self._note(evaluation, reasoner)
+                if sought.wants(evaluation):
+                    sought.found = self._look(evaluation, reasoner, watched)
+                    if sought.time is not None:
+                        return  # there is one evaluation at each point of time
+                watched.feed_back(evaluation.answer_sets)
+
+    def _note(self, evaluation: Evaluation, reasoner: LarsReasoner) -> None:
+        """Note which atoms the items that arrived give."""
+        self._refused |= {position: why for position, (_i, why) in reasoner.refused.items()}
+        for item in evaluation.items:
+            with contextlib.suppress(ItemError):
+                for atom in self._encoder.facts(item):
+                    self._givers.setdefault(atom, []).append(item)
+
+    def _look(self, evaluation: Evaluation, reasoner: LarsReasoner, watched: Watched) -> Seen:
+        """What there is to know of an evaluation, just after it."""
+        program = self._watched_program
+        known = self._knowledge.supplied
+        encoding = Encoding(program, known, shown(program, known | reasoner.supplied))
+        encoding.now |= {seen.signature for seen in encoding.seen}
+        self._encoding, self._history = encoding, watched.history
+        return Seen(
+            evaluation, self._origins_of(watched), {}, dict(self._refused), reasoner.supplied, 0
+        )
+
+    def _origins_of(self, watched: Watched) -> dict[str, tuple[Origin, ...]]:
+        """The facts of the encoding, and what gave them."""
+        encoding, history = self._encoding, self._history
+        found: dict[str, list[Origin]] = {fact: [] for fact in data.times(encoding, history)}
+        for fact, tuples in data.holding(encoding, history).items():
+            origins = (o for each in tuples for o in self._giving(each, watched))
+            found[fact] = list(dict.fromkeys(origins))
+        for fact, known in self._knowledge.origins.items():
+            found.setdefault(fact, []).extend(known)
+        for fact, as_it_is in data.background(encoding, self._knowledge.text):
+            found[fact] = list(self._knowledge.origins.get(as_it_is, ()))
+        return {fact: tuple(origins) for fact, origins in found.items()}
+
+    def _giving(self, what: Tuple, watched: Watched) -> Iterator[Origin]:
+        """What made an atom hold at a point of time."""
+        for item in self._givers.get(what.atom.text, ()):
+            if item.time <= what.time <= item.end:
+                yield self._origin(item, self._run.source(item.position))
+        if what in watched.fed_back:
+            yield FedBack(self._run.format_time(what.time))
+
+    def _explainer(self, answer: AnswerSet | None) -> Explains:
+        """See `RecordedExplainer`; its explanations are in the notation of LARS."""
+        encoding, seen = self._encoding, self._seen
+        request = Request(
+            self._program.request.name, encoding.rules,
+            shows=encoding.shown, derived=self._program.derived,
+        )  # fmt: skip
+        explainer = Explainer(
+            request,
+            seen.facts,
+            time=self._run.time(seen.evaluation),
+            answer=answer,
+            outside=dict(self._outside()),
+            supplied=seen.supplied,
+        )
+        places = partial(_places, explainer, encoding, self._history.now)
+        run, now = self._run, self._history.now
+        notation = Notation(encoding, self._history, run.format_time, places)
+        return Translated(explainer, notation, encoding.placed, self._time, now)
+
+    def _time(self, written: str) -> int:
+        """A point of time behind `@`, as the recording writes it."""
+        given: int | str = int(written) if written.removeprefix("-").isdigit() else written
+        time = self._run.parse_time("@", given)
+        assert time is not None
+        return time
+
+    def _outside(self) -> Iterator[tuple[str, tuple[Outside, ...]]]:
+        """See `RecordedExplainer`: for each window the items that it does not show."""
+        found: dict[str, list[Outside]] = {}
+        encoder = Encoder(replace(self._run.request, inputs=frozenset()))
+        apart = Apart(self._encoding, self._history, self._run, self._seen.refused)
+        for item, source in islice(self._items(), MOST_OUTSIDE):
+            atoms = map(split, facts_as_written(encoder, item, 0))
+            for fact, reason, window in (each for atom in atoms for each in apart.of(item, atom)):
+                if fact not in self._seen.facts:
+                    detail = self._seen.refused.get(item.position, "")
+                    outside = Outside(self._origin(item, source), reason, window, detail)
+                    found.setdefault(fact, []).append(outside)
+        return ((fact, tuple(items)) for fact, items in found.items())
+
+
+def _places(explainer: Explainer, encoding: Encoding, now: int, atom: GroundAtom) -> frozenset[int]:
+    """The points of time at which an atom holds in the answer, now or because a head says so."""
+    if explainer.answer is None:
+        return frozenset()
+    texts, signature = explainer.answer.atoms.texts, atom.signature
+    found = {now} if atom.text in texts(signature).values() else set[int]()
+    name = encoding.placed.get(signature)
+    if name is not None:
+        head = f"{name}({atom.arguments}," if atom.arguments else f"{name}("
+        placed = texts(Signature(name, signature.arity + 1)).values()
+        found |= {int(text[len(head) : -1]) for text in placed if text.startswith(head)}
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Explanations over an encoding, in the notation of LARS."""
+
+    explainer: Explainer
+    notation: Notation
+    placed: Mapping[Signature, str]
+    time: Callable[[str], int]
+    """Reads a point of time as the recording writes it."""
+    now: int
+
+    def explain(self, atom: str) -> Explanation:
+        """See `Explainer.explain`; `@T p` is asked of what heads place at `T`."""
+        if not atom.lstrip().startswith("@"):
+            return self.notation.explanation(self.explainer.explain(atom))
+        found = self.explainer.explain(self._placed(atom.strip()))
+        return replace(self.notation.explanation(found), atom=self.notation.text(found.atom))
+
+    def _placed(self, text: str) -> str:
+        """The relation's atom for `@T p`."""
+        written, _space, rest = text[1:].partition(" ")
+        time, atom = self.time(written), split(ground(rest))
+        if time == self.now:
+            return atom.text
+        name = self.placed.get(atom.signature)
+        if name is None:
+            raise ItemError(
+                f"no head places `{atom.signature}` at another point of time; ask about "
+                f"`{atom.text}` at the evaluation of {written}"
+            )
+        return call(name, [*([atom.arguments] if atom.arguments else []), str(time)])

@@ -1,0 +1,79 @@
+"""Plain LARS as a language of programs: run, planned, checked and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from reasoning.errors import Finding, RequestError
+from reasoning.languages.lars import check, parsing
+from reasoning.languages.lars.choosing import evaluator
+from reasoning.languages.lars.evaluation import Evaluator
+from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.reasoner import LarsReasoner
+from reasoning.partition.plan import Form, Name
+from reasoning.run.explained import RecordedExplainer
+from reasoning.run.language import Driver, Language, ProgramFile
+from reasoning.run.recorded import Recorded
+
+
+class LarsFile(ProgramFile):
+    """A program of plain LARS in a file; it is evaluated at every integer point of time."""
+
+    called = "programs of plain LARS"
+    timed = True
+
+    def __init__(self, program: LarsProgram, path: Path) -> None:
+        self.program = program
+        self.request = program.request
+        self._path = path
+
+    @contextmanager
+    def driver(self, run: Recorded, *, instances: bool = False) -> Iterator[Driver]:
+        """See `ProgramFile`."""
+        del instances  # its deltas tell of atoms only
+        with closing(evaluator(self.program, run.background(), run.limits, run.engine)) as found:
+            yield self.reasoner(run, self.program, found)
+
+    def reasoner(self, run: Recorded, program: LarsProgram, found: Evaluator) -> LarsReasoner:
+        """What evaluates a program over a run's recording; the evaluator is the caller's."""
+        return LarsReasoner(
+            program, found, start=run.first, models=run.models, supplied=run.supplied()
+        )
+
+    def plan(self, name: Name, form: Form) -> str:
+        """See `ProgramFile`."""
+        from reasoning.languages.lars.description import describe
+        from reasoning.partition.description import printed
+
+        del name  # it is evaluated as a whole
+        return printed(describe(self.program, self._path), form)
+
+    def explainer(
+        self, run: Recorded, at: int | str | None, number: int = 1, evaluation: int | None = None
+    ) -> RecordedExplainer:
+        """See `ProgramFile`."""
+        from reasoning.languages.lars.explaining import LarsExplainer
+
+        return LarsExplainer(self, run, at, number, evaluation)
+
+
+class Lars:
+    """Programs of plain LARS (`.lars`)."""
+
+    def read(self, path: Path, *, streamed: bool = True) -> LarsFile:
+        """See `Language`."""
+        del streamed  # it says itself which streams it reads
+        return LarsFile(parsing.parse_file(path), path)
+
+    def check(self, path: Path, *, partitioned: bool = False) -> list[Finding]:
+        """See `Language`."""
+        try:
+            reading = parsing.read_file(path)
+        except RequestError as error:
+            return [Finding.of(error)]
+        return check.findings(reading, partitioned=partitioned)
+
+
+LANGUAGE: Language = Lars()

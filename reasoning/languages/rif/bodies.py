@@ -1,0 +1,179 @@
+"""Conditions as bodies of the engine's rules, over relations of plain facts.
+
+What a condition says is taken apart into scans, comparisons and calls; `alternatives` takes
+the disjunctions out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+from reasoning.errors import ItemError
+from reasoning.languages.rif import document as rif
+from reasoning.languages.rif.alternatives import PART as PART
+from reasoning.languages.rif.alternatives import Alternatives, Body, BodyError, Condition, Solvable
+from reasoning.languages.rif.builtins.registry import builtin
+from reasoning.languages.rif.document import RifAtom, RifComputed, RifConstant, RifRule, RifVariable
+from reasoning.languages.rif.values import named, value
+from reasoning.model.rules import Compare, Rule, Scan
+from reasoning.model.terms import Compound, Constant, Term, Value, Variable, variables
+from reasoning.rdf.mapping import RDF, Iri
+
+TYPE = f"<{RDF}type>"
+TRIPLE = "triple"
+"""The relation of all frames, of arity 3: read and derived where the property is a variable."""
+
+Head = tuple[str, tuple[Term, ...]]
+"""Relation and terms."""
+_Names = Mapping[str, str]
+"""What variables of `Exists` are called."""
+_NONE: _Names = {}
+
+
+class Bodies:
+    """Translates the rules of a theory; `parts` are rules they need besides."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._alternatives = Alternatives()
+        self.parts = self._alternatives.parts
+        self.properties: dict[str, Value] = {TYPE: TYPE}
+        """The relations of frames, and the properties they are of."""
+
+    def rules(self, rule: RifRule) -> list[Rule]:
+        """The rules of the engine that say the same, each with one head.
+
+        Raises `BodyError` for what the engine cannot evaluate.
+        """
+        try:
+            condition = self._condition(rule.body)
+            more: Body = []
+            heads = [found for head in rule.heads for found in self._heads(head, more)]
+        except ItemError as error:
+            raise BodyError(str(error)) from error
+        if condition is None:
+            return []
+        condition.literals += more
+        needed = frozenset().union(
+            *(variables(term) for _relation, terms in heads for term in terms)
+        )
+        bodies = self._alternatives.bodies(condition, needed, rule.name)
+        if len(bodies) > 1 and len(heads) > 1:
+            bodies = [[self._alternatives.part(sorted(needed), bodies, rule.name)]]
+        return [Rule(*head, tuple(body), rule.name) for body in bodies for head in heads]
+
+    # -- conditions ---------------------------------------------------------------------
+
+    def _condition(self, formula: rif.Formula | None) -> Condition | None:
+        """The condition of a formula; None if it cannot hold."""
+        found = Condition()
+        return found if formula is None or self._add(formula, {}, found) else None
+
+    def _add(self, formula: rif.Formula, names: _Names, found: Condition) -> bool:
+        """Add a formula to a conjunction; False if it cannot hold."""
+        match formula:
+            case rif.And(parts):
+                return all(self._add(part, names, found) for part in parts)
+            case rif.Exists(bound, part):
+                new = {each.name: f"{each.name}'{next(self._numbers)}" for each in bound}
+                return self._add(part, {**names, **new}, found)
+            case rif.Or((part,)):
+                return self._add(part, names, found)
+            case rif.Or(parts):
+                return self._choose(parts, names, found)
+            case rif.Equal(left, right):
+                return self._equal(left, right, names, found.literals)
+            case rif.Test(predicate, arguments):
+                self._call(predicate, arguments, None, names, found.literals)
+            case rif.Member(thing, kind):
+                terms = self._terms((thing, kind), names, found.literals)
+                found.literals.append(Scan(TYPE, terms))
+            case _:
+                found.literals += [
+                    Scan(relation, terms)
+                    for relation, terms in self._heads(formula, found.literals, names)
+                ]
+        return True
+
+    def _choose(self, parts: tuple[rif.Formula, ...], names: _Names, found: Condition) -> bool:
+        choice = []
+        for part in parts:
+            each = Condition()
+            if self._add(part, names, each):
+                choice.append(each)
+        found.choices.append(choice)
+        return bool(choice)
+
+    def _equal(self, left: rif.Term, right: rif.Term, names: _Names, found: Body) -> bool:
+        """Add an equality; False if the terms cannot be equal."""
+        if isinstance(left, rif.Sequence) and isinstance(right, rif.Sequence):
+            pairs = zip(left.items, right.items, strict=False)
+            same = len(left.items) == len(right.items)
+            return same and all(self._equal(one, two, names, found) for one, two in pairs)
+        if isinstance(left, RifComputed):
+            left, right = right, left
+        if isinstance(right, RifComputed) and not isinstance(left, RifComputed):
+            (result,) = self._terms((left,), names, found)
+            self._call(right.function, right.arguments, result, names, found)
+            return True
+        one, two = self._terms((left, right), names, found)
+        if isinstance(one, Constant) and isinstance(two, Constant):
+            return one.value == two.value
+        found.append(Compare("=", one, two))
+        return True
+
+    # -- atoms and terms ----------------------------------------------------------------
+
+    def _heads(self, atom: rif.Formula, found: Body, names: _Names = _NONE) -> list[Head]:
+        """The rows that an atom or a frame stands for."""
+        if isinstance(atom, RifAtom):
+            terms = self._terms(atom.arguments, names, found)
+            return [(named(value(atom.predicate), len(terms)), terms)]
+        assert isinstance(atom, rif.Frame)
+        (thing,) = self._terms((atom.object,), names, found)
+        slots = [self._terms(slot, names, found) for slot in atom.slots]
+        return [self._frame(thing, slot, filler) for slot, filler in slots]
+
+    def _frame(self, thing: Term, slot: Term, filler: Term) -> Head:
+        if not isinstance(slot, Constant):
+            return TRIPLE, (thing, slot, filler)
+        self.properties[str(slot.value)] = slot.value
+        return str(slot.value), (thing, filler)
+
+    def _terms(self, given: Iterable[rif.Term], names: _Names, found: Body) -> tuple[Term, ...]:
+        return tuple(self._term(term, names, found) for term in given)
+
+    def _term(self, term: rif.Term, names: _Names, found: Body) -> Term:
+        """A term, in which functions are called before it is looked at."""
+        match term:
+            case RifVariable(name):
+                return Variable(names.get(name, name))
+            case RifConstant(constant):
+                return Constant(value(constant))
+            case rif.Sequence(items):
+                terms = self._terms(items, names, found)
+                if all(isinstance(each, Constant) for each in terms):
+                    return Constant(("", *(e.value for e in terms if isinstance(e, Constant))))
+                return Compound("", terms)
+            case RifComputed(function, arguments):
+                result = Variable(f"#{next(self._numbers)}")
+                self._call(function, arguments, result, names, found)
+                return result
+        raise TypeError(term)
+
+    def _call(
+        self,
+        function: Iri,
+        arguments: tuple[rif.Term, ...],
+        result: Term | None,
+        names: _Names,
+        found: Body,
+    ) -> None:
+        known = builtin(function.value)
+        if known is None:
+            raise BodyError(f"<{function.value}> is no built-in of RIF-Core")
+        terms = self._terms(arguments, names, found)
+        if not known.least <= len(terms) <= (known.most or len(terms)):
+            raise BodyError(f"`{known.name}` does not take {len(terms)} arguments")
+        found.append(Solvable(known.function, terms, result, known.name, known.solves))

@@ -1,0 +1,183 @@
+"""The words of RIF's presentation syntax, and a cursor over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from reasoning.asp.statements import Source
+from reasoning.errors import RequestError
+from reasoning.languages.rif.unparse import LOCAL, NAME
+
+Kind: TypeAlias = Literal[
+    "variable",
+    "iri",
+    "string",
+    "language",
+    "number",
+    "curie",
+    "local",
+    "name",
+    "symbol",
+    "odd",
+    "end",
+]
+_CHARACTERS = r"(?:[\w.%]|-(?!>))*"
+"""Of names; `->` is none of them."""
+_AFTER_NUMBER = r"(?=(?:ms|[smh])\b|[^\w.]|\Z)"
+"""White space, a bracket, or the unit of a window."""
+_TOKEN = re.compile(
+    rf"""(?P<space>\s+)
+      | (?P<meta>\(\*)
+      | (?P<variable>\?(?:"(?:[^"\\\n]|\\.)*"|[\w]{_CHARACTERS}))
+      | (?P<iri><[^<>"\s]*>)
+      | (?P<string>"(?:[^"\\\n]|\\.)*")
+      | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
+      | (?P<number>[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?{_AFTER_NUMBER})
+      | (?P<curie>(?:{NAME})?:(?!-)(?:{LOCAL})?)
+      | (?P<local>_[\w]{_CHARACTERS})
+      | (?P<name>[^\W\d]{_CHARACTERS})
+      | (?P<symbol>:-|->|\#\#|\^\^|[()\[\]=\#|,])
+      | (?P<odd>.)""",
+    re.VERBOSE,
+)
+_IN_META = re.compile(r'"(?:[^"\\\n]|\\.)*"|<[^<>\s]*>|\*\)')
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "'": "'"}
+_KEYWORDS = {
+    word.lower(): word
+    for word in (
+        *("Document", "Base", "Prefix", "Import", "Group", "Forall", "Exists"),
+        *("And", "Or", "If", "Then", "External", "List"),
+    )
+}
+_SHOWN = 40
+
+
+class Token(NamedTuple):
+    """A word, where it begins, and the metadata before it, `(* … *)`, without its brackets."""
+
+    kind: Kind
+    text: str
+    start: int
+    meta: str = ""
+
+
+def tokens(source: Source) -> Iterator[Token]:
+    """The words of a text, without white space, and `end`; raises `RequestError`."""
+    position, text, meta = 0, source.text, ""
+    while found := _TOKEN.match(text, position):
+        start, position, kind = found.start(), found.end(), found.lastgroup
+        if kind == "meta":
+            position = _end_of_meta(source, start)
+            meta = meta or text[start + 2 : position - 2]
+        elif kind == "odd":
+            raise source.error(start, "syntax", _odd(text, start))
+        elif kind != "space":
+            yield Token(_KINDS[kind or ""], found.group(), start, meta)
+            meta = ""
+    yield Token("end", "", len(text))
+
+
+_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+
+
+def _end_of_meta(source: Source, start: int) -> int:
+    for found in _IN_META.finditer(source.text, start + 2):
+        if found.group() == "*)":
+            return found.end()
+    raise source.error(start, "syntax", "this `(*` is nowhere closed; write `*)` behind it")
+
+
+def _odd(text: str, index: int) -> str:
+    """What is wrong where no word begins."""
+    if text[index] == '"':
+        return "this string does not end on its line; close it, and write line ends as `\\n`"
+    if text[index] == "<":
+        return "an IRI in `<…>` holds no white space, quotes or brackets, and `>` ends it"
+    if text[index].isdigit():
+        return "a number is followed by white space or a bracket; names begin with a letter"
+    if text[index] == ".":
+        return "found `.`; rules of RIF end without a full stop"
+    if text[index] == "?":
+        return "a variable is `?` and a name without white space between, e.g. `?x`"
+    return f"found `{text[index]}`, which begins no word of RIF's presentation syntax"
+
+
+def unescaped(source: Source, token: Token, start: int = 1) -> str:
+    """The characters of a string token between its quotes, the first at `start`."""
+
+    def character(found: re.Match[str]) -> str:
+        code = found.group(1) or found.group(2)
+        if code is None and found.group(3) in _ESCAPES:
+            return _ESCAPES[found.group(3)]
+        number = int(code or "D800", 16)
+        if 0xD800 <= number <= 0xDFFF or number > 0x10FFFF:
+            message = (
+                f'`{found.group()}` is no escape; write `\\\\`, `\\"`, `\\n`, `\\t` or `\\u00E6`'
+            )
+            raise source.error(token.start + start + found.start(), "syntax", message)
+        return chr(number)
+
+    return _ESCAPE.sub(character, token.text[start:-1])
+
+
+class Cursor:
+    """Walks over the words of a text."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tokens = tuple(tokens(source))
+        self._next = 0
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The next word, or one after it."""
+        return self.tokens[min(self._next + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        """The next word, which is behind the cursor then."""
+        token = self.peek()
+        self._next += 1
+        return token
+
+    def sees(self, text: str, ahead: int = 0) -> bool:
+        """Whether the next word, or one after it, is the keyword or symbol."""
+        token = self.peek(ahead)
+        return token.text == text and token.kind in ("name", "symbol")
+
+    def takes(self, text: str) -> bool:
+        """Take the next word if it is the keyword or symbol."""
+        found = self.sees(text)
+        if found:
+            self._next += 1
+        return found
+
+    def expect(self, text: str, where: str) -> Token:
+        """Take the keyword or symbol; raises `RequestError` if it is something else."""
+        if not self.sees(text):
+            raise self.error(f"`{text}` {where}")
+        return self.take()
+
+    def expect_kind(self, kind: Kind, expected: str) -> Token:
+        """Take a word of a kind; raises `RequestError` if it is something else."""
+        if self.peek().kind != kind:
+            raise self.error(expected)
+        return self.take()
+
+    def error(self, expected: str) -> RequestError:
+        """The error that says what is found at the cursor, and what was expected."""
+        token = self.peek()
+        found = f"`{token.text[:_SHOWN]}`" if token.kind != "end" else "the end of the text"
+        message = f"found {found}, expected {expected}"
+        return self.source.error(token.start, "syntax", message + hint(token))
+
+
+def hint(token: Token) -> str:
+    """What may have been meant by a word; empty if nothing else."""
+    if token.text == ",":
+        return "; RIF separates by white space, without commas"
+    keyword = _KEYWORDS.get(token.text.lower(), token.text)
+    if token.kind == "name" and keyword != token.text:
+        return f"; keywords are case-sensitive: `{keyword}`"
+    return ""

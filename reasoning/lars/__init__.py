@@ -1,1 +1,0 @@
-"""Plain LARS (DESIGN A8): programs, and their evaluation at every point of time."""

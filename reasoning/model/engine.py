@@ -1,0 +1,166 @@
+"""What an engine is given and what it gives: programs, windows and their changes, answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from reasoning.model.request import Request, Signature
+from reasoning.model.terms import Row
+
+OURS = "citywise_"
+"""How the names begin that engines add to a program; messages do not name them."""
+
+
+class Knowledge(Protocol):
+    """Facts that hold in every window."""
+
+    @property
+    def text(self) -> str:
+        """One `atom.` a line."""
+
+    @property
+    def supplied(self) -> frozenset[Signature]:
+        """Predicates of the facts."""
+
+
+@dataclass(frozen=True)
+class WindowFacts:
+    """The facts of a window, one `atom.` a line, and the predicates that the request's
+    streams have supplied so far."""
+
+    text: str
+    supplied: frozenset[Signature] = frozenset()
+
+
+@dataclass(frozen=True)
+class AspProgram:
+    """A request's name, its rules with `#show` statements, and its costs' priorities."""
+
+    name: str
+    rules: str
+    priorities: tuple[int, ...] = ()
+
+
+def program(request: Request, supplied: frozenset[Signature]) -> AspProgram:
+    """The program of a request whose streams and knowledge bases supply `supplied`.
+
+    Where nothing is declared shown, every atom of a predicate is that some rule derives
+    and nothing supplies (docs/reason.md), and what is fed back.
+    """
+    rules = request.rules + "\n"
+    if not (request.shows or request.shows_terms):
+        # What is fed back is shown in any case, for only shown atoms reach the next evaluation.
+        derived = sorted(request.derived - request.inputs - supplied | request.feedback)
+        # clingo shows everything until a first `#show`; `#show.` makes it nothing.
+        rules += "#show.\n" + "".join(f"#show {signature}.\n" for signature in derived)
+    return AspProgram(request.name, rules, request.priorities)
+
+
+@dataclass(frozen=True, order=True)
+class AnswerSet:
+    """The shown atoms of one answer set, sorted as text, and its cost (highest priority
+    first; empty without optimisation)."""
+
+    atoms: tuple[str, ...]
+    cost: tuple[int, ...] = ()
+
+
+def difference(
+    before: AnswerSet | None, after: AnswerSet | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What came and what is gone between two answers, sorted; None has no atoms."""
+    old = frozenset(before.atoms if before else ())
+    new = frozenset(after.atoms if after else ())
+    return tuple(sorted(new - old)), tuple(sorted(old - new))
+
+
+class Engine(Protocol):
+    """What evaluates a request's rules over the facts of a window."""
+
+    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+        """All answer sets that differ in their shown atoms (at most `models`, 0: all),
+        sorted; with optimisation only optimal ones.
+
+        Raises `SolvingError` with the solver's words, `LimitError` at a limit.
+        """
+
+    def close(self) -> None:
+        """Release processes and memory."""
+
+
+@dataclass(slots=True)
+class Atoms:
+    """Ground atoms, some as text, some as rows."""
+
+    texts: list[str] = field(default_factory=list)
+    rows: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    """By relation: `p/2`."""
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.rows)
+
+
+Entered: TypeAlias = Mapping[int | None, Atoms]
+"""Atoms by the last instant at which they are in their window; None: until they leave it.
+An atom is listed once for each item that supplies it."""
+
+
+@dataclass(frozen=True)
+class WindowChange:
+    """What entered and left the windows of a request since the evaluation before.
+
+    Instants are integers that never decrease; count ticks at time t are at 2t, the time
+    tick, which comes after them, at 2t + 1.
+    """
+
+    now: int
+    """The instant of the evaluation."""
+    entered: Entered
+    left: Sequence[str]
+    """Atoms that entered without a last instant and have left."""
+    supplied: frozenset[Signature]
+    """Predicates that the request's streams have supplied so far."""
+    size: int
+    """Atoms in the windows."""
+    anew: bool
+    """Whether what was told before counts no more: only `whole` says what there is."""
+    whole: Callable[[], Entered]
+    """Everything in the windows, as if it had entered now; to be asked before the next."""
+    window: Callable[[], WindowFacts]
+    """The same as text for a solver."""
+
+
+class Answered(NamedTuple):
+    """The answer to a change: what is shown, and what came to be shown and is no more.
+
+    `added` and `removed` are sorted, against the last answer (no atoms where there was no
+    answer set); None where the engine does not know. Errors are no answers.
+    """
+
+    answer_sets: tuple[AnswerSet, ...]
+    added: tuple[str, ...] | None = None
+    removed: tuple[str, ...] | None = None
+
+    def as_first(self) -> Answered:
+        """The same, where there was no answer before."""
+        return Answered(self.answer_sets, self.answer_sets[0].atoms if self.answer_sets else (), ())
+
+
+@runtime_checkable
+class ChangingEngine(Protocol):
+    """An engine that can be told what changed, and answers with what changed.
+
+    It is told of every evaluation of one reasoner, in order; after an error, too.
+    """
+
+    def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
+        """See `Engine`."""
+
+    def changed(self, change: WindowChange, models: int = 0) -> Answered:
+        """The answer after a change; raises as `Engine.answer_sets` does."""
+
+    def close(self) -> None:
+        """See `Engine`."""

@@ -1,0 +1,118 @@
+"""The program model: what a continuous reasoning request says, whatever its notation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+Unit = Literal["s", "ms"]
+Entailment = Literal["rdfs", "owl-rl"]
+PLAIN = ".lp"
+"""Suffix of files in clingo's own language, without labels and `;` at a line's end."""
+
+
+class Signature(NamedTuple):
+    """A predicate: name and number of arguments."""
+
+    name: str
+    arity: int
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.arity}"
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """Items with time in [t - width, t], evaluated every `slide`; in the request's unit.
+
+    Thesis, Definition 4.3, with the ticks of docs/casp.md.
+    """
+
+    width: int
+    slide: int
+
+
+@dataclass(frozen=True)
+class CountWindow:
+    """The last `width` items, evaluated after every `slide` more (Definition 4.4)."""
+
+    width: int
+    slide: int
+
+
+Window = TimeWindow | CountWindow
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """A stream and the window through which the request sees it."""
+
+    iri: str
+    window: Window
+    entailment: Entailment | None = None
+    """What is inferred from what the window holds (`rdf.inferring`)."""
+
+
+@dataclass(frozen=True)
+class KnowledgeSource:
+    """A knowledge base: its file, and what is to be inferred from it when it is loaded."""
+
+    path: str
+    entailment: Entailment | None = None
+    written: str = field(default="", compare=False)
+    """The file as `#from` names it, for messages; empty where no request asks for it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A continuous reasoning request (thesis, Definition 4.5), ready to be evaluated.
+
+    `rules` is the request's text with everything that is not clingo's blanked out, so that
+    positions in messages are those of the source.
+    """
+
+    name: str
+    rules: str
+    streams: tuple[StreamSource, ...] = ()
+    knowledge: tuple[KnowledgeSource, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """Predicates of properties under no prefix that rules of an entailment look at, by IRI."""
+    inputs: frozenset[Signature] = frozenset()
+    shows: frozenset[Signature] = frozenset()
+    shows_terms: bool = False
+    feedback: frozenset[Signature] = frozenset()
+    lateness: int = 0
+    scales: Mapping[str, int] = field(default_factory=dict)
+    timezone: ZoneInfo | None = None
+    unit: Unit = "s"
+    derived: frozenset[Signature] = frozenset()
+    used: frozenset[Signature] = frozenset()
+    compared: Mapping[Signature, int] = field(default_factory=dict)
+    """Predicates whose second argument meets arithmetic or an order comparison, perhaps
+    after some rules, and the line of the one that computes."""
+    priorities: tuple[int, ...] = ()
+    """Priorities of weak constraints and optimisation statements, highest first."""
+    inferring: str = field(default="", compare=False)
+    """The rules at the end of `rules` that are not the request's own but those of an
+    entailment, a line each with its label."""
+    labels: Mapping[tuple[int, int], str] = field(default_factory=dict, compare=False)
+    """Labels of statements of `rules`, by the line and column (from 1, in bytes) at which
+    clingo's syntax tree says they begin."""
+
+    @property
+    def ticks_per_second(self) -> int:
+        """Units of the request's time in one second."""
+        return 1000 if self.unit == "ms" else 1
+
+    def arities(self, name: str) -> frozenset[int]:
+        """Numbers of arguments with which the rules' bodies mention predicate `name`."""
+        return frozenset(s.arity for s in self.used if s.name == name)
+
+
+def previous(atom: str) -> str:
+    """What an atom, or a predicate, is called in the evaluation after: `p(1)` as `prev_p(1)`,
+    `-p(1)` as `-prev_p(1)`."""
+    return f"-prev_{atom[1:]}" if atom.startswith("-") else f"prev_{atom}"

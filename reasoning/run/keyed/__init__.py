@@ -1,0 +1,13 @@
+"""Evaluation by key: of facts that stand until they change, only what can be reached from the
+keys concerned is evaluated again (docs/keyed.md). `locality` finds whether rules allow it.
+Windows have no part in this: apps' templates are evaluated in this way."""
+
+from reasoning.run.keyed.evaluation import (
+    Evaluated,
+    KeyedAnswer,
+    KeyedEvaluation,
+    KeyedRules,
+    StandingFacts,
+)
+
+__all__ = ["Evaluated", "KeyedAnswer", "KeyedEvaluation", "KeyedRules", "StandingFacts"]

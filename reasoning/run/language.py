@@ -1,0 +1,181 @@
+"""What a language of programs is, and which there are.
+
+Everything that is done with a program (`reason`, `check`, `plan`, `explain`) asks its language,
+which its file's extension names. A language is one folder and one line of `LANGUAGES`; one whose
+programs are requests needs no more than `RequestLanguage` (`reasoning.run.requests`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reasoning import budget
+from reasoning.errors import Finding, Location, ReasoningError
+from reasoning.limits import LimitError
+from reasoning.model.request import Request
+from reasoning.rdf.mapping import Mapper
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+from reasoning.streams.results import Operator, OutputStream
+
+if TYPE_CHECKING:
+    from reasoning.partition.plan import Form, Name
+    from reasoning.run.explained import RecordedExplainer
+    from reasoning.run.recorded import Recorded
+
+LANGUAGES: dict[str, str] = {
+    ".casp": "reasoning.languages.casp.language",
+    ".lp": "reasoning.languages.casp.language",
+    ".lars": "reasoning.languages.lars.language",
+    ".rif": "reasoning.languages.rif.language",
+    ".rifps": "reasoning.languages.rif.language",
+}
+"""By extension the module whose `LANGUAGE` it is, imported when a program asks for it."""
+
+
+class RecordedError(ReasoningError):
+    """A program, recording and times that do not go together."""
+
+
+class Driver(ABC):
+    """Evaluates one program over its streams: items in, evaluations out.
+
+    Which times are evaluated is the language's: ticks of windows, every integer, or the
+    instants at which something comes or ceases to count.
+    """
+
+    request: Request
+    """The program's."""
+    late: list[Item]
+    """Items that came too late, in order of arrival; the caller may clear it."""
+    unix: bool
+    """Whether times are Unix times, or integers of their own."""
+    refused: dict[int, tuple[Item, str]]
+    """Items that have no value, by position, and why; the caller may clear it."""
+    stream_time: int | None
+    """The newest time so far, of an item or given."""
+
+    @abstractmethod
+    def push(self, items: Item | Iterable[Item]) -> Iterator[Evaluation]:
+        """Take items in order of arrival; iterate over the evaluations that are due."""
+
+    @abstractmethod
+    def finish(self, until: int | None = None) -> Iterator[Evaluation]:
+        """End of the recording: evaluate up to `until` (default: as far as items count)."""
+
+    @abstractmethod
+    def once(self) -> Evaluation:
+        """The answer where nothing arrives: of a program that reads no stream."""
+
+    @property
+    def mapper(self) -> Mapper | None:
+        """How terms of its streams were turned into terms of ASP."""
+        return None
+
+    def instances(
+        self, evaluation: Evaluation, write: Callable[[int], int | str]
+    ) -> dict[str, Any]:
+        """What deltas of an evaluation tell besides atoms; `write` gives the form of times."""
+        del evaluation, write
+        return {}
+
+    def emitted(
+        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
+    ) -> Iterator[Item]:
+        """The answers as items of a stream."""
+        return OutputStream(self.request, stream, self.mapper).items(operator, evaluations)
+
+
+class ProgramFile(ABC):
+    """A program that was read, and what can be done with it."""
+
+    request: Request
+    """What it says of streams, terms and knowledge; of C-ASP all there is."""
+    called: str = "requests"
+    """Programs of its language, in messages."""
+    timed = False
+    """Whether it is evaluated over time although it reads no stream."""
+    parallel = False
+    """Whether it can be cut into parts that are evaluated side by side."""
+
+    @abstractmethod
+    def driver(self, run: Recorded, *, instances: bool = False) -> AbstractContextManager[Driver]:
+        """What evaluates it over a run's recording; its processes end with the context.
+
+        `instances` asks for what deltas tell besides atoms. Raises `RecordedError` for an
+        engine that cannot evaluate it.
+        """
+
+    @abstractmethod
+    def plan(self, name: Name, form: Form) -> str:
+        """How it is evaluated, to be printed (docs/plan.md)."""
+
+    @abstractmethod
+    def explainer(
+        self, run: Recorded, at: int | str | None, number: int = 1, evaluation: int | None = None
+    ) -> RecordedExplainer:
+        """What explains an evaluation of a run (see `RecordedExplainer`)."""
+
+    def unrunnable(self, *, streamed: bool) -> str | None:
+        """Why it cannot be run with, or without, recorded streams; None if it can."""
+        del streamed
+        return None
+
+    def in_time(self, behind: str) -> str:
+        """What to do that items which came `behind` too late would count."""
+        del behind
+        return "sort the recording"
+
+
+class Language(Protocol):
+    """Reads and checks the programs of one language."""
+
+    def read(self, path: Path, *, streamed: bool = True) -> ProgramFile:
+        """The program in a file, which is run with recorded streams or without.
+
+        Raises `RequestError` that names file, line and column.
+        """
+
+    def check(self, path: Path, *, partitioned: bool = False) -> list[Finding]:
+        """All findings about a file, by position; raises none of them.
+
+        `partitioned` demands what partitioning needs: negation must be stratified.
+        """
+
+
+def language_of(path: Path) -> Language:
+    """The language that a file's extension names; raises `RecordedError` for another."""
+    name = LANGUAGES.get(path.suffix)
+    if name is None:
+        known = ", ".join(LANGUAGES)
+        what = f"`{path.suffix}` is no language of ours" if path.suffix else "it has no extension"
+        raise RecordedError(f"{path}: {what}; use {known}")
+    found: Language = import_module(name).LANGUAGE
+    return found
+
+
+def read(path: Path) -> ProgramFile:
+    """The program in a file; its extension names the language."""
+    return language_of(path).read(path)
+
+
+def check(path: Path, *, partitioned: bool = False) -> list[Finding]:
+    """All findings about a program, or about the programs in a folder, by file and position.
+
+    A file with another extension is checked as C-ASP. `partitioned` demands what partitioning
+    needs: negation must be stratified.
+    """
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.suffix in LANGUAGES and p.is_file())
+        return [finding for file in files for finding in check(file, partitioned=partitioned)]
+    with budget.step(f"checking {path}"):
+        try:
+            known = path if path.suffix in LANGUAGES else path.with_suffix(".casp")
+            return language_of(known).check(path, partitioned=partitioned)
+        except LimitError as error:
+            return [Finding(Location(str(path), 1, 1), "error", "limit", str(error))]

@@ -1,0 +1,292 @@
+"""A program over recorded streams: what a run of it would have answered, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reasoning import budget
+from reasoning.engines.choosing import Choice
+from reasoning.errors import ItemError
+from reasoning.limits import Limits
+from reasoning.model.engine import Engine
+from reasoning.model.request import KnowledgeSource, Signature
+from reasoning.partition.engine import ParallelEngine
+from reasoning.rdf.knowledge import Background, background
+from reasoning.run.language import Driver, RecordedError, language_of
+from reasoning.run.reasoner import Reasoner
+from reasoning.streams.encoding import Encoder
+from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.items import Item
+from reasoning.streams.recordings import Recording, TimeForm, format_time, read_time
+from reasoning.streams.results import Deltas, Operator, result, several
+
+if TYPE_CHECKING:
+    from reasoning.run.explained import RecordedExplainer
+
+_REASONS = 6
+"""Reasons that a warning gives."""
+
+
+@dataclass
+class Recorded:
+    """A program with the streams, knowledge and bounds of one run.
+
+    Parameters
+    ----------
+    program:
+        File whose extension names the language (`reasoning.run.language`).
+    streams, knowledge:
+        Stream files (docs/reason.md) and knowledge bases besides those the program names.
+    start, until:
+        First and last time, as the recording writes times; None: the first item's, the last
+        item's.
+    models:
+        At most so many answer sets; 0: all.
+    limits:
+        On one evaluation; None evaluates in this process, without limits on its time.
+    parallel:
+        Evaluate in so many processes at the same time, where that is faster; 0: in one.
+    engine:
+        `auto`, `incremental` or `solver` (docs/engines.md).
+    """
+
+    program: Path
+    streams: Sequence[Path] = ()
+    knowledge: Sequence[Path] = ()
+    start: int | str | None = None
+    until: int | str | None = None
+    models: int = 0
+    limits: Limits | None = field(default_factory=Limits)
+    parallel: int = 0
+    engine: Choice = "auto"
+
+    def __post_init__(self) -> None:
+        self.parsed = language_of(self.program).read(self.program, streamed=bool(self.streams))
+        """The program, as its language has it."""
+        self.request = self.parsed.request
+        self.problems: list[str] = []
+        """What was wrong with items, so far; the caller may clear it."""
+        self.warnings: list[str] = []
+        """What is remarkable about items, so far; the caller may clear it."""
+        self.late: set[int] = set()
+        """Positions of the items that came too late, so far."""
+        self.reached = -1
+        """Position of the last item that has been pushed."""
+        self.cut: ParallelEngine | None = None
+        """The engine that is to evaluate in parts, until it has said whether it can."""
+        self._check()
+        self._recording = Recording(self.streams, self.request, self._note)
+
+    @property
+    def form(self) -> TimeForm:
+        """How times are written in the recording, and so in results."""
+        given = self.start if self.start is not None else self.until
+        return self._recording.form or ("iso" if isinstance(given, str) else "integer")
+
+    @property
+    def first(self) -> int | None:
+        """The time from which it runs (`--from`), in the request's unit; None: the first item's."""
+        return self.parse_time("--from", self.start)
+
+    def background(self) -> Background:
+        """The facts of the knowledge bases that the rules can see."""
+        return background(self.request, self.sources())
+
+    def reasoner(self, knowledge: Background, engine: Engine | None = None) -> Reasoner:
+        """A reasoner of its own for this run; an `engine` that is given is the caller's."""
+        return Reasoner(
+            self.request,
+            background=knowledge,
+            start=self.first,
+            models=self.models,
+            limits=self.limits,
+            engine=engine,
+            supplied=self.supplied(),
+        )
+
+    def explainer(
+        self, at: int | str | None, number: int = 1, evaluation: int | None = None
+    ) -> RecordedExplainer:
+        """What explains one of its evaluations; nothing of the run has been evaluated yet."""
+        return self.parsed.explainer(self, at, number, evaluation)
+
+    def evaluations(self) -> Iterator[Evaluation]:
+        """Every evaluation of the run, in order; why one failed is noted too."""
+        with self._reasoning() as reasoner:
+            yield from self._noted(reasoner)
+
+    def sources(self) -> list[KnowledgeSource]:
+        """The knowledge bases that are given besides those the program names."""
+        return [KnowledgeSource(str(path)) for path in self.knowledge]
+
+    def _reasoning(self, *, instances: bool = False) -> AbstractContextManager[Driver]:
+        """What evaluates the run, whose processes end with it."""
+        if self.parallel > 1 and not self.parsed.parallel:
+            self.warnings.append(
+                f"{self.program} is evaluated in one process: {self.parsed.called} are not cut "
+                "into parts; leave `--parallel` out"
+            )
+        return self.parsed.driver(self, instances=instances)
+
+    def run(self, reasoner: Driver) -> Iterator[Evaluation]:
+        """Push the recording through a reasoner; what is wrong with items is noted."""
+        for evaluation in self._evaluations(reasoner):
+            # Limits are on each evaluation, and after the last item many may follow.
+            budget.progressed()
+            yield evaluation
+
+    def _evaluations(self, reasoner: Driver) -> Iterator[Evaluation]:
+        until = self.parse_time("--until", self.until)
+        start = self.first
+        lateness = self.request.lateness
+        for item in self._recording:
+            self._agree()
+            reasoner.unix = self.form == "iso"
+            if start is not None and item.time < start:
+                continue
+            # Beyond `--until` by more than the lateness: nothing that follows could still count.
+            if until is not None and item.time - lateness > until:
+                break
+            self.reached = item.position
+            budget.progressed()
+            yield from _up_to(until, reasoner.push(item))
+            self._note_items(reasoner)
+        if self.request.streams or self.parsed.timed:
+            yield from reasoner.finish(until)
+        else:
+            yield reasoner.once()
+        self._note_items(reasoner)
+
+    def results(self, *, deltas: bool = False) -> Iterator[dict[str, Any]]:
+        """The result object of every evaluation (docs/reason.md), with what came and went in
+        `added` and `removed` if wanted, and of RIF the instances in `entailed` and `negated`;
+        raises `SolvingError` then where there are several answer sets."""
+        changes = Deltas(lambda evaluation: several(evaluation, self.time(evaluation)))
+        with self._reasoning(instances=deltas) as reasoner:
+            for evaluation in self._noted(reasoner):
+                values = result(evaluation, self.time(evaluation))
+                if deltas and evaluation.error is None:
+                    values["added"], values["removed"] = map(list, changes.of(evaluation))
+                    values |= reasoner.instances(evaluation, self.format_time)
+                yield values
+
+    def items(self, operator: Operator, stream: str = "") -> Iterator[Item]:
+        """The answers as the items of a stream (thesis, Definition 4.7; of RIF P and N)."""
+        with self._reasoning(instances=operator != "rstream") as reasoner:
+            yield from reasoner.emitted(self._noted(reasoner), operator, stream)
+
+    def time(self, evaluation: Evaluation) -> int | str | None:
+        """When it was, as the recording writes times; None where there are no streams."""
+        return self.format_time(evaluation.time) if self.request.streams else None
+
+    def format_time(self, time: int) -> int | str:
+        """A time as the recording writes times."""
+        return format_time(time, self.request.unit, self.form)
+
+    def parse_time(self, option: str, given: int | str | None) -> int | None:
+        """A time that was given as the recording writes times, in the request's unit.
+
+        Raises `RecordedError` that names `option`.
+        """
+        if given is None:
+            return None
+        try:
+            return read_time(given, self.request.unit)
+        except ItemError as error:
+            raise RecordedError(f"{option}: {error}") from None
+
+    def _noted(self, reasoner: Driver) -> Iterator[Evaluation]:
+        for evaluation in self.run(reasoner):
+            self._note_plan()
+            if evaluation.error is not None:
+                at = f"at {self.time(evaluation)}: " if self.request.streams else ""
+                self.problems.append(f"{at}{evaluation.error}")
+            yield evaluation
+
+    def source(self, position: int) -> str:
+        """`FILE:LINE` of an item that has been read."""
+        return self._recording.source(position)
+
+    def _check(self) -> None:
+        if self.streams and not self.request.streams:
+            raise RecordedError(
+                f"{self.program} reads no stream, but {self.streams[0]} is given; declare "
+                "one, e.g. `#from stream <http://example.org/s> [time 10s step 1s].`"
+            )
+        if why := self.parsed.unrunnable(streamed=bool(self.streams)):
+            raise RecordedError(f"{self.program} {why}")
+        if self.request.streams and not self.streams:
+            given = (stream.iri for stream in self.request.streams)
+            names = ", ".join(f"<{iri}>" if iri else "a stream" for iri in given)
+            raise RecordedError(f"{self.program} reads {names}; give a recording: --stream FILE")
+
+    def _agree(self) -> None:
+        """See that times are given as the recording writes them."""
+        for option, given in (("--from", self.start), ("--until", self.until)):
+            if given is not None and isinstance(given, str) != (self.form == "iso"):
+                expected = "integers" if self.form == "integer" else "ISO 8601"
+                raise RecordedError(f"{option} {given}: the recording's times are {expected}")
+
+    def supplied(self) -> frozenset[Signature]:
+        """What the recording supplies, where that decides what is shown (docs/reason.md)."""
+        request = self.request
+        if request.shows or request.shows_terms or request.inputs:
+            return frozenset()
+        # What is shown depends on which predicates the stream supplies at all, so the recording
+        # is read once before; standard input cannot be.
+        for path in self.streams:
+            if not path.is_file():
+                self.warnings.append(
+                    f"{path} can be read once only: what is printed, where nothing is shown, "
+                    "follows from what came so far; declare it, e.g. `#show p/1.`"
+                )
+                return frozenset()
+        encoder = Encoder(request)
+        for item in Recording(self.streams, request, lambda _error: None):
+            try:
+                encoder.facts(item)
+            except ItemError:
+                continue  # it is noted when its window is evaluated
+        return encoder.supplied
+
+    def _note(self, error: ItemError) -> None:
+        self.problems.append(str(error))
+
+    def _note_plan(self) -> None:
+        """Say once if what was to be evaluated in parallel cannot be."""
+        if self.cut and (why := self.cut.refusals):
+            decisive = [reason for reason in why if reason.rules] or why
+            shown = sorted(decisive, key=lambda reason: not reason.listed)[:_REASONS]
+            hidden = len(decisive) - len(shown)
+            lines = [
+                f"{self.program} is evaluated in one process, for it cannot be cut:",
+                *(reason.at(str(self.program)) for reason in shown),
+                *([f"and {hidden} more reasons"] if hidden else []),
+                "leave `--parallel` out, or join what these rules read by one argument",
+                f"`citywise plan {self.program}` says more",
+            ]
+            self.warnings.append("\n  ".join(lines))
+        self.cut = None
+
+    def _note_items(self, reasoner: Driver) -> None:
+        for position, (_item, problem) in reasoner.refused.items():
+            self.problems.append(f"{self.source(position)}: {problem}")
+        reasoner.refused.clear()
+        for item in reasoner.late:
+            self.late.add(item.position)
+            behind = f"{(reasoner.stream_time or 0) - item.time}{self.request.unit}"
+            cure = self.parsed.in_time(behind)
+            self.warnings.append(
+                f"{self.source(item.position)}: came {behind} too late and is left out; {cure}"
+            )
+        reasoner.late.clear()
+
+
+def _up_to(until: int | None, evaluations: Iterator[Evaluation]) -> Iterator[Evaluation]:
+    for evaluation in evaluations:
+        if until is None or evaluation.time <= until:
+            yield evaluation

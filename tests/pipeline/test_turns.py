@@ -1,0 +1,54 @@
+"""Spark gives those that are behind a turn, though there is nothing new in the log."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, insert, select
+
+from backend.pipeline.requests import find
+from backend.pipeline.service import PipelineService
+from backend.pipeline.worker import READINGS
+from backend.settings import Pipeline, Settings
+from backend.store.models import CursorRow
+from tests.databases import begun
+from tests.pipeline.stretches import Stretches, traffic
+
+JAMS = find("traffic_jam").stem
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(280)
+def test_what_was_behind_at_the_start_catches_up_without_anything_new(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, pipeline=Pipeline(requests=[JAMS], max_batch_bytes=300))
+    log = Stretches(settings.log_dir)
+    log.write([(n * 300, [traffic("1", n * 300 - 5, 20, 20)]) for n in range(1, 9)])
+    engine = begun(settings.database_url)
+    none = {"resume_from": 0, "state": {}, "updated_ms": 0}
+    stands = {READINGS: log.ends[-1], JAMS: 0}
+    rows = [{"request": name, "position": at, **none} for name, at in stands.items()]
+    with engine.begin() as connection:
+        connection.execute(insert(CursorRow), rows)
+    stop = threading.Event()
+    service = threading.Thread(target=PipelineService(settings, engine, stop).run)
+    service.start()
+    deadline = time.monotonic() + 240
+    try:
+        while _position(engine) < log.ends[-1]:
+            assert service.is_alive(), "the pipeline ended"
+            assert time.monotonic() < deadline, f"it stands at {_position(engine)}"
+            time.sleep(0.1)
+    finally:
+        stop.set()
+        service.join(60)
+        engine.dispose()
+
+
+def _position(engine: Engine) -> int:
+    query = select(CursorRow.position).where(CursorRow.request == JAMS)
+    with engine.connect() as connection:
+        return connection.scalars(query).one()

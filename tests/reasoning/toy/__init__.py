@@ -1,0 +1,1 @@
+"""A language in one folder: `jam when slow and busy unless holiday`, over one stream."""

@@ -1,0 +1,19 @@
+"""The running system's files: Spark writes some of them by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.modes import open_to_others
+from tests.street import running as street
+from tests.street.city import City
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+def test_nobody_else_may_read_what_the_system_keeps(city: City) -> None:
+    """Checkpoints and state of batches included."""
+    city.until(lambda: street.answered(city.system) > 0)
+    folder = city.system.settings.data_dir
+    assert list((folder / "checkpoint" / "commits").iterdir()), "Spark keeps its files elsewhere"
+    assert open_to_others(folder) == []
