@@ -29,6 +29,8 @@ _SLACK_S = 0.3
 """CPU time beyond the limit: engines have the same, and can say what grew."""
 _RULE = "<rule "
 """How the files begin whose names the code of rules has (`engines.incremental.generated`)."""
+_IMPORT = "<frozen importlib._bootstrap>"
+"""The file of what loads a module, as its code says."""
 _GRACE_S = 1.0
 """CPU time to clear up in, once an error has been raised; then it is raised again."""
 _WATCH_S = 0.25
@@ -122,7 +124,9 @@ class _Meter:
         """The timer's: raises `LimitError` where a limit is reached."""
         if self.done.is_set():
             return
-        if limit := self._reached(*self._spent.of(self.count), _SLACK_S):
+        if _importing(frame):
+            self.count += 1
+        elif limit := self._reached(*self._spent.of(self.count), _SLACK_S):
             self._raised += 1
             self._spent.since_s += _GRACE_S
             self._spent.had_mb = _resident_mb()
@@ -164,6 +168,16 @@ def _resident_mb() -> float:
         return int(_STATM.read_bytes().split()[1]) * _PAGE / 1e6
     except OSError:
         return 0.0
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is being loaded: that is our own time, which a slow machine makes long,
+    and none that a text takes. An error in the midst of it would leave the module half made."""
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORT:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _rule(frame: FrameType | None) -> str:

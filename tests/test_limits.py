@@ -7,6 +7,7 @@ changes nothing.
 from __future__ import annotations
 
 import gzip
+import importlib
 import re
 import signal
 import time
@@ -109,12 +110,13 @@ def test_what_needs_too_much_memory_to_read_is_stopped(folder: Folder, packed: b
 
 
 def test_a_decision_that_needs_too_much_is_stopped(folder: Folder) -> None:
-    folder.write("request.json", "{}")
+    fields = ",".join(f'"field {n}": 1' for n in range(300_000))
+    folder.write("request.json", f"{{{fields}}}")
     (folder.path / "data").mkdir()
-    arguments = ("decide", "parking", "request.json", "--data", "data", "--memory-limit", "1")
+    arguments = ("decide", "parking", "request.json", "--data", "data", "--memory-limit", "20")
     done = _run(folder, *arguments)
     assert done.returncode == 1
-    assert "request.json was stopped: it used more than 1 MB (--memory-limit)" in done.stderr
+    assert "request.json was stopped: it used more than 20 MB (--memory-limit)" in done.stderr
 
 
 def _for_ever() -> None:
@@ -130,6 +132,21 @@ def _ending(begin: Callable[[], None]) -> str:
     ):
         begin()
     return str(caught.value)
+
+
+def test_loading_a_module_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a slow machine it takes longer than somebody may grant what they wrote."""
+    busy = "import time\nend = time.process_time() + 1.2\nwhile time.process_time() < end: pass\n"
+    (tmp_path / "slow_to_load.py").write_text(f"{busy}loaded = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load() -> None:
+        assert importlib.import_module("slow_to_load").loaded
+        _for_ever()
+
+    assert _ending(load) == "it was stopped: it took more than 0.5 s (--time-limit)"
 
 
 def test_the_step_that_took_too_long_is_named() -> None:
