@@ -41,10 +41,11 @@ class Folder:
         path.write_text(content, encoding="utf-8")
         return path
 
-    def run(self, *arguments: str, given: str | None = None) -> Done:
-        """Run the command: in this process, or in one of its own if it is `given` input."""
-        if given is not None:
-            return self._outside(arguments, given)
+    def run(self, *arguments: str, given: str | None = None, seed: int | None = None) -> Done:
+        """Run the command: in this process, or in one of its own if it is `given` input, or a
+        `seed` of hashes."""
+        if given is not None or seed is not None:
+            return self._outside(arguments, given or "", seed)
         printed, told = io.StringIO(), io.StringIO()
         before = Path.cwd()
         os.chdir(self.path)
@@ -59,12 +60,13 @@ class Folder:
             os.chdir(before)
         return Done(code, printed.getvalue(), told.getvalue())
 
-    def _outside(self, arguments: Sequence[str], given: str) -> Done:
+    def _outside(self, arguments: Sequence[str], given: str, seed: int | None) -> Done:
+        seeded = {} if seed is None else {"PYTHONHASHSEED": str(seed)}
         done = subprocess.run(
             [sys.executable, "-m", "backend.cli", *arguments],
             cwd=self.path,
             input=given,
-            env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
+            env={"PYTHONPATH": str(REPOSITORY), "PATH": "", **seeded},
             capture_output=True,
             text=True,
             check=False,

@@ -19,6 +19,7 @@ from reasoning.explain.tree import Explanation, TreeNode
 from reasoning.model.engine import OURS
 from reasoning.run.language import RecordedError
 from reasoning.run.recorded import Recorded
+from tests.command import Folder
 from tests.lars.program_text import program_text
 from tests.lars.programs import Example, examples
 from tests.lars.recordings import written
@@ -214,6 +215,17 @@ def test_texts_that_look_like_the_encoding_are_left_alone(tmp_path: Path) -> Non
         'q("citywise_w0(1)") at 0  by rule line 1: q(X) :- <> p(X,Y) [2].\n'
         '└─ <> p("citywise_w0(1)","a)\\",(b") [2]  stream at 0 (s.jsonl:1)\n'
     )
+
+
+def test_of_derivations_that_are_alike_the_first_is_told_whatever_the_hash_seed(
+    tmp_path: Path,
+) -> None:
+    folder = Folder(tmp_path)
+    folder.write("p.lars", "q :- p(X).\n")
+    folder.write("s.jsonl", atoms(*((1, f"p({n})") for n in (3, 1, 4, 2))))
+    asked = ("explain", "p.lars", "--stream", "s.jsonl", "--at", "1", "--atom", "q")
+    for seed in (1, 2):
+        assert "─ p(3)  stream" in folder.run(*asked, seed=seed).stdout
 
 
 # -- why not -----------------------------------------------------------------------------------

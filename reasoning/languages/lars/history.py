@@ -59,7 +59,8 @@ class History:
         self._last: deque[list[Tuple]] = deque(maxlen=max(counts, default=0))
         """Tuples: an atom, or a triple in both its readings."""
         self._points: deque[tuple[int, list[GroundAtom]]] = deque()
-        self._here: set[GroundAtom] = set()
+        # No set: of derivations that are alike otherwise explanations tell the first.
+        self._here: dict[GroundAtom, None] = {}
         self.first: int | None = None
         """t1, the first point of the timeline."""
         self.now = 0
@@ -69,7 +70,7 @@ class History:
         """Go on to a point of time, later than the one before."""
         self.first = time if self.first is None else self.first
         self.now = time
-        self._here = set()
+        self._here = {}
         while self._points and self._points[0][0] < time - self._span:
             self._points.popleft()
 
@@ -81,7 +82,7 @@ class History:
         new = []
         for atom in arrivals:
             if atom not in self._here:
-                self._here.add(atom)
+                self._here[atom] = None
                 new.append(atom)
         self._last.extend(self._tuples(new, readings or {}))
         if read := [atom for atom in new if atom.signature in self._read]:
@@ -99,7 +100,7 @@ class History:
 
     def here(self) -> Collection[GroundAtom]:
         """The atoms that hold now."""
-        return self._here
+        return self._here.keys()
 
     def timeline(self, window: Window | None) -> range:
         """The points of time of a window."""

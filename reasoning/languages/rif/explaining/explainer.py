@@ -79,7 +79,7 @@ class RifExplainer(RecordedExplainer):
         self._arrived += evaluation.items
         for fact in evaluation.came:
             self._entailed.pop(fact, None)
-        for fact in evaluation.gone:
+        for fact in sorted(evaluation.gone, key=repr):  # the order in which they are told
             if len(self._entailed) >= MOST_OUTSIDE:
                 del self._entailed[next(iter(self._entailed))]
             self._entailed[fact] = evaluation.time - 1

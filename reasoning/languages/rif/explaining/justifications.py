@@ -146,7 +146,9 @@ class Justifications:
         self._because: dict[tuple[Fact, int], Because] = {}
         self._edges: list[Edge] = []
         self._above: dict[Fact, list[Edge]] = {}
-        self._known = {fact}
+        # No set: their order is that of the bits of instances, which decides between
+        # justifications that are alike otherwise, and must not depend on hash seeds.
+        self._known = {fact: None}
         """The facts on which the fact may rest."""
         self._most = most
         self._explore(model)
@@ -186,7 +188,7 @@ class Justifications:
                 for each in dict.fromkeys(edge.premises):
                     self._above.setdefault(each, []).append(edge)
                     if each not in known:
-                        known.add(each)
+                        known[each] = None
                         todo.append(each)
 
     def _bit(self, instance: Given) -> int:

@@ -40,13 +40,14 @@ class EntailedModel:
         self, rules: Rules, given: Collection[Fact], relation: str, limits: Limits | None
     ) -> None:
         self._rules = rules
-        names = {name for name, _row in given} | {relation}
+        # No set: rules, and with them rows, are in this order.
+        names = dict.fromkeys([*(name for name, _row in given), relation])
         self._properties = {n: n for n in names if is_property(n) and n[0] in "<_"}
         self._properties |= rules.properties  # type: ignore[arg-type]
         found = wanted(self._program(), {relation})
-        self._looked = {relation}.union(*map(reads, found))
+        self._looked = frozenset({relation}).union(*map(reads, found))
         self._evaluation = RuleEvaluation(
-            Program(tuple(found), inputs=frozenset(names | rules.tables.keys() | self._looked)),
+            Program(tuple(found), inputs=self._looked.union(names, rules.tables)),
             limits,
         )
         for name, row in given:
