@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from reasoning.explain.guards import Constraint, Guarded
+from reasoning.explain.notation import Notation
 from reasoning.explain.tree import Kind, RuleText, TreeNode
 from reasoning.model.request import Request
 
@@ -49,14 +50,15 @@ def conflict(
     wishes: Mapping[str, str] | None = None,
     *,
     source: str = "",
+    notation: Notation | None = None,
 ) -> Conflict | None:
     """A minimal conflict, with as few wishes as can be; None if all can hold together.
 
     `wishes` are statements of ASP by name, normally constraints (`:- time(T), T > 30.`);
-    `source` is the program's text as written, for labels. Raises `RuntimeError` with
-    clingo's words if the program or a wish cannot be read.
+    `source` is the program's text as written, for labels; `notation` writes it otherwise. Raises
+    `RuntimeError` with clingo's words if the program or a wish cannot be read.
     """
-    guarded = _guarded(program, facts, wishes, source)
+    guarded = _guarded(program, facts, wishes, source, notation)
     found = _minimal(guarded, guarded.constraints)
     return None if found is None else _conflict(guarded, found)
 
@@ -93,10 +95,14 @@ def conflicts(
 
 
 def _guarded(
-    program: Request | str, facts: Iterable[str], wishes: Mapping[str, str] | None, source: str
+    program: Request | str,
+    facts: Iterable[str],
+    wishes: Mapping[str, str] | None,
+    source: str,
+    notation: Notation | None = None,
 ) -> Guarded:
     text = program if isinstance(program, str) else program.rules
-    return Guarded(text, facts, wishes or {}, source)
+    return Guarded(text, facts, wishes or {}, notation or Notation(source or text))
 
 
 def _minimal(guarded: Guarded, keys: Collection[str]) -> frozenset[str] | None:
@@ -148,7 +154,7 @@ def _instances(guarded: Guarded, keys: list[str], wishes: list[str]) -> dict[str
         return found
     for name in _shrink(guarded.solve, list(owners), wishes):
         key = owners[name]
-        found[key].append(guarded.constraints[key].instance(ground[key][name]))
+        found[key].append(guarded.constraints[key].instance(ground[key][name], guarded.notation))
     return found
 
 
@@ -167,7 +173,7 @@ def _constraint(constraint: Constraint, instances: list[str]) -> TreeNode:
         children.append(TreeNode("cut", f"… and {len(instances) - _SHOWN} more"))
     text = f"{rule.name}: {rule.text}" if rule.line else rule.text
     return TreeNode(
-        kinds[constraint.kind], text, rule=rule if rule.line else None,
+        kinds[constraint.kind], text + constraint.note, rule=rule if rule.line else None,
         count=len(instances), children=tuple(children),
     )  # fmt: skip
 

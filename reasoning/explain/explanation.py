@@ -15,12 +15,13 @@ from reasoning.explain.absence import Absence
 from reasoning.explain.conflict import conflict
 from reasoning.explain.instances import InstanceRecording, record
 from reasoning.explain.model import Answer, Model, Solver
+from reasoning.explain.notation import Notation
 from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled, valued
 from reasoning.explain.prefixes import Attempt
 from reasoning.explain.rules import ExplainedRule, read
 from reasoning.explain.tree import Explanation, Question, TreeNode
 from reasoning.explain.why import Derivations, Why
-from reasoning.model.atoms import ground, signature_of
+from reasoning.model.atoms import signature_of
 from reasoning.model.engine import AnswerSet
 from reasoning.model.request import Request, Signature
 
@@ -62,6 +63,8 @@ class Explainer:
         Of predicates that come from outside, what their atoms say; for `why not`.
     source:
         The request's text as written, for the labels of its rules.
+    notation:
+        How atoms and rules are written; default: as in `source`.
     most:
         How many elements of an aggregate, and values tried, a tree follows.
     depth:
@@ -79,6 +82,7 @@ class Explainer:
         supplied: Collection[Signature] = (),
         meanings: Mapping[Signature, str] | None = None,
         source: str = "",
+        notation: Notation | None = None,
         most: int = 10,
         depth: int = 24,
     ) -> None:
@@ -91,8 +95,8 @@ class Explainer:
         self._most, self._depth = most, depth
         if source and request.inferring:
             source += ("" if source.endswith("\n") else "\n") + request.inferring
-        self._rules = read(request.rules, source)
-        self._source = source
+        self._notation = notation or Notation(source or request.rules)
+        self._rules = read(request.rules, self._notation)
         self._derived = Derived(set(), InstanceRecording([], {}), Derivations((), ()))
 
     def explain(self, atom: str) -> Explanation:
@@ -101,16 +105,17 @@ class Explainer:
         Raises `ItemError` if `atom` is not a ground atom, `SolvingError` if the request
         cannot be evaluated.
         """
-        symbol = clingo.parse_term(ground(atom))
+        symbol = clingo.parse_term(self._notation.asked(atom))
         question, tree = self._question(symbol)
+        told = self._notation.atom(symbol)
         at = "" if self._time is None else f" at {self._time}"
         if question == "conflict":
             text = f"there is no answer set{at}: {tree.text}"
         else:
-            text = f"{symbol}{at}{tree.text.removeprefix(str(symbol))}"
+            text = f"{told}{at}{tree.text.removeprefix(told)}"
         tree = replace(tree, text=text)
         cost = self.answer.cost if self.answer else ()
-        return Explanation(question, str(symbol), tree, self._time, cost)
+        return Explanation(question, told, tree, self._time, cost)
 
     def _question(self, atom: Symbol) -> tuple[Question, TreeNode]:
         answer = self.answer
@@ -191,7 +196,7 @@ class Explainer:
     def _absence(self) -> Absence:
         return Absence(
             self._rules, self._model, self._why, self._offers, self._solver, self._request,
-            self._facts, self._outside, most=self._most,
+            self._facts, self._outside, self._notation, most=self._most,
             cost=self.answer.cost if self.answer else (), meanings=self._meanings,
         )  # fmt: skip
 
@@ -208,8 +213,9 @@ class Explainer:
 
     def _tree(self, derived: Derived, depth: int | None = None) -> Why:
         return Why(
-            derived.derivations, self._origins, derived.recording, derived.opaque(self._rules),
-            most=self._most, depth=self._depth if depth is None else depth,
+            derived.derivations, self._origins, derived.recording, self._notation,
+            derived.opaque(self._rules), most=self._most,
+            depth=self._depth if depth is None else depth,
         )  # fmt: skip
 
     def _shown(self, term: Symbol) -> TreeNode:
@@ -221,7 +227,7 @@ class Explainer:
         return self._tree(derived).shown(min(found, key=derived.derivations.cost))
 
     def _conflict(self) -> TreeNode:
-        found = conflict(self._request, self._facts, source=self._source)
+        found = conflict(self._request, self._facts, notation=self._notation)
         if found is None:
             return TreeNode(
                 "inconsistent", "the answer set asked about is none of this evaluation's"

@@ -15,7 +15,7 @@ import clingo
 from clingo import Symbol, ast
 from clingo.ast import AST, ASTType, Sign, Transformer
 
-from reasoning.explain.instances import filled
+from reasoning.explain.notation import Notation
 from reasoning.explain.rules import part_of
 from reasoning.explain.syntax import (
     AGGREGATES,
@@ -24,7 +24,6 @@ from reasoning.explain.syntax import (
     is_atom,
     signatures,
     statements_of,
-    text_of,
 )
 from reasoning.explain.tree import RuleText
 from reasoning.model.request import Signature
@@ -47,11 +46,13 @@ class Constraint:
     rule: RuleText
     body: tuple[AST, ...] = ()
     variables: tuple[str, ...] = ()
+    note: str = ""
+    """What is to be said besides its text."""
 
-    def instance(self, values: Sequence[Symbol]) -> str:
+    def instance(self, values: Sequence[Symbol], notation: Notation) -> str:
         """What it forbids under an assignment, as text; what it demands, for a bound."""
         assignment = dict(zip(self.variables, values, strict=True))
-        texts = [filled(node, assignment) for node in self.body]
+        texts = [text for node in self.body if (text := notation.literal(node, assignment))]
         if self.kind != "bound":
             return "; ".join(texts)
         bound = texts.pop().removeprefix("not ")
@@ -69,7 +70,7 @@ class Guarded:
         program: str,
         facts: Iterable[str],
         wishes: Mapping[str, str],
-        source: str = "",
+        notation: Notation,
         *,
         without: int | None = None,
     ) -> None:
@@ -85,9 +86,10 @@ class Guarded:
             ["--warn=none", "--opt-mode=ignore"], logger=lambda _code, _message: None
         )
         self._control.enable_cleanup = False  # it would forget switches that can only be off
-        self._given = program, facts, source
+        self._given = program, facts, notation
+        self.notation = notation
         self._negating: dict[int, RuleText] = {}
-        lines = list(self._program(program, source, without))
+        lines = list(self._program(program, without))
         lines += [line for name, text in wishes.items() for line in self._wish(name, text)]
         lines += [f"{self._classical.fact(fact)}." for fact in facts]
         lines += self._contradictions()
@@ -124,23 +126,23 @@ class Guarded:
     def culprits(self) -> Iterator[RuleText]:
         """Rules without any one of which there is an answer set, all constraints being
         off; some of those with `not` or an aggregate in their bodies, if there are many."""
-        program, facts, source = self._given
+        program, facts, notation = self._given
         for number, rule in islice(self._negating.items(), _MOST_LEFT_OUT):
-            if Guarded(program, facts, {}, source, without=number).solve([]) is None:
+            if Guarded(program, facts, {}, notation, without=number).solve([]) is None:
                 yield rule
 
     # -- the program with its switches ---------------------------------------------------
 
-    def _program(self, program: str, source: str, without: int | None) -> Iterator[str]:
-        lines = (source or program).encode().split(b"\n")
+    def _program(self, program: str, without: int | None) -> Iterator[str]:
         for number, statement in enumerate(statements_of(program)):
             if statement.ast_type in _SHOWS or number == without:
                 continue
             if statement.ast_type != ASTType.Rule:
                 yield str(self._classical.visit(statement))
                 continue
-            text = text_of(statement, lines)
-            if any(_negates(node) for node in statement.body):
+            text = self.notation.rule(statement)
+            told = self.notation.role(statement) == "told"
+            if told and any(_negates(node) for node in statement.body):
                 self._negating[number] = text
             for single in statement.unpool():
                 yield from self._rule(self._classical.visit(single), text)
@@ -149,7 +151,8 @@ class Guarded:
         head, body = rule.head, tuple(rule.body)
         if head.ast_type == ASTType.Literal and not is_atom(head):
             forbidden = body if str(head) == "#false" else (*body, _opposite(head))
-            yield from self._constraint(Constraint("constraint", text, forbidden))
+            note = self.notation.forbids(rule)
+            yield from self._constraint(Constraint("constraint", text, forbidden, note=note))
             return
         if head.ast_type in _CHOICES and (head.left_guard or head.right_guard):
             bound = ast.Literal(head.location, Sign.Negation, _as_body(head))

@@ -17,6 +17,7 @@ from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
 from reasoning.explain.instances import evaluate, facts_text, filled, fresh_name
 from reasoning.explain.model import Model
+from reasoning.explain.notation import Notation, Values
 from reasoning.explain.rules import ExplainedRule, RulePart, part_of
 from reasoning.explain.syntax import call, is_atom, signature, variables
 from reasoning.model.request import Signature
@@ -64,8 +65,15 @@ class Attempt:
 class Prefixes:
     """Evaluates the bodies of rules over a model, literal by literal."""
 
-    def __init__(self, rules: Sequence[ExplainedRule], model: Model, most: int) -> None:
+    def __init__(
+        self,
+        rules: Sequence[ExplainedRule],
+        model: Model,
+        most: int,
+        notation: Notation | None = None,
+    ) -> None:
         self._rules, self._model, self._most = rules, model, most
+        self._notation = notation or Notation()
 
     def attempts(self, atom: Symbol) -> Iterator[Attempt]:
         """One attempt for each head that unifies with `atom`."""
@@ -94,11 +102,43 @@ class Prefixes:
     ) -> Attempt:
         if rule.opaque:
             return Attempt(rule, head, values, failure="it has theory atoms")
-        steps = list(_steps(rule, head, values, computed))
+        steps = list(self._steps(rule, head, values, computed))
         try:
             return self._walk(rule, head, values, self._ordered(steps))
         except RuntimeError:
             return Attempt(rule, head, values, failure="clingo cannot evaluate it in steps")
+
+    def _steps(
+        self,
+        rule: ExplainedRule,
+        head: int,
+        values: dict[str, Symbol],
+        computed: list[tuple[AST, Symbol]],
+    ) -> Iterator[Step]:
+        """The body's parts, the condition of the head's element, and what the head computes."""
+        element = rule.heads[head]
+        scope = frozenset((*rule.variables, *element.variables)) - set(values)
+        for term, value in computed:
+            equal = part_of(_equation(term, value))
+            yield self._step(equal, equal.literals, scope, values)
+        for part in rule.body:
+            if part.kind != "constant" or str(part.source) == "#false":
+                yield self._step(part, part.literals, scope, values)
+        for condition in element.condition:
+            yield self._step(part_of(condition), (condition,), scope, values)
+
+    def _step(
+        self, part: RulePart, literals: Iterable[AST], scope: frozenset[str], values: Values
+    ) -> Step:
+        every, binds = frozenset[str](), frozenset[str]()
+        texts = []
+        for node in literals:
+            every |= frozenset(variables([node])) & scope
+            binds |= _binds(node) & scope
+            texts.append(filled(node, values))
+        predicate = signature(part.atom) if part.kind == "atom" else None
+        told = self._notation.literal(part.source, values)
+        return Step((part,), told, tuple(texts), every - binds, binds, predicate)
 
     def _walk(
         self, rule: ExplainedRule, head: int, values: dict[str, Symbol], steps: list[Step]
@@ -183,35 +223,6 @@ class _Chain:
     def _atoms(self) -> Iterator[clingo.SymbolicAtom]:
         name = f"{self._name}{self._number}"
         return iter(self._control.symbolic_atoms.by_signature(name, len(self.variables)))
-
-
-def _steps(
-    rule: ExplainedRule, head: int, values: dict[str, Symbol], computed: list[tuple[AST, Symbol]]
-) -> Iterator[Step]:
-    """The body's parts, the condition of the head's element, and what the head computes."""
-    element = rule.heads[head]
-    scope = frozenset((*rule.variables, *element.variables)) - set(values)
-    for term, value in computed:
-        equal = part_of(_equation(term, value))
-        yield _step(equal, equal.literals, scope, values)
-    for part in rule.body:
-        if part.kind != "constant" or str(part.source) == "#false":
-            yield _step(part, part.literals, scope, values)
-    for condition in element.condition:
-        yield _step(part_of(condition), (condition,), scope, values)
-
-
-def _step(
-    part: RulePart, literals: Iterable[AST], scope: frozenset[str], values: Mapping[str, Symbol]
-) -> Step:
-    every, binds = frozenset[str](), frozenset[str]()
-    texts = []
-    for node in literals:
-        every |= frozenset(variables([node])) & scope
-        binds |= _binds(node) & scope
-        texts.append(filled(node, values))
-    predicate = signature(part.atom) if part.kind == "atom" else None
-    return Step((part,), filled(part.source, values), tuple(texts), every - binds, binds, predicate)
 
 
 def _together(steps: list[Step]) -> Step:

@@ -14,6 +14,7 @@ from typing import Literal
 import clingo
 from clingo.ast import AST, ASTType, Sign, SymbolicTerm, Variable
 
+from reasoning.explain.notation import Notation
 from reasoning.explain.syntax import (
     AGGREGATES,
     Constants,
@@ -25,7 +26,6 @@ from reasoning.explain.syntax import (
     signature,
     signatures,
     statements_of,
-    text_of,
     variables,
     walk,
 )
@@ -49,7 +49,8 @@ class AggregateElement:
     condition: tuple[AST, ...]
     positive: tuple[AST, ...]
     variables: tuple[str, ...]
-    text: str
+    written: tuple[AST, ...] = ()
+    """Of a head: the atom and its condition, as written."""
     tests: tuple[AST, ...] = ()
     """What its condition has besides positive atoms, as written."""
     width: int = 0
@@ -117,18 +118,15 @@ class ExplainedRule:
                     yield found
 
 
-def read(program: str, source: str = "") -> list[ExplainedRule]:
-    """The rules of a program's base part.
-
-    `source` is the text as it was before its labels were blanked out (default: `program`).
-    """
+def read(program: str, notation: Notation | None = None) -> list[ExplainedRule]:
+    """The rules of a program's base part; by default written as they are in `program`."""
+    notation = notation or Notation(program)
     kept = statements_of(program)
     constants = Constants(constant_values(kept))
     rules: list[ExplainedRule] = []
-    lines = (source or program).encode().split(b"\n")
     for statement in kept:
         if statement.ast_type in (ASTType.Rule, ASTType.ShowTerm):
-            text = text_of(statement, lines)
+            text = notation.rule(statement)
             for single in statement.unpool():
                 rules.append(_rule(len(rules), text, constants.visit(single)))
     return rules
@@ -207,11 +205,13 @@ def _element(
     equations = names.equations
     literals = tuple(part for node in condition for part in names.literals(node))
     literals += tuple(equations)
-    text = str(atom) + (f" : {', '.join(map(str, condition))}" if condition else "")
     local = tuple(v for v in variables([named, *literals]) if v not in bound)
     positive = tuple(node.atom.symbol for node in literals if is_atom(node))
     tests = tuple(node for node in condition if not is_atom(node))
-    return AggregateElement(named, tuple(key) or (named,), literals, positive, local, text, tests)
+    written = (atom, *condition)
+    return AggregateElement(
+        named, tuple(key) or (named,), literals, positive, local, written, tests
+    )
 
 
 def _conditional(node: AST, names: FreshNames) -> AggregateElement:
@@ -226,7 +226,6 @@ def _conditional(node: AST, names: FreshNames) -> AggregateElement:
         (*literals, *consequent),
         tuple(n.atom.symbol for n in positive if is_atom(n)),
         variables([*literals, *consequent]),
-        str(node),
         width=len(literals),
     )
 
@@ -244,7 +243,7 @@ def _elements(aggregate: AST, names: FreshNames) -> tuple[AggregateElement, ...]
             key = _identity(literals[0])
         positive = tuple(node.atom.symbol for node in literals if is_atom(node))
         names_ = variables([*key, *literals])
-        found.append(AggregateElement(None, key, literals, positive, names_, str(element)))
+        found.append(AggregateElement(None, key, literals, positive, names_))
     return tuple(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import clingo
@@ -22,13 +21,10 @@ from clingo.ast import (
 )
 
 from reasoning.asp.syntax import copy
-from reasoning.explain.tree import RuleText
 from reasoning.model.atoms import signature_of
 from reasoning.model.request import Signature
 
 AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate)
-_BLANKS = re.compile(rb'("(?:[^"\\\\]|\\\\.)*")|\s+')
-_LABEL = re.compile(rb"\(\s*([\w-]+)\s*\)\s*\Z")
 
 
 def statements_of(program: str) -> list[AST]:
@@ -36,24 +32,6 @@ def statements_of(program: str) -> list[AST]:
     statements: list[AST] = []
     parse_string(program, statements.append, logger=lambda _code, _message: None)
     return list(_base(statements))
-
-
-def text_of(statement: AST, lines: Sequence[bytes]) -> RuleText:
-    """The statement as written (columns of clingo count bytes), and the label before it."""
-    begin, end = statement.location.begin, statement.location.end
-    span = list(lines[begin.line - 1 : end.line])
-    label = None
-    if span:
-        span[-1] = span[-1][: end.column - 1]
-        before, span[0] = span[0][: begin.column - 1], span[0][begin.column - 1 :]
-        label = _LABEL.search(before)
-    plain = _BLANKS.sub(lambda found: found[1] or b" ", b" ".join(span))
-    written = plain.decode("utf-8", "replace").strip()
-    if not written or "%" in written:
-        written = str(statement)
-    if not written.endswith("."):
-        written = written.rstrip(";") + "."
-    return RuleText(begin.line, written, label.group(1).decode() if label else None)
 
 
 def constant_values(statements: Iterable[AST]) -> dict[str, clingo.Symbol]:

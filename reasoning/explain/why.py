@@ -23,6 +23,7 @@ from clingo.ast import Sign
 
 from reasoning.explain import instances
 from reasoning.explain.instances import Counted, InstanceRecording, RuleInstance
+from reasoning.explain.notation import Notation, Values
 from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin
 from reasoning.explain.rules import RuleKind, RulePart, part_of
 from reasoning.explain.syntax import walk
@@ -130,6 +131,7 @@ class Why:
         derivations: Derivations,
         origins: Mapping[Symbol, tuple[Origin, ...]],
         recording: InstanceRecording,
+        notation: Notation,
         opaque: Set[Signature] = frozenset(),
         *,
         most: int = 10,
@@ -138,6 +140,7 @@ class Why:
         self._derivations = derivations
         self._origins = origins
         self._offers, self._opaque = recording.offers, opaque
+        self._notation = notation
         self._most, self._depth = most, depth
         self._seen: set[Symbol] = set()
         self._said: set[RuleText] = set()
@@ -155,7 +158,7 @@ class Why:
         return self._instance(instance.head, instance, self._depth)
 
     def _atom(self, atom: Symbol, depth: int) -> TreeNode:
-        text = str(atom)
+        text = self._notation.atom(atom)
         if atom in self._origins:
             return given(text, self._origins[atom])
         instance = self._derivations.support.get(atom)
@@ -179,21 +182,23 @@ class Why:
 
     def _instance(self, atom: Symbol, instance: RuleInstance, depth: int) -> TreeNode:
         self._seen.add(atom)
-        rule, text = instance.rule, str(atom)
+        rule, text = instance.rule, self._notation.atom(atom)
         kind, how = _HOW[rule.kind]
         said = rule.text in self._said
         self._said.add(rule.text)
         line = f"{text}  {how} {rule.text.name}" + ("" if said else f": {rule.text.text}")
         children = tuple(self._body(instance, self._derivations.order.get(atom), depth - 1))
         node = TreeNode(kind, line, atom=text, rule=rule.text, children=children)
-        return self._with_alternatives(node, instance)
+        told = self._notation.derived(node, rule.statement, instance.atoms)
+        return self._with_alternatives(told, instance)
 
     def _with_alternatives(self, node: TreeNode, instance: RuleInstance) -> TreeNode:
         """Names what else a choice or a disjunction had to offer."""
         if instance.rule.kind not in ("choice", "disjunction"):
             return node
         key = instance.rule.index, instance.globals
-        offers = [str(offer) for offer in sorted(set(self._offers.get(key, ())))]
+        found = sorted(set(self._offers.get(key, ())))
+        offers = [self._notation.atom(offer) for offer in found]
         if len(offers) < 2:
             return node
         values = tuple({"atom": offer} for offer in offers[: self._most])
@@ -203,23 +208,26 @@ class Why:
     def _body(self, instance: RuleInstance, order: int | None, depth: int) -> Iterator[TreeNode]:
         for number, part, atom in instance.parts():
             if atom is not None:
-                yield self._atom(atom, depth)
+                yield from self._atoms([atom], depth)
             elif part.kind in ("aggregate", "conditional"):
                 yield self._counted(instance, number, part, order, depth)
             elif part.kind != "constant":
-                yield literal_node(part, instance.values)
-        for atom in instance.atoms[len(instance.rule.positive) :]:
-            yield self._atom(atom, depth)
+                yield self._literal(part, instance.values)
+        yield from self._atoms(instance.atoms[len(instance.rule.positive) :], depth)
         for condition in instance.rule.heads[instance.element].tests:
-            yield literal_node(part_of(condition), instance.values)
+            yield self._literal(part_of(condition), instance.values)
+
+    def _atoms(self, atoms: Iterable[Symbol], depth: int) -> Iterator[TreeNode]:
+        """Those atoms that do not go without saying."""
+        return (self._atom(atom, depth) for atom in atoms if self._notation.atom(atom))
 
     def _counted(
         self, instance: RuleInstance, number: int, part: RulePart, order: int | None, depth: int
     ) -> TreeNode:
         """An aggregate or a conditional literal and the elements that counted."""
         elements = unique(instance.of(number))
-        literal = instances.filled(part.source, instance.values)
-        text, value = counted_text(part, instance.values, elements)
+        literal = self._notation.literal(part.source, instance.values)
+        text, value = counted_text(part, instance.values, elements, self._notation)
         if part.kind == "aggregate" and not instances.is_assignment(part.source):
             text += f"  ({instances.guards(part.source, instance.values)})"
         earlier = [e for e in elements if self._is_earlier(e, order)]
@@ -227,19 +235,41 @@ class Why:
             text += f"; {len(elements) - len(earlier)} of them rest on this in turn"
         followed = () if part.kind == "aggregate" and part.source.sign != Sign.NoSign else earlier
         atoms = dict.fromkeys(a for e in followed[: self._most] for a in e.atoms)
-        children = [self._atom(atom, depth) for atom in atoms]
+        children = list(self._atoms(atoms, depth))
         if len(followed) > self._most:
             children.append(TreeNode("cut", f"… and {len(followed) - self._most} more"))
         kind: Kind = "aggregate" if part.kind == "aggregate" else "conditional"
         return TreeNode(
             kind, text, literal=literal, count=len(elements), value=value,
-            values=tuple(element_json(e) for e in elements[: self._most]),
+            values=tuple(self._element(e) for e in elements[: self._most]),
             children=tuple(children),
         )  # fmt: skip
 
     def _is_earlier(self, element: Counted, order: int | None) -> bool:
         places = self._derivations.order
         return order is None or all(places.get(atom, order) < order for atom in element.atoms)
+
+    def _element(self, element: Counted) -> dict[str, str]:
+        """An element as a tree's value: its tuple and its atoms."""
+        found = {"tuple": ",".join(map(str, element.key.arguments))}
+        if element.atoms:
+            found["atoms"] = ", ".join(map(self._notation.atom, element.atoms))
+        return found
+
+    def _literal(self, part: RulePart, values: Values) -> TreeNode:
+        """A negative literal or a comparison that holds, with its values filled in."""
+        literal = self._notation.literal(part.source, values)
+        if part.kind == "opaque":
+            return TreeNode("opaque", f"{literal}  could not be taken apart", literal=literal)
+        if part.kind == "comparison":
+            return TreeNode("comparison", literal, literal=literal)
+        atom = ground_text(part, values, self._notation)
+        if part.source.sign == Sign.DoubleNegation:
+            text = f"not not {atom}  it is in the answer"
+            return TreeNode("present", text, literal=literal, atom=atom)
+        anonymous = any(getattr(node, "name", "") == "_" for node in walk(part.atom))
+        words = "nothing like it is in the answer" if anonymous else "not in the answer"
+        return TreeNode("absent", f"not {atom}  {words}", literal=literal, atom=atom)
 
 
 def given(text: str, origins: tuple[Origin, ...]) -> TreeNode:
@@ -266,38 +296,21 @@ def origin_text(origin: Origin) -> str:
     return "from the previous answer" + ("" if origin.time is None else f", at {origin.time}")
 
 
-def literal_node(part: RulePart, values: Mapping[str, Symbol]) -> TreeNode:
-    """A negative literal or a comparison that holds, with its values filled in."""
-    literal = instances.filled(part.source, values)
-    if part.kind == "opaque":
-        return TreeNode("opaque", f"{literal}  could not be taken apart", literal=literal)
-    if part.kind == "comparison":
-        return TreeNode("comparison", literal, literal=literal)
-    atom = ground_text(part, values)
-    if part.source.sign == Sign.DoubleNegation:
-        return TreeNode(
-            "present", f"not not {atom}  it is in the answer", literal=literal, atom=atom
-        )
-    anonymous = any(getattr(node, "name", "") == "_" for node in walk(part.atom))
-    words = "nothing like it is in the answer" if anonymous else "not in the answer"
-    return TreeNode("absent", f"not {atom}  {words}", literal=literal, atom=atom)
-
-
-def ground_text(part: RulePart, values: Mapping[str, Symbol]) -> str:
+def ground_text(part: RulePart, values: Values, notation: Notation) -> str:
     """The atom of a literal with values filled in and computed where they can be."""
     try:
-        return str(instances.evaluate(part.atom, values))
+        return notation.atom(instances.evaluate(part.atom, values))
     except RuntimeError:
-        return instances.filled(part.atom, values)
+        return notation.literal(part.atom, values)
 
 
 def counted_text(
-    part: RulePart, values: Mapping[str, Symbol], elements: list[Counted]
+    part: RulePart, values: Values, elements: list[Counted], notation: Notation
 ) -> tuple[str, str | None]:
     """What an aggregate came to and over what, in words, and its value."""
-    told = listed([_element_text(element) for element in elements])
+    told = listed([_element_text(element, notation) for element in elements])
     if part.kind == "conditional":
-        literal = instances.filled(part.source, values)
+        literal = notation.literal(part.source, values)
         return f"{literal}  holds for {told or 'lack of any case'}", None
     value = str(instances.value(part.source.atom, (e.key for e in elements)))
     return f"{instances.name(part.source.atom)} = {value}" + (f": {told}" if told else ""), value
@@ -309,17 +322,9 @@ def unique(elements: list[Counted]) -> list[Counted]:
     return [found[key] for key in sorted(found)]
 
 
-def element_json(element: Counted) -> dict[str, str]:
-    """An element as a tree's value: its tuple and its atoms."""
-    found = {"tuple": ",".join(map(str, element.key.arguments))}
+def _element_text(element: Counted, notation: Notation) -> str:
     if element.atoms:
-        found["atoms"] = ", ".join(map(str, element.atoms))
-    return found
-
-
-def _element_text(element: Counted) -> str:
-    if element.atoms:
-        return " and ".join(map(str, element.atoms))
+        return " and ".join(map(notation.atom, element.atoms))
     return ",".join(map(str, element.key.arguments))
 
 

@@ -53,7 +53,8 @@ COUNTED = f"{OURS.capitalize()}T"
 """The variable of the points of time that are counted."""
 START, LAST = f"{OURS.capitalize()}F", f"{OURS.capitalize()}N"
 """The variables of the first and the last point of the timeline."""
-_ANY = f"{OURS.capitalize()}Any"
+ANY = f"{OURS.capitalize()}Any"
+"""How the variables begin that stand for `_` of what is counted."""
 _OPPOSITE: dict[Comparator, Comparator] = {
     "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
 }  # fmt: skip
@@ -189,7 +190,7 @@ def _named(atom: Atom, number: int) -> Atom:
         nonlocal count
         if isinstance(term, Variable) and term_text(term) == "_":
             count += 1
-            return Variable(f"{_ANY}{number}_{count}")
+            return Variable(f"{ANY}{number}_{count}")
         if isinstance(term, Compound | Computed):
             return replace(term, arguments=tuple(map(named, term.arguments)))
         return term

@@ -2,37 +2,32 @@
 
 The program is encoded for one point of time (`reasoning.languages.lars.encoding`); what
 windows see of the data are facts, with the stream items that gave them. The tree that explains
-an atom over these is written in the notation of LARS again
-(`reasoning.languages.lars.notation`).
+an atom over these is written in the notation of LARS (`reasoning.languages.lars.notation`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import islice
 
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, Origin, Outside
-from reasoning.explain.tree import Explanation
 from reasoning.languages.lars import history as data
 from reasoning.languages.lars.apart import Apart
 from reasoning.languages.lars.choosing import evaluator
 from reasoning.languages.lars.encoding import Encoding
 from reasoning.languages.lars.evaluation import Evaluator, Point, shown
-from reasoning.languages.lars.history import GroundAtom, History, Tuple, split
+from reasoning.languages.lars.history import History, Tuple, split
 from reasoning.languages.lars.language import LarsFile
-from reasoning.languages.lars.notation import Notation
+from reasoning.languages.lars.notation import LarsNotation
 from reasoning.languages.lars.program import LarsProgram
 from reasoning.languages.lars.reasoner import LarsReasoner
-from reasoning.languages.lars.relations import call
-from reasoning.model.atoms import ground
 from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request, Signature
+from reasoning.model.request import Request
 from reasoning.run.explained import (
     MOST_OUTSIDE,
     Explains,
@@ -166,25 +161,15 @@ class LarsExplainer(RecordedExplainer):
             self._program.request.name, encoding.rules,
             shows=encoding.shown, derived=self._program.derived,
         )  # fmt: skip
-        explainer = Explainer(
+        return Explainer(
             request,
             seen.facts,
             time=self._run.time(seen.evaluation),
             answer=answer,
             outside=dict(self._outside()),
             supplied=seen.supplied,
+            notation=LarsNotation(encoding, self._history, self._run),
         )
-        places = partial(_places, explainer, encoding, self._history.now)
-        run, now = self._run, self._history.now
-        notation = Notation(encoding, self._history, run.format_time, places)
-        return Translated(explainer, notation, encoding.placed, self._time, now)
-
-    def _time(self, written: str) -> int:
-        """A point of time behind `@`, as the recording writes it."""
-        given: int | str = int(written) if written.removeprefix("-").isdigit() else written
-        time = self._run.parse_time("@", given)
-        assert time is not None
-        return time
 
     def _outside(self) -> Iterator[tuple[str, tuple[Outside, ...]]]:
         """See `RecordedExplainer`: for each window the items that it does not show."""
@@ -199,50 +184,3 @@ class LarsExplainer(RecordedExplainer):
                     outside = Outside(self._origin(item, source), reason, window, detail)
                     found.setdefault(fact, []).append(outside)
         return ((fact, tuple(items)) for fact, items in found.items())
-
-
-def _places(explainer: Explainer, encoding: Encoding, now: int, atom: GroundAtom) -> frozenset[int]:
-    """The points of time at which an atom holds in the answer, now or because a head says so."""
-    if explainer.answer is None:
-        return frozenset()
-    texts, signature = explainer.answer.atoms.texts, atom.signature
-    found = {now} if atom.text in texts(signature).values() else set[int]()
-    name = encoding.placed.get(signature)
-    if name is not None:
-        head = f"{name}({atom.arguments}," if atom.arguments else f"{name}("
-        placed = texts(Signature(name, signature.arity + 1)).values()
-        found |= {int(text[len(head) : -1]) for text in placed if text.startswith(head)}
-    return frozenset(found)
-
-
-@dataclass(frozen=True)
-class Translated:
-    """Explanations over an encoding, in the notation of LARS."""
-
-    explainer: Explainer
-    notation: Notation
-    placed: Mapping[Signature, str]
-    time: Callable[[str], int]
-    """Reads a point of time as the recording writes it."""
-    now: int
-
-    def explain(self, atom: str) -> Explanation:
-        """See `Explainer.explain`; `@T p` is asked of what heads place at `T`."""
-        if not atom.lstrip().startswith("@"):
-            return self.notation.explanation(self.explainer.explain(atom))
-        found = self.explainer.explain(self._placed(atom.strip()))
-        return replace(self.notation.explanation(found), atom=self.notation.text(found.atom))
-
-    def _placed(self, text: str) -> str:
-        """The relation's atom for `@T p`."""
-        written, _space, rest = text[1:].partition(" ")
-        time, atom = self.time(written), split(ground(rest))
-        if time == self.now:
-            return atom.text
-        name = self.placed.get(atom.signature)
-        if name is None:
-            raise ItemError(
-                f"no head places `{atom.signature}` at another point of time; ask about "
-                f"`{atom.text}` at the evaluation of {written}"
-            )
-        return call(name, [*([atom.arguments] if atom.arguments else []), str(time)])

@@ -1,4 +1,4 @@
-"""Explanations over an encoding, written in the notation of LARS again.
+"""How explanations over an encoding are written: in the notation of LARS.
 
 Rules are named and shown as they stand in the program. What the encoding has added goes:
 rules that say what a window sees become nodes of their own kind (`window`), with the atom
@@ -7,309 +7,243 @@ that holds, or fall away where they only say that something holds now.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from reasoning.explain.tree import Explanation, RuleText, TreeNode
+from clingo import Symbol, SymbolType
+from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, Transformer, Variable
+
+from reasoning.errors import ItemError
+from reasoning.explain.model import Model
+from reasoning.explain.notation import Notation, Role, Values
+from reasoning.explain.syntax import Substitution
+from reasoning.explain.tree import RuleText, TreeNode
 from reasoning.explain.why import listed
-from reasoning.languages.lars.encoding import COUNTED, LAST, START, Encoding
-from reasoning.languages.lars.history import GroundAtom, History
-from reasoning.languages.lars.program import LarsRule, LastTuples, Window
-from reasoning.languages.lars.relations import Line, Seen, call
-from reasoning.languages.lars.unparse import unparse
-from reasoning.model.engine import OURS
+from reasoning.languages.lars.encoding import ANY, LAST, START, Encoding
+from reasoning.languages.lars.history import GroundAtom, History, split
+from reasoning.languages.lars.program import LarsRule
+from reasoning.languages.lars.relations import FIRST, NOW, Seen, call
+from reasoning.languages.lars.unparse import unparse, window_text
+from reasoning.model.atoms import ground
 from reasoning.model.request import Signature
+from reasoning.run.recorded import Recorded
 
-_NAME = re.compile(rf'"(?:[^"\\]|\\.)*"|\b({OURS}(?:w|at|b)\d+)(/\d+)?')
-_RULE = re.compile(r"rule line (\d+)")
-_FACT = re.compile(r"fact, line \d+")
-_COUNT = re.compile(
-    rf"([^;]+?) (<=|>=|!=|=|<|>) #count \{{ {COUNTED}: @{COUNTED} (.*?)( \[#?\d+\])? \}}"
-)
-_CLOCK = re.compile(rf"{OURS}(?:now|first)\((?:-?\d+|{START}|{LAST})\)(?:; )?")
-_PLAIN = (
-    (re.compile(rf"{OURS.capitalize()}Any\d+_\d+"), "_"),
-    (re.compile(START), "t1"),
-    (re.compile(LAST), "now"),
-    (re.compile(r"\(([^()]*|\([^()]*\))\+0\)"), r"\1"),
-)
-"""What the encoding writes, and how it is to be read."""
-_WORDS = {
-    "<=": "{} at least {}", ">=": "{} at most {}", "=": "{} count {}",
-    ">": "not {} at least {}", "<": "not {} at most {}", "!=": "not {} count {}",
-}  # fmt: skip
-_TIMES = (f"{OURS}now", f"{OURS}first", f"{OURS}in")
+_WORDS: dict[int, str] = {
+    ComparisonOperator.LessEqual: "{} at least {}",
+    ComparisonOperator.GreaterEqual: "{} at most {}",
+    ComparisonOperator.Equal: "{} count {}",
+    ComparisonOperator.GreaterThan: "not {} at least {}",
+    ComparisonOperator.LessThan: "not {} at most {}",
+    ComparisonOperator.NotEqual: "not {} count {}",
+}
+"""What a number says that is compared with a count."""
+_SIGNS: dict[int, str] = {Sign.NoSign: "", Sign.Negation: "not ", Sign.DoubleNegation: "not not "}
 
 
-class Notation:
-    """Writes explanations over `encoding` at the point of time where `history` stands;
-    `shown` writes points of time as the recording does, `places` says when derived atoms
-    hold."""
+class LarsNotation(Notation):
+    """Writes what is explained over `encoding` at the point of time where `history` stands, with
+    times as the recording of `run` has them."""
 
-    def __init__(
-        self,
-        encoding: Encoding,
-        history: History,
-        shown: Callable[[int], int | str],
-        places: Callable[[GroundAtom], Collection[int]],
-    ) -> None:
-        self._lines: Sequence[Line] = encoding.lines
-        self._history, self._shown, self._places = history, shown, places
-        self._is_derived = encoding.is_derived
+    def __init__(self, encoding: Encoding, history: History, run: Recorded) -> None:
+        super().__init__()
+        self._encoding, self._history, self._run = encoding, history, run
         self._views = {name: seen for seen, name in encoding.seen.items()}
         self._predicates = {
             name: signature
             for names in (encoding.placed, encoding.background)
             for signature, name in names.items()
         }
+        self._clock = {NOW, FIRST, *encoding.ranges.values()}
 
-    def explanation(self, found: Explanation) -> Explanation:
-        """The explanation with its tree rewritten."""
-        return replace(found, tree=self._node(found.tree))
+    def asked(self, atom: str) -> str:
+        """See `Notation`; `@T p` is asked of what heads place at `T`."""
+        if not atom.lstrip().startswith("@"):
+            return ground(atom)
+        written, _space, rest = atom.strip()[1:].partition(" ")
+        time, placed = self._time(written), split(ground(rest))
+        if time == self._history.now:
+            return placed.text
+        name = self._encoding.placed.get(placed.signature)
+        if name is None:
+            raise ItemError(
+                f"no head places `{placed.signature}` at another point of time; ask about "
+                f"`{placed.text}` at the evaluation of {written}"
+            )
+        return call(name, [*([placed.arguments] if placed.arguments else []), str(time)])
+
+    def _time(self, written: str) -> int:
+        given: int | str = int(written) if written.removeprefix("-").isdigit() else written
+        time = self._run.parse_time("@", given)
+        assert time is not None
+        return time
 
     # -- texts ------------------------------------------------------------------------------
 
-    def text(self, text: str) -> str:
-        """A text in which relations of the encoding are formulas of LARS."""
-        text = _CLOCK.sub("", text)
-        found, end = [], 0
-        for match in _NAME.finditer(text):
-            name, arity = match.groups()
-            if name is None or match.start() < end:
-                continue
-            found.append(text[end : match.start()])
-            arguments, end = _arguments(text, match.end())
-            found.append(self._predicate(name) if arity else self._formula(name, arguments))
-        return _plain("".join(found) + text[end:])
+    def atom(self, atom: Symbol) -> str:
+        """See `Notation`; times go without saying."""
+        if atom.type != SymbolType.Function or not self._is_ours(atom.name):
+            return str(atom)
+        return self._formula(atom.name, list(map(str, atom.arguments)))
 
-    def _predicate(self, name: str) -> str:
-        seen = self._views.get(name)
-        signature = seen.signature if seen else self._predicates[name]
-        return str(signature) if seen is None else _operator(seen, "T", str(signature))
+    def literal(self, node: AST, values: Values) -> str:
+        """See `Notation`; times go without saying."""
+        return self._written(_Plain().visit(Substitution(values).visit(node)))
+
+    def _written(self, node: AST) -> str:
+        if node.ast_type == ASTType.Literal:
+            text = self._written(node.atom)
+            return text and f"{_SIGNS[node.sign]}{text}"
+        if node.ast_type == ASTType.BodyAggregate:
+            return self._counted(node)
+        if node.ast_type == ASTType.SymbolicAtom:
+            return self._written(node.symbol)
+        if node.ast_type == ASTType.Function and self._is_ours(node.name):
+            return self._formula(node.name, list(map(str, node.arguments)))
+        return str(node)
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether it is a relation of the encoding."""
+        return name in self._views or name in self._predicates or name in self._clock
 
     def _formula(self, name: str, arguments: list[str]) -> str:
+        """An atom of a relation of the encoding."""
+        if name in self._clock:
+            return ""
         seen = self._views.get(name)
-        if seen is not None:
-            time = arguments.pop() if seen.view == "timed" else ""
-            return _operator(seen, time, call(seen.signature.name, arguments))
-        signature = self._predicates[name]
-        time = f"@{arguments.pop()} " if len(arguments) > signature.arity else ""
-        return time + call(signature.name, arguments)
+        if seen is None:
+            signature = self._predicates[name]
+            time = f"@{arguments.pop()} " if len(arguments) > signature.arity else ""
+            return time + call(signature.name, arguments)
+        operator = {"some": "<>", "every": "[]", "timed": "@"}[seen.view]
+        if seen.view == "timed":
+            time = arguments.pop()
+            operator = "<>" if time == "_" else f"@{time}"
+        return f"{operator} {call(seen.signature.name, arguments)}{window_text(seen.window)}"
 
-    def _rule(self, rule: RuleText) -> RuleText | None:
-        """A rule of the program; None for one of the encoding."""
-        source = self._source(rule)
+    def _counted(self, aggregate: AST) -> str:
+        """At how many points of time a window shows an atom."""
+        atom = aggregate.elements[0].condition[0].atom.symbol
+        seen, guard = self._views[atom.name], aggregate.left_guard
+        text = call(seen.signature.name, list(map(str, atom.arguments[:-1])))
+        return _WORDS[guard.comparison].format(text, guard.term) + window_text(seen.window)
+
+    def rule(self, statement: AST) -> RuleText:
+        """See `Notation`."""
+        source = self._source(statement)
         if not isinstance(source, LarsRule):
-            return None
+            return RuleText(0, "")
         return RuleText(source.line, unparse(replace(source, label="")), source.label or None)
 
-    def _source(self, rule: RuleText | None) -> LarsRule | Seen | Signature | None:
-        if rule is None or not 0 < rule.line <= len(self._lines):
-            return None
-        return self._lines[rule.line - 1].source
+    def _source(self, statement: AST) -> LarsRule | Seen | Signature | None:
+        line: int = statement.location.begin.line
+        return self._encoding.lines[line - 1].source
 
-    def _said(self, node: TreeNode) -> str:
-        """The text of a node, with the rule as the program has it."""
-        rule = node.rule and self._rule(node.rule)
-        if node.rule is None or rule is None:
-            return self.text(node.text)
-        before, written, after = node.text.partition(f": {node.rule.text}")
-        before = _RULE.sub(lambda _found: rule.name, before)
-        before = _FACT.sub(f"fact, line {rule.line}", before)
-        said = self.text(before) + (f": {rule.text}" if written else "") + self.text(after)
-        return said + self._outside(node)
+    def role(self, statement: AST) -> Role:
+        """See `Notation`."""
+        match self._source(statement):
+            case Seen():
+                return "view"
+            case Signature():
+                return "same"
+        return "told"
 
-    def _outside(self, node: TreeNode) -> str:
-        """Words for a rule that is in a conflict for where its head is."""
-        source = self._source(node.rule)
-        if node.kind != "constraint" or not isinstance(source, LarsRule) or source.head is None:
+    def unknown(self, predicate: Signature) -> str:
+        """See `Notation`."""
+        return "no item gives it there" if self._is_ours(predicate.name) else ""
+
+    def forbids(self, statement: AST) -> str:
+        """See `Notation`: what a rule is in a conflict for where its head is."""
+        source = self._source(statement)
+        if not isinstance(source, LarsRule) or source.head is None:
             return ""
-        first, now = map(self._shown, (self._history.first or 0, self._history.now))
+        first, now = map(self._run.format_time, (self._history.first or 0, self._history.now))
         return f"  places an atom outside of the timeline [{first}, {now}]"
 
     # -- nodes ------------------------------------------------------------------------------
 
-    def _node(self, node: TreeNode) -> TreeNode:
-        source = self._source(node.rule)
-        if node.kind == "derived" and isinstance(source, Signature):
-            return self._renamed(node, self._node(node.children[0]))
-        if node.kind == "derived" and isinstance(source, Seen):
-            return self._window(node, source)
-        hints = [*self._gaps(node), *self._apart(node)]
-        asked = bool(hints) and hints[0].count == 0  # it says all about the point asked for
-        children = hints if asked else [*self._children(node), *hints]
-        return replace(
-            node,
-            text=self._unknown(node) or self._said(node),
-            atom=node.atom and self.text(node.atom),
-            literal=node.literal and self.text(node.literal),
-            rule=node.rule and self._rule(node.rule),
-            values=tuple({k: self.text(v) for k, v in each.items()} for each in node.values),
-            children=tuple(children),
-        )
-
-    def _children(self, node: TreeNode) -> Iterator[TreeNode]:
-        own = self._source(node.rule)
-        children = node.children
-        if node.kind == "derived" and isinstance(own, LarsRule):
-            children = children[: len(own.body)]  # others only give variables values
-        for child in children:
-            if child.atom is not None and child.atom.startswith(_TIMES):
-                continue
-            source = self._source(child.rule)
-            if child.kind == "rule" and isinstance(source, Seen | Signature):
-                yield from self._through(child)
-            else:
-                yield self._node(child)
-
-    def _through(self, rule: TreeNode) -> Iterator[TreeNode]:
-        """What a rule of the encoding that fails rests on, in its place."""
-        for step in rule.children:
-            if step.kind == "fails":
-                below = [n for n in step.children if not (n.atom or "").startswith(_TIMES)]
-                for node in below:
-                    yield from self._taken_apart(node, self._source(rule.rule))
-
-    def _taken_apart(self, node: TreeNode, source: object) -> Iterator[TreeNode]:
-        """A missing atom; only what it rests on where it is the atom asked about, placed in
-        time."""
-        if isinstance(source, Signature) and node.kind == "missing":
-            yield from self._children(node)
-        elif node.kind == "rule" and not isinstance(self._source(node.rule), LarsRule):
-            yield from self._through(node)
-        else:
-            yield self._node(node)
-
-    def _renamed(self, node: TreeNode, child: TreeNode) -> TreeNode:
-        """The node of an atom that holds for what the node of another says."""
-        head = self.text(node.text.partition("  ")[0])
-        rest = child.text[len(child.atom or "") :]
-        return replace(child, text=head + rest, atom=self._atom(node))
-
-    def _window(self, node: TreeNode, seen: Seen) -> TreeNode:
-        """What a window sees of derived atoms or of knowledge."""
+    def derived(self, node: TreeNode, statement: AST, atoms: Sequence[Symbol]) -> TreeNode:
+        """See `Notation`: a rule with its body, what a window sees, or what says the same."""
+        source = self._source(statement)
+        if isinstance(source, LarsRule):  # what comes after its body only gives variables values
+            return replace(node, children=node.children[: len(source.body)])
         first = node.children[0]
-        if first.kind == "knowledge" or seen.view == "timed":
-            return self._renamed(node, self._node(first))
-        children = [first]
+        if isinstance(source, Seen) and source.view != "timed" and first.kind != "knowledge":
+            return self._window(node, source, atoms)
+        rest = first.text.removeprefix(first.atom or "")
+        return replace(first, text=f"{node.atom}{rest}", atom=node.atom)
+
+    def _window(self, node: TreeNode, seen: Seen, atoms: Sequence[Symbol]) -> TreeNode:
+        """What a window sees of derived atoms."""
+        below, shown = node.children, self._run.format_time
         if seen.view == "every":
-            children = [n for n in first.children if not (n.atom or "").startswith(_TIMES)]
-            points = (self._history.timeline(seen.window)[place] for place in (0, -1))
-            held = "at every point from {} to {}".format(*map(self._shown, points))
+            points = self._history.timeline(seen.window)
+            held = f"at every point from {shown(points[0])} to {shown(points[-1])}"
+            below = below[0].children
         else:
-            held = f"at {self._shown(self._time(first.atom or ''))}"
-        text = self.text(node.text.partition("  ")[0])
-        below = tuple(map(self._node, children))
-        return TreeNode("window", f"{text}  holds {held}", atom=self._atom(node), children=below)
+            placed = atoms[0].name in self._encoding.placed.values()
+            held = f"at {shown(atoms[0].arguments[-1].number if placed else self._history.now)}"
+        return TreeNode("window", f"{node.atom}  holds {held}", atom=node.atom, children=below)
 
-    def _atom(self, node: TreeNode) -> str:
-        assert node.atom is not None
-        return self.text(node.atom)
+    def hints(self, atom: Symbol, model: Model) -> Sequence[TreeNode]:
+        """See `Notation`: where an atom holds that a window does not show."""
+        seen = self._views.get(atom.name)
+        if seen is None:
+            return ()
+        arguments = atom.arguments[:-1] if seen.view == "timed" else atom.arguments
+        about = GroundAtom(seen.signature, ",".join(map(str, arguments)))
+        if seen.view == "every":
+            return [self._gaps(seen, about, model)]
+        if not self._encoding.is_derived(seen):
+            return ()
+        points, shown = self._history.timeline(seen.window), self._run.format_time
+        before = [time for time in sorted(self._places(about, model)) if time < points.start]
+        if seen.view == "timed":
+            before = [time for time in before if time == atom.arguments[-1].number]
+        if not before:
+            return ()
+        window = f"[{shown(points[0])}, {shown(points[-1])}]"
+        times = listed([str(shown(time)) for time in before])
+        text = f"{about.text} holds at {times}, before the window {window}"
+        count = 0 if seen.view == "timed" else len(before)
+        return [TreeNode("hint", text, atom=about.text, count=count)]
 
-    def _time(self, atom: str) -> int:
-        """When an atom of the encoding holds."""
-        if atom.startswith(f"{OURS}at"):
-            return int(_arguments(atom, atom.index("("))[0][-1])
-        return self._history.now
-
-    def _unknown(self, node: TreeNode) -> str:
-        """Words for an atom of the data that no window shows."""
-        if node.kind == "unknown" and OURS in node.text:
-            return "no item gives it there"
-        return ""
-
-    def _gaps(self, node: TreeNode) -> Iterator[TreeNode]:
+    def _gaps(self, seen: Seen, about: GroundAtom, model: Model) -> TreeNode:
         """Where an atom holds that should hold at every point of a window, and where not."""
-        seen, arguments = self._missing(node)
-        if seen is None or seen.view != "every":
-            return
-        atom = GroundAtom(seen.signature, ",".join(arguments))
-        held = {each.time for each in self._history.within(seen.window) if each.atom == atom}
-        points = self._history.timeline(seen.window)
-        word = "is given"
-        if self._is_derived(seen):
+        held = {each.time for each in self._history.within(seen.window) if each.atom == about}
+        points, word = self._history.timeline(seen.window), "is given"
+        if self._encoding.is_derived(seen):
             word = "holds"
-            held |= set(points).intersection(self._places(atom))
-        gaps = [str(self._shown(t)) for t in points if t not in held]
-        text = f"{atom.text} {word} at {len(held)} of {len(points)} points of the window"
-        yield TreeNode("hint", f"{text}, not at {listed(gaps)}", atom=atom.text, count=len(gaps))
+            held |= set(points).intersection(self._places(about, model))
+        gaps = [str(self._run.format_time(time)) for time in points if time not in held]
+        text = f"{about.text} {word} at {len(held)} of {len(points)} points of the window"
+        return TreeNode("hint", f"{text}, not at {listed(gaps)}", atom=about.text, count=len(gaps))
 
-    def _apart(self, node: TreeNode) -> Iterator[TreeNode]:
-        """Where an atom holds that rules have placed outside of a window."""
-        seen, arguments = self._missing(node)
-        if seen is None or seen.view == "every" or not self._is_derived(seen):
-            return
-        time = arguments.pop() if seen.view == "timed" else ""
-        atom = GroundAtom(seen.signature, ",".join(arguments))
-        points = self._history.timeline(seen.window)
-        before = [t for t in sorted(self._places(atom)) if t < points.start]
-        if time.removeprefix("-").isdigit():
-            before = [t for t in before if t == int(time)]
-        if before:
-            window = "[{}, {}]".format(*map(self._shown, (points[0], points[-1])))
-            times = listed([str(self._shown(t)) for t in before])
-            text = f"{atom.text} holds at {times}, before the window {window}"
-            count = 0 if time else len(before)
-            yield TreeNode("hint", text, atom=atom.text, count=count)
-
-    def _missing(self, node: TreeNode) -> tuple[Seen | None, list[str]]:
-        """What a window does not show, and its arguments."""
-        name = (node.atom or "").partition("(")[0]
-        if node.kind != "missing":
-            return None, []
-        return self._views.get(name), _arguments(node.atom or "", len(name))[0]
+    def _places(self, about: GroundAtom, model: Model) -> set[int]:
+        """The points of time at which it holds, now or because a head says so."""
+        now = about.text in model.texts(about.signature).values()
+        found = {self._history.now} if now else set[int]()
+        name = self._encoding.placed.get(about.signature)
+        if name is not None:
+            placed = model.by_predicate.get(Signature(name, about.signature.arity + 1), ())
+            for atom in placed:
+                *arguments, time = atom.arguments
+                if ",".join(map(str, arguments)) == about.arguments:
+                    found.add(time.number)
+        return found
 
 
-def _plain(text: str) -> str:
-    text = _COUNT.sub(_counted, text)
-    for pattern, words in _PLAIN:
-        text = pattern.sub(words, text)
-    return text
+class _Plain(Transformer):
+    """Writes what the encoding has done to terms as it is to be read."""
 
+    def visit_Variable(self, node: AST) -> AST:  # noqa: N802 - clingo's name
+        """The ends of the timeline, and `_`, by their names."""
+        name = "_" if node.name.startswith(ANY) else {START: "t1", LAST: "now"}.get(node.name)
+        return Variable(node.location, name) if name else node
 
-def _operator(seen: Seen, time: str, atom: str) -> str:
-    sign = {"some": "<>", "every": "[]", "timed": f"@{time}"}[seen.view]
-    if time == "_":
-        sign = "<>"
-    return f"{sign} {atom}{_bracket(seen.window)}"
-
-
-def _bracket(window: Window | None) -> str:
-    if window is None:
-        return ""
-    return f" [{'#' if isinstance(window, LastTuples) else ''}{window.size}]"
-
-
-def _counted(found: re.Match[str]) -> str:
-    number, comparator, atom, window = found.groups()
-    return _WORDS[comparator].format(atom, number) + (window or "")
-
-
-def _arguments(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments in the brackets that open at `start`, if any do, and where they end."""
-    if text[start : start + 1] != "(":
-        return [], start
-    found, depth, begin, quoted = [], 0, start + 1, False
-    for place in range(start, len(text)):
-        sign = text[place]
-        if quoted or sign == '"':
-            quoted = not _closes(text, place) if quoted else True
-        elif sign == "(":
-            depth += 1
-        elif sign in "),":
-            depth -= sign == ")"
-            if depth == 0 or (depth == 1 and sign == ","):
-                found.append(text[begin:place])
-                begin = place + 1
-            if depth == 0:
-                return found, place + 1
-    return [], start
-
-
-def _closes(text: str, place: int) -> bool:
-    """Whether the sign there ends a string."""
-    if text[place] != '"':
-        return False
-    before = text[:place]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 0
+    def visit_BinaryOperation(self, node: AST) -> AST:  # noqa: N802 - clingo's name
+        """A time to which 0 was added to make it a number."""
+        if node.operator_type == BinaryOperator.Plus and str(node.right) == "0":
+            changed: AST = self.visit(node.left)
+        else:
+            changed = node.update(**self.visit_children(node))
+        return changed

@@ -61,11 +61,14 @@ def formula_text(formula: Formula) -> str:
 
 
 def _windowed(operator: str, text: str, window: Window | None) -> str:
-    formula = f"{operator} {text}".strip()
+    return f"{operator} {text}".strip() + window_text(window)
+
+
+def window_text(window: Window | None) -> str:
+    """What stands behind a formula that looks at a window; nothing for the whole timeline."""
     if window is None:
-        return formula
-    tuples = "#" if isinstance(window, LastTuples) else ""
-    return f"{formula} [{tuples}{window.size}]"
+        return ""
+    return f" [{'#' if isinstance(window, LastTuples) else ''}{window.size}]"
 
 
 def atom_text(atom: Atom) -> str:
