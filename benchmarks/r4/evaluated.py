@@ -19,9 +19,10 @@ import psutil
 
 from benchmarks.r4.conclusions import digest, text
 from reasoning import interpreter
-from reasoning.languages.rif.evaluation import Fact, Instance
+from reasoning.languages.rif.evaluation import Instance
 from reasoning.languages.rif.language import RifProgram
 from reasoning.languages.rif.reasoner import RifEvaluation
+from reasoning.model.rules import Fact
 from reasoning.run.recorded import Recorded
 from reasoning.streams.recordings import Recording
 

@@ -1,7 +1,8 @@
 """Why an atom is in an answer, why it is not, and why there is no answer at all.
 
 `explain` answers for one evaluation of a request; `conflict` finds wishes and constraints
-that cannot hold together.
+that cannot hold together. Both have clingo look at answer sets (`explanation`). What rows entail is
+explained by `justifications`, and `unentailed` where they do not.
 """
 
 from reasoning.explain.conflict import Conflict, Violated, conflict, conflicts

@@ -17,17 +17,26 @@ from reasoning.explain.conflict import conflict
 from reasoning.explain.instances import Counted, elements, evaluate, guards
 from reasoning.explain.model import Model, Solver, model_of
 from reasoning.explain.notation import Notation, Values
-from reasoning.explain.origins import Facts, Outside, Outsiders, spelled
+from reasoning.explain.origins import Facts, Outsiders, spelled
 from reasoning.explain.prefixes import Attempt, Prefixes, Step, matches
 from reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
 from reasoning.explain.syntax import Substitution, signature
-from reasoning.explain.tree import TreeNode
-from reasoning.explain.why import counted_text, ground_text, listed, origin_text, unique
+from reasoning.explain.tree import (
+    SIMILAR,
+    TOLD,
+    TreeNode,
+    holds,
+    listed,
+    missing,
+    nearest,
+    outside,
+    slip,
+)
+from reasoning.explain.why import counted_text, ground_text, unique
 from reasoning.model.atoms import signature_of
 from reasoning.model.engine import OURS
 from reasoning.model.request import Request, Signature, previous
 
-_SIMILAR = 3
 _LEVELS = 7
 """How many atoms deep an absence is followed."""
 _NOT_WRITTEN = ("Any", OURS.capitalize())
@@ -54,7 +63,7 @@ class Absence:
         outside: Outsiders,
         notation: Notation,
         *,
-        most: int = 10,
+        most: int = TOLD,
         cost: tuple[int, ...] = (),
         meanings: Mapping[Signature, str] | None = None,
     ) -> None:
@@ -92,7 +101,7 @@ class Absence:
                 *self._attempts(atom, levels, asked | {atom}),
                 *children,
             )
-        return TreeNode("missing", f"{text}  is not in the answer", atom=text, children=children)
+        return missing(text, children)
 
     def _attempts(self, atom: Symbol, levels: int, asked: frozenset[Symbol]) -> Iterator[TreeNode]:
         attempts = list(self._prefixes.attempts(atom))
@@ -111,10 +120,10 @@ class Absence:
         rules = [rule for rule in others if rule.body or rule.kind != "normal"]
         facts = len(others) - len(rules)
         told = self._notation.atom(atom)
-        if facts > _SIMILAR:
+        if facts > SIMILAR:
             text = f"none of the program's {facts} facts of `{predicate}` is {told}"
             yield TreeNode("rule", text, count=facts)
-        for rule in rules if facts > _SIMILAR else others:
+        for rule in rules if facts > SIMILAR else others:
             heads = ", ".join(map(self._head, rule.heads))
             text = f"{rule.text.name}  derives {heads}, which is never {told}"
             yield TreeNode("rule", text, rule=rule.text)
@@ -146,12 +155,9 @@ class Absence:
     def _steps(self, atom: Symbol, attempt: Attempt) -> Iterator[TreeNode]:
         """What held, and what is to be said if nothing broke."""
         if attempt.held:
-            held = "; ".join(step.text for step in attempt.held if step.text)
-            times = "once" if attempt.count == 1 else f"{attempt.count} times"
-            yield TreeNode(
-                "holds", f"{held}  holds {times}", literal=held, count=attempt.count,
-                values=tuple(_filled(values) for values in attempt.bindings if values),
-            )  # fmt: skip
+            held = (step.text for step in attempt.held if step.text)
+            values = (_filled(values) for values in attempt.bindings if values)
+            yield holds(held, attempt.count, values)
         if attempt.failure:
             yield TreeNode("opaque", f"could not be taken apart further: {attempt.failure}")
         elif attempt.broken is None:
@@ -249,10 +255,10 @@ class Absence:
                 yield from self._outsiders(atom)
         there = self._model.by_predicate.get(predicate, ())
         if found := [atom for atom in there if matches(pattern, atom)]:
-            yield from (self._why(atom, 2) for atom in found[:_SIMILAR])
+            yield from (self._why(atom, 2) for atom in found[:SIMILAR])
             return
         slips = (atom for atom in there if matches(pattern, atom, _alike))
-        yield from (self._slip(atom) for atom in islice(slips, _SIMILAR))
+        yield from (self._slip(atom) for atom in islice(slips, SIMILAR))
         this = clingo.String(str(pattern))
         if levels > 1 and this not in asked:
             for attempt in self._prefixes.attempts_like(pattern):
@@ -291,15 +297,13 @@ class Absence:
     def _outsiders(self, atom: Symbol) -> Iterator[TreeNode]:
         """Items that would have given it, but are not in the window."""
         written = self._notation.atom(atom)
-        for outside in self._outside.get(str(atom), ())[: self._most]:
-            text, origins = f"{written}  {outside_text(outside)}", (outside.origin,)
-            yield TreeNode("outside", text, atom=written, value=outside.reason, origins=origins)
+        yield from (outside(written, o) for o in self._outside.get(str(atom), ())[: self._most])
 
     def _hints(self, atom: Symbol) -> Iterator[TreeNode]:
         """Atoms that are there and differ only in how a value is written, or but a little."""
         same = list(self._model.named(("" if atom.positive else "-") + atom.name))
         slips = [a for a in same if a != atom and _loosely(a) == _loosely(atom)]
-        for each in slips[:_SIMILAR]:
+        for each in slips[:SIMILAR]:
             yield self._slip(each)
         if slips or signature_of(atom) in self._derived or not atom.arguments:
             return
@@ -307,7 +311,7 @@ class Absence:
         best = max((score for score, _atom in scores), default=0)
         near = [self._notation.atom(a) for score, a in scores if best and score == best]
         if near:
-            yield TreeNode("hint", f"nearest to it: {listed(near, _SIMILAR)}", count=len(near))
+            yield nearest(near)
 
     def _slip(self, atom: Symbol) -> TreeNode:
         return slip(self._notation.atom(atom))
@@ -360,24 +364,6 @@ def _exceptions(
         yield values, [case for case in cases if case.key not in keys]
 
 
-def outside_text(outside: Outside) -> str:
-    """Why an item is not in the window, with the times."""
-    where = origin_text(outside.origin)
-    window = outside.window and f"the window [{outside.window[0]}, {outside.window[1]}]"
-    said = {
-        "too old": f"is before {window or 'the window'}",
-        "not yet": f"is after {window}" if window else "had not arrived yet",
-        "waiting": "is in no window yet: its window was not evaluated since it came",
-        "too late": "came too late: its time had been closed",
-        "before the start": "is before the start of the run",
-        "pushed out": "has been pushed out of the count window by later items",
-        "refused": "was refused",
-        "filtered": "is not among the request's inputs",
-    }[outside.reason]
-    detail = f": {outside.detail}" if outside.detail else ""
-    return f"{where} {said}{detail}"
-
-
 def _loosely(symbol: Symbol) -> object:
     """What is left of a term when its quotes, escapes, case and decimals do not matter."""
     if symbol.type == SymbolType.Function and symbol.arguments:
@@ -399,11 +385,6 @@ def alike(one: str, other: str) -> bool:
     """Whether two ground atoms differ only in quotes, escapes, case or how a number is
     written."""
     return _alike(clingo.parse_term(one), clingo.parse_term(other))
-
-
-def slip(atom: str) -> TreeNode:
-    """An atom that is there, and differs in how a value is written."""
-    return TreeNode("hint", f"{atom}  is there: it differs in how a value is written", atom=atom)
 
 
 def _shared(one: Symbol, other: Symbol) -> int:

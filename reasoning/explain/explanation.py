@@ -19,7 +19,7 @@ from reasoning.explain.notation import Notation
 from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled, valued
 from reasoning.explain.prefixes import Attempt
 from reasoning.explain.rules import ExplainedRule, read
-from reasoning.explain.tree import Explanation, Question, TreeNode
+from reasoning.explain.tree import DEPTH, TOLD, Explanation, Question, TreeNode
 from reasoning.explain.why import Derivations, Why
 from reasoning.model.atoms import signature_of
 from reasoning.model.engine import AnswerSet
@@ -83,8 +83,8 @@ class Explainer:
         meanings: Mapping[Signature, str] | None = None,
         source: str = "",
         notation: Notation | None = None,
-        most: int = 10,
-        depth: int = 24,
+        most: int = TOLD,
+        depth: int = DEPTH,
     ) -> None:
         defined = statements(request.rules).definitions if "#const" in request.rules else ()
         values = constants(defined)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from reasoning.errors import ItemError
 from reasoning.model.atoms import ground
 from reasoning.model.terms import Value
 from reasoning.model.values import atom_text, parsed, replaced
 from reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
+from reasoning.rdf.mapping import Triple
+from reasoning.rdf.ntriples import write
 from reasoning.streams.items import Item
 
 Time = int | str
@@ -109,3 +111,52 @@ def spelled(fact: str) -> str:
         return ground(fact)
     except ItemError:
         return fact
+
+
+def origin_json(origin: Origin) -> dict[str, Any]:
+    """An origin as values JSON can hold."""
+    if isinstance(origin, ItemOrigin):
+        found: dict[str, Any] = {"t": origin.time, "stream": origin.item.stream}
+        if origin.until is not None:
+            found["until"] = origin.until
+        return {"from": "stream", **found, "source": origin.source}
+    if isinstance(origin, KnowledgeOrigin):
+        detail = origin.detail
+        text = detail if isinstance(detail, str) or detail is None else _n_triples(detail)
+        return {"from": "knowledge", "source": origin.source, "detail": text}
+    assert isinstance(origin, FedBack)
+    return {"from": "previous", "t": origin.time}
+
+
+def _n_triples(triple: Triple) -> str:
+    return f"{' '.join(write(term) for term in triple)} ."
+
+
+def origin_text(origin: Origin) -> str:
+    """Where a fact comes from, in words."""
+    if isinstance(origin, ItemOrigin):
+        time = f"at {origin.time}" + ("" if origin.until is None else f" until {origin.until}")
+        stream = f"stream <{origin.item.stream}> " if origin.item.stream else "stream "
+        return stream + time + (f" ({origin.source})" if origin.source else "")
+    if isinstance(origin, KnowledgeOrigin):
+        detail = origin_json(origin)["detail"]
+        return f"knowledge {origin.source}" + (f": {detail}" if detail else "")
+    return "from the previous answer" + ("" if origin.time is None else f", at {origin.time}")
+
+
+def outside_text(outside: Outside) -> str:
+    """Why an item is not in the window, with the times."""
+    where = origin_text(outside.origin)
+    window = outside.window and f"the window [{outside.window[0]}, {outside.window[1]}]"
+    said = {
+        "too old": f"is before {window or 'the window'}",
+        "not yet": f"is after {window}" if window else "had not arrived yet",
+        "waiting": "is in no window yet: its window was not evaluated since it came",
+        "too late": "came too late: its time had been closed",
+        "before the start": "is before the start of the run",
+        "pushed out": "has been pushed out of the count window by later items",
+        "refused": "was refused",
+        "filtered": "is not among the request's inputs",
+    }[outside.reason]
+    detail = f": {outside.detail}" if outside.detail else ""
+    return f"{where} {said}{detail}"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin, Time
-from reasoning.rdf.mapping import Triple
-from reasoning.rdf.ntriples import write
+from reasoning.explain.origins import (
+    FedBack,
+    ItemOrigin,
+    KnowledgeOrigin,
+    Origin,
+    Outside,
+    Time,
+    origin_json,
+    origin_text,
+    outside_text,
+)
 
 Kind = Literal[
     # why
@@ -128,25 +136,6 @@ class Explanation:
         return render(self)
 
 
-def origin_json(origin: Origin) -> dict[str, Any]:
-    """An origin as values JSON can hold."""
-    if isinstance(origin, ItemOrigin):
-        found: dict[str, Any] = {"t": origin.time, "stream": origin.item.stream}
-        if origin.until is not None:
-            found["until"] = origin.until
-        return {"from": "stream", **found, "source": origin.source}
-    if isinstance(origin, KnowledgeOrigin):
-        detail = origin.detail
-        text = detail if isinstance(detail, str) or detail is None else _n_triples(detail)
-        return {"from": "knowledge", "source": origin.source, "detail": text}
-    assert isinstance(origin, FedBack)
-    return {"from": "previous", "t": origin.time}
-
-
-def _n_triples(triple: Triple) -> str:
-    return f"{' '.join(write(term) for term in triple)} ."
-
-
 def render(explanation: Explanation, depth: int | None = None) -> str:
     """The tree as lines, at most `depth` levels of it (None: all that was built)."""
     return "\n".join(_lines(explanation.tree, "", "", depth)) + "\n"
@@ -166,3 +155,72 @@ def _lines(node: TreeNode, first: str, rest: str, depth: int | None) -> Iterator
         yield from _lines(
             child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), below
         )
+
+
+# -- what all explanations say alike --------------------------------------------------------------
+
+DEPTH = 24
+"""Levels of a tree."""
+TOLD = 10
+"""Of elements, assignments or justifications so many are told."""
+SIMILAR = 3
+"""Of atoms that are much alike so many are told."""
+_LISTED = 5
+"""How many atoms of a list one line names."""
+
+
+def seen(atom: str) -> TreeNode:
+    """An atom that is explained elsewhere in the tree."""
+    return TreeNode("seen", f"{atom}  (see above)", atom=atom)
+
+
+def cut(atom: str) -> TreeNode:
+    """An atom below which the tree is cut."""
+    return TreeNode("cut", f"{atom}  …", atom=atom)
+
+
+def given(text: str, origins: tuple[Origin, ...]) -> TreeNode:
+    """A fact and where it comes from."""
+    kinds: dict[type, Kind] = {
+        ItemOrigin: "stream", KnowledgeOrigin: "knowledge", FedBack: "previous",
+    }  # fmt: skip
+    kind = kinds[type(origins[0])] if origins else "given"
+    places = [origin_text(origin) for origin in origins[:3]]
+    if len(origins) > 3:
+        places.append(f"and {len(origins) - 3} more")
+    return TreeNode(kind, f"{text}  {'; '.join(places) or 'given'}", atom=text, origins=origins)
+
+
+def missing(atom: str, children: Iterable[TreeNode]) -> TreeNode:
+    """An atom that is not in the answer."""
+    return TreeNode("missing", f"{atom}  is not in the answer", atom=atom, children=(*children,))
+
+
+def holds(literals: Iterable[str], count: int, values: Iterable[dict[str, str]] = ()) -> TreeNode:
+    """Literals that hold together, for so many assignments."""
+    held = "; ".join(literals)
+    times = "once" if count == 1 else f"{count} times"
+    text = f"{held}  holds {times}"
+    return TreeNode("holds", text, literal=held, count=count, values=(*values,))
+
+
+def outside(atom: str, item: Outside) -> TreeNode:
+    """An item that would give an atom, and why it does not count."""
+    text = f"{atom}  {outside_text(item)}"
+    return TreeNode("outside", text, atom=atom, value=item.reason, origins=(item.origin,))
+
+
+def slip(atom: str) -> TreeNode:
+    """An atom that is there, and differs in how a value is written."""
+    return TreeNode("hint", f"{atom}  is there: it differs in how a value is written", atom=atom)
+
+
+def nearest(atoms: list[str]) -> TreeNode:
+    """Atoms that are there, and a little like the one that is not."""
+    return TreeNode("hint", f"nearest to it: {listed(atoms, SIMILAR)}", count=len(atoms))
+
+
+def listed(texts: list[str], most: int = _LISTED) -> str:
+    """The first of many, and how many there are."""
+    told = ", ".join(texts[:most])
+    return told + (f", … ({len(texts)} in all)" if len(texts) > most else "")

@@ -24,10 +24,10 @@ from clingo.ast import Sign
 from reasoning.explain import instances
 from reasoning.explain.instances import Counted, InstanceRecording, RuleInstance
 from reasoning.explain.notation import Notation, Values
-from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin
+from reasoning.explain.origins import Origin
 from reasoning.explain.rules import RuleKind, RulePart, part_of
 from reasoning.explain.syntax import walk
-from reasoning.explain.tree import Kind, RuleText, TreeNode, origin_json
+from reasoning.explain.tree import DEPTH, TOLD, Kind, RuleText, TreeNode, cut, given, listed, seen
 from reasoning.model.atoms import signature_of
 from reasoning.model.request import Signature
 
@@ -115,8 +115,6 @@ _HOW: Mapping[RuleKind, tuple[Kind, str]] = {
     "disjunction": ("alternative", "one of the alternatives of"),
     "shown": ("shown", "shown by"),
 }
-_SHOWN = 5
-"""How many atoms of a list one line names."""
 
 
 class Why:
@@ -134,8 +132,8 @@ class Why:
         notation: Notation,
         opaque: Set[Signature] = frozenset(),
         *,
-        most: int = 10,
-        depth: int = 24,
+        most: int = TOLD,
+        depth: int = DEPTH,
     ) -> None:
         self._derivations = derivations
         self._origins = origins
@@ -168,9 +166,9 @@ class Why:
             rule = instance.rule.text
             return TreeNode("fact", f"{text}  fact, line {rule.line}", atom=text, rule=rule)
         if atom in self._seen:
-            return TreeNode("seen", f"{text}  (see above)", atom=text)
+            return seen(text)
         if depth <= 0:
-            return TreeNode("cut", f"{text}  …", atom=text)
+            return cut(text)
         return self._instance(atom, instance, depth)
 
     def _unexplained(self, atom: Symbol, text: str) -> TreeNode:
@@ -272,30 +270,6 @@ class Why:
         return TreeNode("absent", f"not {atom}  {words}", literal=literal, atom=atom)
 
 
-def given(text: str, origins: tuple[Origin, ...]) -> TreeNode:
-    """A fact and where it comes from."""
-    kinds: dict[type, Kind] = {
-        ItemOrigin: "stream", KnowledgeOrigin: "knowledge", FedBack: "previous",
-    }  # fmt: skip
-    kind = kinds[type(origins[0])] if origins else "given"
-    places = [origin_text(origin) for origin in origins[:3]]
-    if len(origins) > 3:
-        places.append(f"and {len(origins) - 3} more")
-    return TreeNode(kind, f"{text}  {'; '.join(places) or 'given'}", atom=text, origins=origins)
-
-
-def origin_text(origin: Origin) -> str:
-    """Where a fact comes from, in words."""
-    if isinstance(origin, ItemOrigin):
-        time = f"at {origin.time}" + ("" if origin.until is None else f" until {origin.until}")
-        stream = f"stream <{origin.item.stream}> " if origin.item.stream else "stream "
-        return stream + time + (f" ({origin.source})" if origin.source else "")
-    if isinstance(origin, KnowledgeOrigin):
-        detail = origin_json(origin)["detail"]
-        return f"knowledge {origin.source}" + (f": {detail}" if detail else "")
-    return "from the previous answer" + ("" if origin.time is None else f", at {origin.time}")
-
-
 def ground_text(part: RulePart, values: Values, notation: Notation) -> str:
     """The atom of a literal with values filled in and computed where they can be."""
     try:
@@ -326,9 +300,3 @@ def _element_text(element: Counted, notation: Notation) -> str:
     if element.atoms:
         return " and ".join(map(notation.atom, element.atoms))
     return ",".join(map(str, element.key.arguments))
-
-
-def listed(texts: list[str], most: int = _SHOWN) -> str:
-    """The first of many, and how many there are."""
-    told = ", ".join(texts[:most])
-    return told + (f", … ({len(texts)} in all)" if len(texts) > most else "")

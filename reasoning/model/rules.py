@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from reasoning.model.terms import Term, Value, Variable
+from reasoning.model.terms import Row, Term, Value, Variable
 
 # No predicate's name begins with `#`: relations that translations and engines add cannot be
 # mistaken for a program's.
@@ -23,6 +23,8 @@ FALSE = "#false"
 """The relation without arguments that constraints derive: while its row holds there is no
 answer."""
 
+Fact: TypeAlias = tuple[str, Row]
+"""A relation's name and one of its rows."""
 Comparator: TypeAlias = OneOf["=", "!=", "<", "<=", ">", ">="]
 Function: TypeAlias = OneOf["count", "sum", "sum+", "min", "max"]
 

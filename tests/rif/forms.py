@@ -12,9 +12,9 @@ from typing import Any
 
 from reasoning.explain.origins import ItemOrigin
 from reasoning.explain.tree import Explanation
+from reasoning.languages.rif.authored import fact_of
 from reasoning.languages.rif.document import Document, RifAtom, RifRule, RifVariable, Window
 from reasoning.languages.rif.evaluation import Instance as Told
-from reasoning.languages.rif.explaining.rules import fact_of
 from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.unparse import rule_text

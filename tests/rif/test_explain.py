@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from backend.settings import REPOSITORY
+from reasoning.engines.incremental.relation import BEGINNING
 from reasoning.errors import ItemError
+from reasoning.explain.justifications import Given, Justifications
 from reasoning.explain.tree import Explanation
-from reasoning.languages.rif.compile import BEGINNING
-from reasoning.languages.rif.explaining.facts import FactExplainer
-from reasoning.languages.rif.explaining.justifications import Given, Justifications
+from reasoning.languages.rif.explaining import FactExplainer
 from reasoning.languages.rif.parsing import parse
-from reasoning.languages.rif.showing import Fact
+from reasoning.model.rules import Fact
 from reasoning.run.recorded import Recorded
 from tests.command import Folder
 from tests.rif.agreement import theory_of, with_facts_as_rules

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from reasoning.languages.rif.document import Window
 from reasoning.languages.rif.parsing import parse
 from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
-from reasoning.languages.rif.showing import Fact
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.values import value
 from reasoning.model.request import Entailment
+from reasoning.model.rules import Fact
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.mapping import Iri, Literal, Triple
 from reasoning.streams.items import Item

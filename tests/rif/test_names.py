@@ -7,9 +7,9 @@ import re
 import pytest
 
 from reasoning.errors import ItemError
-from reasoning.languages.rif.evaluation import Fact
 from reasoning.languages.rif.names import FactNames
 from reasoning.languages.rif.parsing import parse
+from reasoning.model.rules import Fact
 from reasoning.model.terms import Row
 from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 

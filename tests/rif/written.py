@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reasoning.languages.rif import parsing
-from reasoning.languages.rif.evaluation import Fact, WindowedEvaluation
+from reasoning.languages.rif.evaluation import WindowedEvaluation
 from reasoning.languages.rif.theory import Theory
+from reasoning.model.rules import Fact
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 
 EX = "http://example.org/"

@@ -81,6 +81,8 @@ def _keys(positions: Positions, rows: list[Row]) -> list[Value]:
     return list(map(itemgetter(*positions), rows))
 
 
+BEGINNING = -(1 << 61)
+"""The instant of rows that have always been there, where instants are told apart."""
 FOREVER = 1 << 62
 """The horizon of a row that nothing is known to end."""
 NEVER = -(1 << 62)

@@ -17,8 +17,7 @@ from reasoning.errors import ItemError
 from reasoning.explain.model import Model
 from reasoning.explain.notation import Notation, Role, Values
 from reasoning.explain.syntax import Substitution
-from reasoning.explain.tree import RuleText, TreeNode
-from reasoning.explain.why import listed
+from reasoning.explain.tree import RuleText, TreeNode, listed
 from reasoning.languages.lars.encoding import ANY, LAST, START, Encoding
 from reasoning.languages.lars.history import GroundAtom, History, split
 from reasoning.languages.lars.program import LarsRule

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from reasoning.engines.incremental.relation import BEGINNING
 from reasoning.languages.rif.bodies import TRIPLE
 from reasoning.languages.rif.clauses import ALARMS, Clauses, clauses
 from reasoning.languages.rif.inference import OPENED
@@ -34,8 +35,6 @@ PLAIN = "~"
 INFERRED = f"^{TRIPLE}"
 UNSEEN = "#unseen"
 """The relation, of arity 3, of frames that no rule looks at."""
-BEGINNING = -(1 << 61)
-"""The instant of static facts."""
 
 
 @dataclass(frozen=True)

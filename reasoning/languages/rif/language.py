@@ -60,7 +60,7 @@ class RifProgram(ProgramFile):
         self, run: Recorded, at: int | str | None, number: int = 1, evaluation: int | None = None
     ) -> RecordedExplainer:
         """See `ProgramFile`."""
-        from reasoning.languages.rif.explaining.explainer import RifExplainer
+        from reasoning.languages.rif.explaining import RifExplainer
 
         return RifExplainer(self, run, at, number, evaluation)
 

@@ -22,10 +22,10 @@ from reasoning.languages.rif.document import (
     RifRule,
     within,
 )
-from reasoning.languages.rif.showing import Fact
 from reasoning.languages.rif.unparse import KNOWN
 from reasoning.languages.rif.values import named, predicate
 from reasoning.model.request import Request, StreamSource, TimeWindow
+from reasoning.model.rules import Fact
 from reasoning.model.terms import Value
 from reasoning.rdf.mapping import Blank, Inverse, Iri, Literal, Mapper, Triple, quote
 

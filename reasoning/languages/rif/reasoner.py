@@ -11,11 +11,12 @@ from typing import Any, Generic, TypeVar
 
 from reasoning.engines.incremental.views import AnswerView, Texts
 from reasoning.errors import ItemError, SolvingError
-from reasoning.languages.rif.evaluation import Fact, Instance, WindowedEvaluation
+from reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
 from reasoning.languages.rif.names import FactNames, request
 from reasoning.languages.rif.theory import Theory
 from reasoning.limits import Limits
 from reasoning.model.engine import AnswerSet
+from reasoning.model.rules import Fact
 from reasoning.model.versions import Version
 from reasoning.rdf.mapping import Triple
 from reasoning.run.points import PointDriver

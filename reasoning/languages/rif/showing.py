@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import FOREVER
+from reasoning.engines.incremental.relation import BEGINNING, FOREVER
 from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.compile import BEGINNING, PLAIN, STATED, UNSEEN, Compiled
+from reasoning.languages.rif.compile import PLAIN, STATED, UNSEEN, Compiled
 from reasoning.languages.rif.values import value
+from reasoning.model.rules import Fact
 from reasoning.model.terms import Row, Value
 from reasoning.rdf.mapping import Iri, Triple
 
-Fact: TypeAlias = tuple[str, Row]
-"""A relation's name and a row: `("<p>", (s, o))` of `s[p -> o]`, `("<p>/2", (a, b))` of
-`p(a b)`; see `values` for what stands in rows."""
 _REMEMBERED = 1 << 16
 _Route = tuple[str | None, Value | None, frozenset[Value] | None]
 """Where facts of a relation go in, what goes between subject and object there, and the objects

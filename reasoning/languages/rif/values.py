@@ -1,5 +1,8 @@
 """Terms of RIF as values of the engine, and what relations are called: `<p>` and `_p` have the
-frames of a property, `<p>/2` and `_p/2` the atoms of a predicate of that many arguments."""
+frames of a property, `<p>/2` and `_p/2` the atoms of a predicate of that many arguments.
+
+So `s[p -> o]` is the fact `("<p>", (s, o))`, and `p(a b)` is `("<p>/2", (a, b))`.
+"""
 
 from __future__ import annotations
 

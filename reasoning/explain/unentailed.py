@@ -7,22 +7,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from reasoning.explain.absence import alike, outside_text, slip
+from reasoning.explain.absence import alike
+from reasoning.explain.entailed import Bound, Clause, EntailedModel, unified, valued_all
+from reasoning.explain.justified import RowNotation
 from reasoning.explain.origins import Outside
-from reasoning.explain.tree import RuleText, TreeNode
-from reasoning.explain.why import listed
-from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.explaining.model import Bound, EntailedModel, premise, unified
-from reasoning.languages.rif.explaining.rules import Clause, Rules, is_part
-from reasoning.languages.rif.explaining.trees import Writing
-from reasoning.languages.rif.showing import Fact
-from reasoning.model.rules import Literal, Scan
+from reasoning.explain.tree import (
+    SIMILAR,
+    RuleText,
+    TreeNode,
+    holds,
+    missing,
+    nearest,
+    outside,
+    slip,
+)
+from reasoning.model.rules import Fact, Literal, Scan
 from reasoning.model.terms import variables
 
 _LEVELS = 5
 """How many facts deep an absence is followed."""
-_TRIED = 3
-"""Assignments that are told."""
 _MOST = 10_000
 """Assignments that are tried for a literal."""
 
@@ -51,11 +54,11 @@ class _Attempt:
     bindings: list[Bound]
 
 
-class Absence:
+class Unentailed:
     """Explains facts that a model does not have."""
 
-    def __init__(self, rules: Rules, model: EntailedModel, past: Past, writing: Writing) -> None:
-        self._rules, self._model, self._past, self._writing = rules, model, past, writing
+    def __init__(self, model: EntailedModel, past: Past, notation: RowNotation) -> None:
+        self._model, self._past, self._notation = model, past, notation
         self._said: set[RuleText] = set()
         self._seen: set[Fact] = set()
 
@@ -72,7 +75,7 @@ class Absence:
             yield self._past.why(fact, last)
 
     def _missing(self, fact: Fact, levels: int, asked: frozenset[Fact]) -> TreeNode:
-        text = self._writing.atom(fact)
+        text = self._notation.atom(fact)
         if fact in self._seen:
             return TreeNode("seen", f"{text}  is not in the answer (see above)", atom=text)
         self._seen.add(fact)
@@ -81,18 +84,18 @@ class Absence:
         words = "no rule derives its predicate, and no fact of it counts"
         unknown = () if known else (TreeNode("unknown", words),)
         children = (*self._before(fact), *unknown, *attempts)
-        return TreeNode("missing", f"{text}  is not in the answer", atom=text, children=children)
+        return missing(text, children)
 
     # -- rules ----------------------------------------------------------------------------
 
     def _attempts(self, fact: Fact, levels: int, asked: frozenset[Fact]) -> Iterator[TreeNode]:
         """The rules that could derive a fact; of the regime's those that nearly do."""
-        for clause in self._rules.clauses:
+        for clause in self._model.clauses:
             bound = self._model.headed(clause, fact)
             if bound is None:
                 continue
             attempt = self._tried(clause, bound)
-            if not clause.inferred or _is_near(clause, attempt, asked):
+            if not clause.inferred or self._is_near(clause, attempt, asked):
                 said = "" if clause.text in self._said else f": {clause.text.text}"
                 self._said.add(clause.text)
                 children = tuple(self._told(attempt, levels, asked))
@@ -100,6 +103,16 @@ class Absence:
                     "rule", clause.name + said, rule=clause.text, count=len(attempt.bindings),
                     children=children,
                 )  # fmt: skip
+
+    def _is_near(self, clause: Clause, attempt: _Attempt, asked: frozenset[Fact]) -> bool:
+        """Whether the first condition of a rule that nobody wrote holds, which says what it is
+        about, and what it asks for besides is not what is asked."""
+        broken = attempt.broken
+        if clause.rule.body[0] not in attempt.held:
+            return False
+        if not isinstance(broken, Scan) or not _is_bound(broken, attempt.bindings[0]):
+            return True
+        return any(self._model.premise(broken, one) not in asked for one in attempt.bindings)
 
     def _tried(self, clause: Clause, bound: Bound) -> _Attempt:
         """How far the body of a clause holds."""
@@ -122,10 +135,8 @@ class Absence:
     def _told(self, attempt: _Attempt, levels: int, asked: frozenset[Fact]) -> Iterator[TreeNode]:
         """What of a body holds, and what breaks."""
         if attempt.held:
-            count = len(attempt.bindings)
-            times = "once" if count == 1 else f"{count} times"
-            text = "; ".join(self._writing.literal(each, attempt.bound) for each in attempt.held)
-            yield TreeNode("holds", f"{text}  holds {times}", literal=text, count=count)
+            held = (self._notation.literal(each, attempt.bound) for each in attempt.held)
+            yield holds(held, len(attempt.bindings))
         if attempt.broken is not None:
             yield self._fails(attempt.broken, attempt.bindings, levels, asked)
 
@@ -133,16 +144,16 @@ class Absence:
         self, literal: Literal, tried: list[Bound], levels: int, asked: frozenset[Fact]
     ) -> TreeNode:
         """The literal at which a body breaks, with the values tried."""
-        if isinstance(literal, Scan) and is_part(literal.relation):
+        if isinstance(literal, Scan) and self._notation.is_part(literal.relation):
             return self._no_alternative(literal, tried, levels, asked)
         is_scan = isinstance(literal, Scan)
-        texts = list(dict.fromkeys(self._writing.literal(literal, one) for one in tried))
+        texts = list(dict.fromkeys(self._notation.literal(literal, one) for one in tried))
         said = "there is no {}" if is_scan else "{} is not so"
-        told = "; ".join(said.format(text) for text in texts[:_TRIED])
-        more = f"; … ({len(texts)} tried)" if len(texts) > _TRIED else ""
-        text = self._writing.literal(literal, {})
+        told = "; ".join(said.format(text) for text in texts[:SIMILAR])
+        more = f"; … ({len(texts)} tried)" if len(texts) > SIMILAR else ""
+        text = self._notation.literal(literal, {})
         below = self._below(literal, tried, levels, asked) if isinstance(literal, Scan) else ()
-        values = tuple({"literal": each} for each in texts[:_TRIED])
+        values = tuple({"literal": each} for each in texts[:SIMILAR])
         return TreeNode(
             "fails", f"{text}  fails: {told}{more}", literal=text, count=len(texts),
             values=values, children=tuple(below),
@@ -152,17 +163,14 @@ class Absence:
         self, part: Scan, tried: list[Bound], levels: int, asked: frozenset[Fact]
     ) -> TreeNode:
         """None of the alternatives of a disjunction holds."""
-        clauses = [each for each in self._rules.clauses if each.rule.head == part.relation]
+        clauses = [each for each in self._model.clauses if each.rule.head == part.relation]
         children: list[TreeNode] = []
         for clause in clauses:
             names = zip(part.terms, clause.rule.terms, strict=True)
             known = frozenset(tried[0])
             row = [(own, one) for one, own in names if variables(one) <= known]
-            bound = unified(
-                tuple(own for own, _one in row),
-                premise(Scan("", tuple(one for _own, one in row)), tried[0])[1],
-                {},
-            )
+            given = valued_all((one for _own, one in row), tried[0])
+            bound = unified(tuple(own for own, _one in row), given, {})
             if bound is not None:
                 children += self._told(self._tried(clause, bound), levels, asked)
         text = "none of the alternatives holds"
@@ -173,27 +181,24 @@ class Absence:
     ) -> Iterator[TreeNode]:
         """What is to be said of facts that a literal looks for in vain."""
         if _is_bound(scan, tried[0]):
-            facts = dict.fromkeys(premise(scan, one) for one in tried[:_TRIED])
+            facts = dict.fromkeys(self._model.premise(scan, one) for one in tried[:SIMILAR])
             if levels > 1:
                 new = (fact for fact in facts if fact not in asked)
                 yield from (self._missing(fact, levels - 1, asked) for fact in new)
             return
-        wanted = (fact for fact in {**self._past.items, **self._past.entailed})
-        matching = (fact for fact in wanted if any(_matches(scan, fact, one) for one in tried))
-        for fact in islice(matching, _TRIED):
+        looks, others = self._model.looks_for, {**self._past.items, **self._past.entailed}
+        matching = (fact for fact in others if any(looks(scan, fact, one) for one in tried))
+        for fact in islice(matching, SIMILAR):
             yield from self._before(fact)
 
     # -- what is not about rules ------------------------------------------------------------
 
     def _before(self, fact: Fact) -> Iterator[TreeNode]:
         """Items that would give a fact and do not count, and when it was entailed."""
-        text = self._writing.atom(fact)
-        for outside in self._past.items.get(fact, ())[-_TRIED:]:
-            line = f"{text}  {outside_text(outside)}"
-            origins = (outside.origin,)
-            yield TreeNode("outside", line, atom=text, value=outside.reason, origins=origins)
+        text = self._notation.atom(fact)
+        yield from (outside(text, item) for item in self._past.items.get(fact, ())[-SIMILAR:])
         if (last := self._past.entailed.get(fact)) is not None:
-            time = self._writing.time(last)
+            time = self._notation.time(last)
             yield TreeNode(
                 "past", f"{text}  was entailed until {time}", atom=text, valid=(None, time)
             )
@@ -202,36 +207,16 @@ class Absence:
         """Facts that are there and are written differently, or, where no rule derives any, are
         much like it."""
         relation, _row = fact
-        text = self._writing.atom(fact)
+        text = self._notation.atom(fact)
         rows = islice(self._model.rows(relation), _MOST)
-        there = [self._writing.atom((relation, row)) for row in rows]
+        there = [self._notation.atom((relation, row)) for row in rows]
         slips = [each for each in there if each != text and alike(each, text)]
-        yield from map(slip, slips[:_TRIED])
-        if slips or any(each.rule.head == relation for each in self._rules.clauses):
+        yield from map(slip, slips[:SIMILAR])
+        if slips or any(each.rule.head == relation for each in self._model.clauses):
             return
-        if near := difflib.get_close_matches(text, there, _TRIED):
-            yield TreeNode("hint", f"nearest to it: {listed(near, _TRIED)}", count=len(near))
-
-
-def _is_near(clause: Clause, attempt: _Attempt, asked: frozenset[Fact]) -> bool:
-    """Whether what a rule of the regime says of classes or properties holds, and what it asks
-    for besides is not what is asked."""
-    broken = attempt.broken
-    if clause.rule.body[0] not in attempt.held:
-        return False
-    if not isinstance(broken, Scan) or not _is_bound(broken, attempt.bindings[0]):
-        return True
-    return any(premise(broken, one) not in asked for one in attempt.bindings)
+        if near := difflib.get_close_matches(text, there, SIMILAR):
+            yield nearest(near)
 
 
 def _is_bound(scan: Scan, bound: Bound) -> bool:
     return all(variables(term) <= bound.keys() for term in scan.terms)
-
-
-def _matches(scan: Scan, fact: Fact, bound: Bound) -> bool:
-    relation, row = fact
-    if scan.relation == TRIPLE and len(row) == 2:
-        row = (row[0], relation, row[1])
-    elif scan.relation != relation:
-        return False
-    return unified(scan.terms, row, bound) is not None

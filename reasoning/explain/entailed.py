@@ -1,20 +1,16 @@
-"""All that holds at one instant, and the instances of rules by which it does."""
+"""All that rows entail at one instant, and the instances of rules by which they do."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.compile import INFERRED, reads, wanted
-from reasoning.languages.rif.explaining.rules import Clause, Rules
-from reasoning.languages.rif.showing import Fact
-from reasoning.languages.rif.values import is_property
+from reasoning.explain.tree import RuleText
 from reasoning.limits import Limits
 from reasoning.model.joins import ordered
-from reasoning.model.rules import Absent, Call, Compare, Literal, Program, Rule, Scan, copied
+from reasoning.model.rules import Absent, Call, Compare, Fact, Literal, Program, Rule, Scan
 from reasoning.model.terms import (
     Compound,
     Computed,
@@ -30,50 +26,72 @@ Bound = Mapping[str, Value]
 """Variables with their values."""
 
 
-class EntailedModel:
-    """The least model of rules and facts, as far as facts of one relation rest on it.
+@dataclass(frozen=True, eq=False)
+class Clause:
+    """One head of a rule, and one of the bodies it has."""
 
-    Raises `LimitError` where it is not found within the limits.
+    rule: Rule
+    text: RuleText
+    """The rule as written."""
+    source: str = ""
+    """The imported document it is of; empty: the document itself, or none."""
+    inferred: bool = False
+    """Whether no author wrote it: of what it adds to a set without need nothing is told."""
+
+    @property
+    def name(self) -> str:
+        """`rule slow`, `rule line 3 of streets.rifps`."""
+        return self.text.name + (f" of {self.source}" if self.source else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A fact that a document states without conditions."""
+
+    text: RuleText
+    source: str = ""
+
+    @property
+    def place(self) -> str:
+        """`line 3`, `line 3 of streets.rifps`."""
+        return f"line {self.text.line}" + (f" of {self.source}" if self.source else "")
+
+
+class EntailedModel:
+    """The least model of a program's rules and of facts that are given.
+
+    Parameters
+    ----------
+    clauses:
+        The rules as their authors know them.
+    program:
+        What they come to; its rows are asked for by relation.
+    given:
+        The facts.
+    tables:
+        Rows of relations that only say what terms are.
+    limits:
+        On finding what holds; None: without. Raises `LimitError` beyond them.
     """
 
     def __init__(
-        self, rules: Rules, given: Collection[Fact], relation: str, limits: Limits | None
+        self,
+        clauses: Sequence[Clause],
+        program: Program,
+        given: Iterable[Fact],
+        tables: Mapping[str, Iterable[Row]],
+        limits: Limits | None,
     ) -> None:
-        self._rules = rules
-        # No set: rules, and with them rows, are in this order.
-        names = dict.fromkeys([*(name for name, _row in given), relation])
-        self._properties = {n: n for n in names if is_property(n) and n[0] in "<_"}
-        self._properties |= rules.properties  # type: ignore[arg-type]
-        found = wanted(self._program(), {relation})
-        self._looked = frozenset({relation}).union(*map(reads, found))
-        self._evaluation = RuleEvaluation(
-            Program(tuple(found), inputs=self._looked.union(names, rules.tables)),
-            limits,
-        )
+        self.clauses = clauses
+        self.tables = tables.keys()
+        self._evaluation = RuleEvaluation(program, limits)
         for name, row in given:
             self._evaluation.insert(name, [row])
-        for name, rows in rules.tables.items():
+        for name, rows in tables.items():
             self._evaluation.insert(name, rows)
         self._evaluation.step(0)
         self._rows: dict[str, dict[Row, None]] = {}
         self._indices: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
-
-    def _program(self) -> Iterator[Rule]:
-        """The rules, and those by which frames are in the relation of all and in their own."""
-        subject, given = Variable("S"), Variable("O")
-        for clause in self._rules.clauses:
-            rule = clause.rule
-            yield replace(rule, head=INFERRED) if rule.head == TRIPLE else rule
-        yield copied(TRIPLE, INFERRED, 3)
-        for name, property_ in self._properties.items():
-            row = (subject, Constant(property_), given)
-            yield Rule(name, (subject, given), (Scan(INFERRED, row),))
-            yield Rule(TRIPLE, row, (Scan(name, (subject, given)),))
-
-    @property
-    def tables(self) -> Collection[str]:
-        """The relations that only say what terms are."""
-        return self._rules.tables.keys()
 
     def rows(self, relation: str) -> Collection[Row]:
         """The rows of a relation."""
@@ -82,16 +100,13 @@ class EntailedModel:
         return self._rows[relation].keys()
 
     def __contains__(self, fact: Fact) -> bool:
-        relation, row = fact
-        if relation in self._properties or not is_property(relation):
-            return row in self.rows(relation)
-        return (row[0], relation, row[1]) in self.rows(TRIPLE)
+        return fact[1] in self.rows(fact[0])
 
     # -- instances of rules ---------------------------------------------------------------
 
     def instances(self, fact: Fact) -> Iterator[tuple[Clause, Bound]]:
         """The instances of clauses that derive a fact."""
-        for clause in self._rules.clauses:
+        for clause in self.clauses:
             bound = self.headed(clause, fact)
             if bound is not None:
                 for found in self.solutions(clause.rule.body, bound):
@@ -101,13 +116,15 @@ class EntailedModel:
         """The values that a clause's variables have where its head is a fact; None if it never
         is."""
         relation, row = fact
-        rule = clause.rule
-        if rule.head == relation:
-            return unified(rule.terms, row, {})
-        if rule.head == TRIPLE and len(row) == 2 and is_property(relation):
-            property_ = self._properties.get(relation, relation)
-            return unified(rule.terms, (row[0], property_, row[1]), {})
-        return None
+        return unified(clause.rule.terms, row, {}) if clause.rule.head == relation else None
+
+    def premise(self, scan: Scan, bound: Bound) -> Fact:
+        """The fact that a literal looks at, under values for its variables."""
+        return scan.relation, valued_all(scan.terms, bound)
+
+    def looks_for(self, scan: Scan, fact: Fact, bound: Bound) -> bool:
+        """Whether a literal would look at a fact, under values for some of its variables."""
+        return scan.relation == fact[0] and unified(scan.terms, fact[1], bound) is not None
 
     def solutions(self, body: tuple[Literal, ...], bound: Bound) -> Iterator[Bound]:
         """Values under which all literals hold."""
@@ -165,14 +182,6 @@ class EntailedModel:
 def _ready(body: tuple[Literal, ...], known: frozenset[str]) -> Literal:
     """The literal of a body that can be met first."""
     return next(literal for literal, _known in ordered(body, known, Rule("", ())))
-
-
-def premise(scan: Scan, bound: Bound) -> Fact:
-    """The fact that a literal looks at, under values for its variables."""
-    row = valued_all(scan.terms, bound)
-    if scan.relation == TRIPLE and len(row) == 3:
-        return str(row[1]), (row[0], row[2])
-    return scan.relation, row
 
 
 def compared(comparator: str, left: Term, right: Term, bound: Bound) -> Iterator[Bound]:
@@ -239,3 +248,25 @@ def valued(term: Term, bound: Bound) -> Value:
 def valued_all(terms: Iterable[Term], bound: Bound) -> Row:
     """The values of terms."""
     return tuple(valued(term, bound) for term in terms)
+
+
+def filled(literal: Literal, bound: Bound) -> Literal:
+    """A literal with values in the place of variables."""
+    match literal:
+        case Scan(relation, terms):
+            return Scan(relation, tuple(_filled(term, bound) for term in terms))
+        case Compare(comparator, left, right):
+            return Compare(comparator, _filled(left, bound), _filled(right, bound))
+        case Call(function, arguments, result, name):
+            found = tuple(_filled(term, bound) for term in arguments)
+            return Call(function, found, result and _filled(result, bound), name)
+    return literal
+
+
+def _filled(term: Term, bound: Bound) -> Term:
+    match term:
+        case Variable(name) if name in bound:
+            return Constant(bound[name])
+        case Compound(name, arguments):
+            return Compound(name, tuple(_filled(each, bound) for each in arguments))
+    return term

@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from reasoning.engines.incremental.relation import FOREVER
+from reasoning.engines.incremental.relation import BEGINNING, FOREVER
+from reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated
 from reasoning.explain.origins import Origin
-from reasoning.languages.rif.compile import BEGINNING
-from reasoning.languages.rif.explaining.model import Bound, EntailedModel, premise
-from reasoning.languages.rif.explaining.rules import Clause, Stated
-from reasoning.languages.rif.showing import Fact
-from reasoning.model.rules import Scan
+from reasoning.model.rules import Fact, Scan
 
 _THERE, _THEN = 1, 2
 """A fact is entailed; and is entailed from the instant in question on."""
@@ -312,7 +309,7 @@ def _edges(model: EntailedModel, fact: Fact) -> Iterator[Edge]:
     known: set[frozenset[Fact]] = set()
     for clause, bound in model.instances(fact):
         scans = [literal for literal in clause.rule.body if isinstance(literal, Scan)]
-        premises = tuple(premise(scan, bound) for scan in scans)
+        premises = tuple(model.premise(scan, bound) for scan in scans)
         rests = frozenset(premises)
         if rests not in known and not (clause.inferred and fact in rests):
             known.add(rests)
