@@ -145,7 +145,7 @@ class Guarded:
             if told and any(_negates(node) for node in statement.body):
                 self._negating[number] = text
             for single in statement.unpool():
-                yield from self._rule(self._classical.visit(single), text)
+                yield from self._rule(single, text)
 
     def _rule(self, rule: AST, text: RuleText) -> Iterator[str]:
         head, body = rule.head, tuple(rule.body)
@@ -158,7 +158,7 @@ class Guarded:
             bound = ast.Literal(head.location, Sign.Negation, _as_body(head))
             yield from self._constraint(Constraint("bound", text, (*body, bound)))
             rule = rule.update(head=_without_bounds(head))
-        yield str(rule)
+        yield str(self._classical.visit(rule))
 
     def _constraint(self, constraint: Constraint) -> Iterator[str]:
         """Its rule, through an atom that tells which of its instances is violated."""
@@ -168,7 +168,7 @@ class Guarded:
         names = tuple(name for name in names if name in own)
         self.constraints[key] = replace(constraint, variables=names)
         violated = call(self._violated(key), names)
-        body = "; ".join(map(str, constraint.body))
+        body = "; ".join(str(self._classical.visit(node)) for node in constraint.body)
         yield f"{violated} :- {body}." if body else f"{violated}."
         yield f":- {violated}, {self._switch(key)}."
 

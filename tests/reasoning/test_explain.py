@@ -433,6 +433,17 @@ def test_rules_that_contradict_themselves_are_named() -> None:
     assert several.tree.children == ()
 
 
+def test_what_is_forbidden_is_told_with_its_sign() -> None:
+    found = conflict("p(1). -r(X) :- p(X). q. :- -r(X), q.")
+    assert found is not None
+    told = {instance for each in found.constraints for instance in each.instances}
+    assert told == {"-r(1); q"}
+    bound = conflict("{ -s(X) : p(X) } 1. p(1..2). :- not -s(1). :- not -s(2).")
+    assert bound is not None
+    told = {instance for each in bound.constraints for instance in each.instances}
+    assert told == {"1 >= { -s(X): p(X) }", "not -s(1)", "not -s(2)"}
+
+
 def test_a_request_without_answer_is_explained_by_its_conflict() -> None:
     explanation = ask("{ a }.\n(need) :- not a.\n(ban) :- a.", "a", time=7)
     assert explanation.question == "conflict"
