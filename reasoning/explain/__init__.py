@@ -2,7 +2,7 @@
 
 `explain` answers for one evaluation of a request; `conflict` finds wishes and constraints
 that cannot hold together. Both have clingo look at answer sets (`explanation`). What rows entail is
-explained by `justifications`, and `unentailed` where they do not.
+explained by its `justifications`, and what they do not by where rules break (`rows`).
 """
 
 from reasoning.explain.conflict import Conflict, Violated, conflict, conflicts

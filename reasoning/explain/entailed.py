@@ -151,19 +151,16 @@ class EntailedModel:
         """Values under which a literal holds, beyond those that there are."""
         match literal:
             case Scan(relation, terms):
-                for row in self._matching(relation, terms, bound):
-                    yield from _unified(terms, row, bound)
+                rows = self._matching(relation, terms, bound)
+                found = (unified(terms, row, bound) for row in rows)
+                yield from (more for more in found if more is not None)
             case Absent(relation, terms):
                 if valued_all(terms, bound) not in self.rows(relation):
                     yield bound
-            case Compare(comparator, left, right):
-                yield from compared(comparator, left, right, bound)
-            case Call(function, arguments, result):
-                found = function(*valued_all(arguments, bound))
-                if found is not None:
-                    yield from _resulting(result, found, bound)
             case _:
-                raise TypeError(literal)
+                more = _tested(literal, bound)
+                if more is not None:
+                    yield more
 
     def _matching(self, relation: str, terms: tuple[Term, ...], bound: Bound) -> Collection[Row]:
         known = frozenset(bound)
@@ -184,29 +181,21 @@ def _ready(body: tuple[Literal, ...], known: frozenset[str]) -> Literal:
     return next(literal for literal, _known in ordered(body, known, Rule("", ())))
 
 
-def compared(comparator: str, left: Term, right: Term, bound: Bound) -> Iterator[Bound]:
-    """Values under which two terms are equal, or different."""
-    if not variables(right) <= bound.keys():
-        left, right = right, left
-    found = valued(right, bound)
-    if comparator == "=":
-        yield from _unified((left,), (found,), bound)
-    elif valued(left, bound) != found:
-        yield bound
-
-
-def _resulting(result: Term | None, found: Value, bound: Bound) -> Iterator[Bound]:
-    """Values under which a call has its result."""
-    if result is None:
-        yield bound
-    else:
-        yield from _unified((result,), (found,), bound)
-
-
-def _unified(terms: tuple[Term, ...], row: Row, bound: Bound) -> Iterator[Bound]:
-    more = unified(terms, row, bound)
-    if more is not None:
-        yield more
+def _tested(literal: Literal, bound: Bound) -> Bound | None:
+    """The values under which a comparison or a call holds; None if it does not."""
+    match literal:
+        case Compare("=", left, right):
+            if not variables(right) <= bound.keys():
+                left, right = right, left
+            return unified((left,), (valued(right, bound),), bound)
+        case Compare("!=", left, right):
+            return None if valued(left, bound) == valued(right, bound) else bound
+        case Call(function, arguments, result):
+            found = function(*valued_all(arguments, bound))
+            if found is None or result is None:
+                return None if found is None else bound
+            return unified((result,), (found,), bound)
+    raise TypeError(literal)
 
 
 def unified(terms: tuple[Term, ...], row: Row, bound: Bound) -> dict[str, Value] | None:
@@ -248,25 +237,3 @@ def valued(term: Term, bound: Bound) -> Value:
 def valued_all(terms: Iterable[Term], bound: Bound) -> Row:
     """The values of terms."""
     return tuple(valued(term, bound) for term in terms)
-
-
-def filled(literal: Literal, bound: Bound) -> Literal:
-    """A literal with values in the place of variables."""
-    match literal:
-        case Scan(relation, terms):
-            return Scan(relation, tuple(_filled(term, bound) for term in terms))
-        case Compare(comparator, left, right):
-            return Compare(comparator, _filled(left, bound), _filled(right, bound))
-        case Call(function, arguments, result, name):
-            found = tuple(_filled(term, bound) for term in arguments)
-            return Call(function, found, result and _filled(result, bound), name)
-    return literal
-
-
-def _filled(term: Term, bound: Bound) -> Term:
-    match term:
-        case Variable(name) if name in bound:
-            return Constant(bound[name])
-        case Compound(name, arguments):
-            return Compound(name, tuple(_filled(each, bound) for each in arguments))
-    return term

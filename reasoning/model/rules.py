@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from reasoning.model.terms import Row, Term, Value, Variable
+from reasoning.model.terms import Compound, Row, Term, Value, Variable
 
 # No predicate's name begins with `#`: relations that translations and engines add cannot be
 # mistaken for a program's.
@@ -203,6 +203,27 @@ def with_sources(program: Program) -> tuple[Program, dict[str, str]]:
     copies = tuple(copied(name, sources[name], arities[name]) for name in mixed)
     inputs = program.inputs - derived | frozenset(sources.values())
     return replace(program, rules=program.rules + copies, inputs=inputs), sources
+
+
+def substituted(literal: Literal, values: Mapping[str, Term]) -> Literal:
+    """A scan, comparison or call with terms in the place of variables."""
+
+    def term(found: Term) -> Term:
+        if isinstance(found, Variable):
+            return values.get(found.name, found)
+        if isinstance(found, Compound):
+            return Compound(found.name, tuple(map(term, found.arguments)))
+        return found
+
+    match literal:
+        case Scan(_, terms) | Absent(_, terms):
+            return replace(literal, terms=tuple(map(term, terms)))
+        case Compare(_, left, right):
+            return replace(literal, left=term(left), right=term(right))
+        case Call(_, arguments, result):
+            changed = None if result is None else term(result)
+            return replace(literal, arguments=tuple(map(term, arguments)), result=changed)
+    raise TypeError(literal)
 
 
 def copied(head: str, body: str, arity: int) -> Rule:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated, filled, unified
+from reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated, unified
 from reasoning.explain.origins import KnowledgeOrigin, Origin, Time
 from reasoning.explain.tree import RuleText
 from reasoning.languages.rif.bodies import PART, TRIPLE, Bodies
@@ -24,7 +24,7 @@ from reasoning.languages.rif.unparse import formula_text
 from reasoning.languages.rif.values import is_property, value
 from reasoning.languages.rif.wording import Wording
 from reasoning.limits import Limits
-from reasoning.model.rules import Fact, Literal, Program, Rule, Scan, copied
+from reasoning.model.rules import Fact, Literal, Program, Rule, Scan, copied, substituted
 from reasoning.model.terms import Constant, Row, Value, Variable
 from reasoning.rdf.mapping import Triple
 
@@ -183,7 +183,9 @@ class RifNotation:
 
     def literal(self, literal: Literal, bound: Bound) -> str:
         """A literal of a body, with values in the place of variables."""
-        return self.wording.literal(filled(literal, bound))
+        return self.wording.literal(
+            substituted(literal, {name: Constant(value) for name, value in bound.items()})
+        )
 
     def is_part(self, relation: str) -> bool:
         """Whether a relation stands for a part of a body."""

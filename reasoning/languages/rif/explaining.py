@@ -13,10 +13,9 @@ from itertools import islice
 from reasoning.engines.incremental.relation import BEGINNING
 from reasoning.errors import ItemError
 from reasoning.explain.justifications import KEPT, Given, Justifications
-from reasoning.explain.justified import Trees
 from reasoning.explain.origins import ItemOrigin, Origin, Outside, Reason, Time
+from reasoning.explain.rows import Past, Trees, Unentailed
 from reasoning.explain.tree import Explanation, TreeNode
-from reasoning.explain.unentailed import Past, Unentailed
 from reasoning.languages.rif.authored import FrameModel, RifNotation, Rules, fact_of, rules_of
 from reasoning.languages.rif.inference import INCONSISTENT, sentence
 from reasoning.languages.rif.language import RifProgram

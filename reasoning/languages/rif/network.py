@@ -13,12 +13,12 @@ indices by what rules know of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, count
 
 from reasoning.languages.rif.alternatives import mentioned
-from reasoning.model.rules import Call, Compare, Literal, Rule, Scan
+from reasoning.model.rules import Call, Compare, Literal, Rule, Scan, substituted
 from reasoning.model.terms import Compound, Computed, Term, Variable, variables
 
 NODE = "#node"
@@ -131,7 +131,7 @@ def _inlined(user: Rule, node: Rule) -> Rule:
     (use,) = _uses(user, node.head)
     names = _values(node, use)
     body = [each for each in user.body if each is not use]
-    return replace(user, body=(*(_replaced(each, names) for each in node.body), *body))
+    return replace(user, body=(*(substituted(each, names) for each in node.body), *body))
 
 
 def _filtered(rules: Sequence[Rule], name: str) -> list[Rule]:
@@ -150,7 +150,7 @@ def _filtered(rules: Sequence[Rule], name: str) -> list[Rule]:
             rule = replace(rule, body=(*rule.body, *common))
         for use in _uses(rule, name):
             names = _values(node, use)
-            gone = [_replaced(test, names) for test in common]
+            gone = [substituted(test, names) for test in common]
             rule = replace(rule, body=tuple(each for each in rule.body if each not in gone))
         found.append(rule)
     return found
@@ -165,7 +165,7 @@ def _tests(rule: Rule, node: Rule, use: Scan) -> list[Literal]:
         if isinstance(mine, Variable)
     }
     tests = (each for each in rule.body if isinstance(each, Compare | Call))
-    return [_replaced(each, back) for each in tests if mentioned([each]) <= back.keys()]
+    return [substituted(each, back) for each in tests if mentioned([each]) <= back.keys()]
 
 
 def _narrowed(rules: Sequence[Rule], name: str) -> list[Rule]:
@@ -201,27 +201,6 @@ def _values(node: Rule, use: Scan) -> dict[str, Term]:
     """What a user has in the places of a node's variables."""
     pairs = zip(node.terms, use.terms, strict=True)
     return {inner.name: mine for inner, mine in pairs if isinstance(inner, Variable)}
-
-
-def _replaced(literal: Literal, values: Mapping[str, Term]) -> Literal:
-    """A literal with terms in the places of variables."""
-
-    def term(found: Term) -> Term:
-        if isinstance(found, Variable):
-            return values[found.name]
-        if isinstance(found, Compound):
-            return Compound(found.name, tuple(map(term, found.arguments)))
-        return found
-
-    match literal:
-        case Scan(relation, terms):
-            return Scan(relation, tuple(map(term, terms)))
-        case Compare(comparator, left, right):
-            return Compare(comparator, term(left), term(right))
-        case Call(_, arguments, result):
-            changed = None if result is None else term(result)
-            return replace(literal, arguments=tuple(map(term, arguments)), result=changed)
-    raise TypeError(literal)
 
 
 def _simple(literal: Literal) -> bool:
