@@ -12,9 +12,8 @@ PYTEST = mkdir -p .cache/tests && PYTHONDONTWRITEBYTECODE= TMPDIR=$(CURDIR)/.cac
 FAST = -m "not slow and not long" -n 2 --dist loadfile
 SLOW = -m "slow and not long and not spark" -n 2 --dist loadfile
 LARGE = -m "slow and not long and spark"
-# Of real brokers, browsers and processes one may be late on a busy machine: such a test is tried
-# once more, and the summary names it.
-AGAIN = --reruns 1 -r fER
+# Named are those to look at: a test that takes long is made cheaper, or marked `long`.
+SLOWEST = --durations 20 --durations-min 5
 # Options that leave one of them without tests are fine (exit code 5).
 SOME = || [ $$? -eq 5 ]
 
@@ -25,9 +24,9 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 	@exec $(BIN)/citywise demo $(ARGS)
 
 test: prepare-tests ## run all tests but those that take minutes each
-	@$(PYTEST) $(FAST) $(AGAIN) $(ARGS) $(SOME)
-	@$(PYTEST) $(SLOW) $(AGAIN) $(ARGS) $(SOME)
-	@$(PYTEST) $(LARGE) $(AGAIN) $(ARGS) $(SOME)
+	@$(PYTEST) $(FAST) $(SLOWEST) $(ARGS) $(SOME)
+	@$(PYTEST) $(SLOW) $(SLOWEST) $(ARGS) $(SOME)
+	@$(PYTEST) $(LARGE) $(SLOWEST) $(ARGS) $(SOME)
 
 check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under two minutes
 	$(BIN)/ruff check .

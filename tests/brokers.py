@@ -21,7 +21,7 @@ from backend.people.tokens import broker_hash
 from backend.settings import Broker
 
 REFUSED = 128
-SENT = 30.0
+SENT = 120.0
 """Seconds within which a broker on this machine answers, however much else it does."""
 
 

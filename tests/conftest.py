@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from backend import machine
 from tests import postgresql
 
 PACK = Path(os.environ.get("CITYWISE_DATA") or machine.REPOSITORY.parent / "shared" / "data")
+
+WAITED_MS = 90_000
+"""For what is awaited in a browser, on a machine that does much else."""
 
 # The same code gives the same result: what is generated is so from the tests themselves, and how
 # long it takes, on a machine that does much else, is nothing wrong. Examples that nobody has seen
@@ -67,5 +70,6 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     chromium = playwright.chromium.launch(
         executable_path=str(machine.chromium()), args=["--no-sandbox"]
     )
+    expect.set_options(timeout=WAITED_MS)
     yield chromium
     chromium.close()

@@ -75,7 +75,7 @@ def serving(settings: Settings, *, keep_port: bool = False) -> Iterator[Server]:
 
 
 def _wait(server: Server) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while True:
         try:
             server.get("/healthz")

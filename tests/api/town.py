@@ -194,7 +194,7 @@ class Town:
             session.commit()
 
 
-def soon(holds: Callable[[], object], seconds: float = 30) -> None:
+def soon(holds: Callable[[], object], seconds: float = 120) -> None:
     """Wait until `holds()` is true; fail after `seconds`: many, for a busy machine."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from backend.people import accounts, logins
 from backend.settings import Broker, People, Settings
@@ -22,14 +22,12 @@ from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
 from tests.browser import following
 from tests.browser.following import Followed
+from tests.conftest import WAITED_MS
 from tests.databases import begun
 
 NOON = "2014-08-05T12:00:00Z"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 860}
-
-WAITED_MS = 30_000
-"""For what is awaited, on a machine that does much else."""
 
 
 def furnish(town: Town) -> None:
@@ -154,12 +152,6 @@ class Watched:
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def patience() -> None:
-    """Wait long for what will come; what has to be quick says so where it is expected."""
-    expect.set_options(timeout=WAITED_MS)
-
-
 @pytest.fixture
 def watched() -> Watched:
     return Watched()
@@ -188,7 +180,7 @@ def open_at(browser: Browser, watched: Watched) -> Iterator[Open]:
         cookies = [("lang", lang), ("theme", theme)]
         cookies += [("citywise-login", person.cookie)] if person else []
         context.add_cookies([{"name": n, "value": v, "url": url} for n, v in cookies])
-        context.route("**/*", lambda route: _guard(route, url, watched))
+        context.on("request", lambda request: _note_foreign(request.url, url, watched))
         page = context.new_page()
         page.on("pageerror", lambda error: watched.errors.append(str(error)))
         page.on("console", lambda message: _note(message.type, message.text, watched))
@@ -212,12 +204,11 @@ def open_page(open_at: Open, site: Site) -> Open:
     return open_page
 
 
-def _guard(route: Route, url: str, watched: Watched) -> None:
-    if urlsplit(route.request.url).netloc == urlsplit(url).netloc:
-        route.continue_()
-    else:
-        watched.foreign.append(route.request.url)
-        route.abort()
+def _note_foreign(asked: str, url: str, watched: Watched) -> None:
+    """A route would keep pages from being cached as they are for people."""
+    address = urlsplit(asked)
+    if address.scheme in ("http", "https") and address.netloc != urlsplit(url).netloc:
+        watched.foreign.append(asked)
 
 
 def _note(kind: str, text: str, watched: Watched) -> None:

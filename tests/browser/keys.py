@@ -6,7 +6,7 @@ import time
 
 from playwright.sync_api import Page
 
-from tests.browser.conftest import WAITED_MS
+from tests.conftest import WAITED_MS
 
 _MOST = 120
 _FOCUSED = """() => { const e = document.activeElement;

@@ -21,7 +21,6 @@ from tests.browser.test_people import come, drawn, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-SMALL = {"width": 360, "height": 780}
 JAM, FULL = "Jam ahead, Randersvej, Risskov: 3 → 4", "Jam ahead, Bruuns"
 
 
@@ -57,12 +56,11 @@ def own_id(page: Page) -> str:
     return found
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, SMALL], ids=["desktop", "phone"])
 def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
-    open_page: Open, homes: Site, watched: Watched, viewport: dict[str, int], tmp_path: Path
+    open_page: Open, homes: Site, watched: Watched, tmp_path: Path
 ) -> None:
     name = fresh("Key")
-    page = open_page("/sign-up", viewport, url=homes.server.url)
+    page = open_page("/sign-up", DESKTOP, url=homes.server.url)
     go_to(page, "Name")
     page.keyboard.type(name)
     go_to(page, "Password")

@@ -13,7 +13,7 @@ from backend.store.models import TraceRow
 from backend.times import wall_ms
 from tests.api.log import Log
 from tests.api.templates import NOON_MS, Change, change, install, jam_ahead
-from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
+from tests.browser.conftest import NOON, PHONE, Open, Site, Watched
 from tests.browser.test_people import come, drawn, serious, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -83,11 +83,10 @@ def jam_card(page: Page) -> Any:
     return page.locator("article[data-instance='ann.jam_ahead']")
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_an_instance_is_tried_saved_heard_of_changed_removed_and_brought_back(
-    open_page: Open, site: Site, viewport: dict[str, int]
+    open_page: Open, site: Site
 ) -> None:
-    page = as_user(open_page("/apps", viewport), "ann")
+    page = as_user(open_page("/apps", PHONE), "ann")
     form = set_up(page, "Jams on my way")
     form.get_by_label("How near").fill("500")
     form.get_by_role("button", name="Try it").click()

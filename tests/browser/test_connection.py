@@ -44,7 +44,7 @@ def test_a_page_catches_up_when_the_server_comes_back(
     town.event("missed", "100", start, announce="event.opened")
     town.event("old-jam", "200", "2014-08-05T04:30:00Z", end, announce="event.cleared")
     with serving(settings, keep_port=True):
-        expect(page.locator("article[data-event='missed']")).to_be_visible(timeout=20_000)
+        expect(page.locator("article[data-event='missed']")).to_be_visible()
         expect(page.locator("article[data-event='old-jam']")).to_have_count(0)
         expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
     watched.errors.clear()  # The browser notes the refused connections itself.

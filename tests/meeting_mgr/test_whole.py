@@ -19,7 +19,7 @@ from tests.meeting_mgr.kept import payload
 from tests.meeting_mgr.system import Running, running
 
 LOUD, QUIET = 92.0, 50.0
-SOON_S = 60.0
+SOON_S = 240.0
 """Of the machine that runs all tests; a second is measured by the benchmark."""
 
 pytestmark = pytest.mark.slow

@@ -52,7 +52,7 @@ class Site:
         return ssl.create_default_context(cadata=self.hosting.authority.pem.decode())
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.hosting.settings.web.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.hosting.settings.web.port), timeout=60)
 
     def serial(self) -> int:
         """Serial number of the certificate that is served."""
@@ -87,7 +87,7 @@ def serving(folder: Path) -> Iterator[Site]:
     site = Site(hosted, process, log)
     with process:
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 240
             while True:
                 try:
                     site.connect().close()

@@ -294,6 +294,6 @@ def test_a_token_that_is_taken_back_is_out_after_a_hangup_signal(
         town.revoke("watch")
         town.write()
         mosquitto.process.send_signal(1)
-        watch.gone.get(timeout=5)
+        watch.gone.get(timeout=SENT)
     with client(mosquitto.outer, device, secret) as watch:
         assert watch.answer == "Not authorized"

@@ -128,9 +128,8 @@ def test_knowledge_within_the_limits_is_there(tmp_path: Path) -> None:
     assert division(path, Limits(**LIMITS))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.timeout(280)
 def test_in_spark_the_others_go_on(tmp_path: Path) -> None:
     slow = request(tmp_path, CIRCLE, " [rdfs]")
     pipeline = Pipeline(requests=[str(slow), JAMS.stem], limits=RequestLimits(seconds=1))

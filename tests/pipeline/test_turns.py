@@ -22,7 +22,6 @@ JAMS = find("traffic_jam").stem
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.timeout(280)
 def test_what_was_behind_at_the_start_catches_up_without_anything_new(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, pipeline=Pipeline(requests=[JAMS], max_batch_bytes=300))
     log = Stretches(settings.log_dir)

@@ -156,7 +156,7 @@ def explainer(text: str, given_facts: set[str], answer: Answer) -> Explainer:
     return Explainer(Request("made", text, derived=derived), origins, answer=AnswerSet(shown))
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.long)])
 def test_every_atom_of_every_answer_set_has_a_true_and_acyclic_derivation(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(rules, facts)
@@ -216,7 +216,7 @@ def value_of(node: TreeNode) -> str:
     return f"{node.text.split()[0] if '#' in literal else ''} {inside} = {node.value}"
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [20, pytest.param(120, marks=pytest.mark.long)])
 def test_whatever_the_language_allows_is_explained_in_full(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(strategies.programs(), strategies.facts((*strategies.SUPPLIED, *strategies.KNOWN)))
@@ -291,7 +291,7 @@ def assert_acyclic(rests: dict[str, set[str]]) -> None:
             del left[atom]
 
 
-@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.long)])
 def test_the_literal_at_which_a_rule_breaks_is_the_one_that_brute_force_finds(
     examples: int,
 ) -> None:
@@ -342,7 +342,7 @@ def canonical(text: str) -> str:
     return str(found[-1].body[0])
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.long)])
 def test_a_conflict_is_unsatisfiable_and_without_any_one_member_it_is_not(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(rules, facts)

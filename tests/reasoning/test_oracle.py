@@ -222,7 +222,7 @@ def test_engines_agree_with_the_reference(
     check(program, facts, knowledge)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(strategies.programs(), inputs, known)
 @settings(max_examples=70)
 def test_engines_agree_with_the_reference_on_many_more(

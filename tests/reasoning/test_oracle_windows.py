@@ -104,7 +104,7 @@ def test_every_evaluation_agrees_with_the_reference(
     check(*given, start, beyond)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(requests, starts, later)
 @settings(max_examples=50)
 def test_many_more_evaluations_agree_with_the_reference(

@@ -43,7 +43,7 @@ class City:
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        street.wait_until(self.system, condition, 60)
+        street.wait_until(self.system, condition)
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from backend.store.database import create_engine_for
 from backend.store.models import EventRow, OutboxRow
 from backend.supervisor import System
 
+_PATIENCE_S = 300
+
 
 @contextmanager
 def system(
@@ -54,9 +56,9 @@ def restart_broker(running: System) -> None:
     running.broker.process.kill()
 
 
-def wait_until(running: System, condition: Callable[[], bool], seconds: float) -> None:
-    """Tend the system until something is so."""
-    deadline = time.monotonic() + seconds
+def wait_until(running: System, condition: Callable[[], bool]) -> None:
+    """Tend the system until something is so: for long, as the machine may do much else."""
+    deadline = time.monotonic() + _PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         running.tend()

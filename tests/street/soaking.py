@@ -79,7 +79,7 @@ class Person:
 
     def ask(self, system: System, method: str, path: str, body: Any) -> None:
         """Do what a page would; it must be answered well."""
-        address = http.client.HTTPConnection("127.0.0.1", system.settings.web.port, timeout=30)
+        address = http.client.HTTPConnection("127.0.0.1", system.settings.web.port, timeout=120)
         headers = {
             "Cookie": self.cookie,
             "X-CSRF-Token": self.csrf,

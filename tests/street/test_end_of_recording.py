@@ -32,9 +32,8 @@ PLAY: dict[str, Any] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.timeout(500)
 def test_what_is_not_yet_answered_is_answered_when_the_folder_goes_on(tmp_path: Path) -> None:
     """Everything is sent while there is no pipeline, then the system ends; it is resumed, and
     its source dies four times. The announcements are those of an undisturbed run."""
@@ -44,9 +43,9 @@ def test_what_is_not_yet_answered_is_answered_when_the_folder_goes_on(tmp_path: 
     with street.system(tmp_path, again) as system:
         for _ in range(4):
             dies_and_is_started_again(system)
-        street.wait_until(system, lambda: street.answered(system) >= ENDED - SETTLE_MS, 120)
+        street.wait_until(system, lambda: street.answered(system) >= ENDED - SETTLE_MS)
         announced = street.announced(system)
-        street.wait_until(system, lambda: not reasons(system), 120)
+        street.wait_until(system, lambda: not reasons(system))
     expected = changes(Simulation(7, START, UNTIL, LEAD_IN), "solver")
     assert announced == [(t, kind, e["id"], e["confirmed"]) for t, kind, e in expected]
     assert len(announced) > 10
@@ -56,7 +55,7 @@ def dies_and_is_started_again(system: System) -> None:
     """Kill the source, and wait for the next."""
     killed = system.children["source"].process
     street.kill(system, "source")
-    street.wait_until(system, lambda: system.children["source"].process is not killed, 120)
+    street.wait_until(system, lambda: system.children["source"].process is not killed)
 
 
 def sent_but_not_answered(folder: Path) -> None:

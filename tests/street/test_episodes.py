@@ -19,7 +19,7 @@ UNTIL = datetime(2014, 8, 4, 7, 30, tzinfo=UTC)
 Episode = tuple[str, datetime, datetime | None]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_replayed_morning_has_exactly_the_derived_episodes(
     data_pack: Path, tmp_path: Path
@@ -34,7 +34,7 @@ def test_a_replayed_morning_has_exactly_the_derived_episodes(
     }
     with street.system(tmp_path, play) as system:
         end = UNTIL.timestamp() * 1000
-        street.wait_until(system, lambda: street.answered(system) > end, 120)
+        street.wait_until(system, lambda: street.answered(system) > end)
         found = street.events(system)
     jams = {_episode(key, row) for key, row in found.items() if key.startswith("TrafficJam")}
     assert jams == set(_jams(data_pack))

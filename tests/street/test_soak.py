@@ -263,9 +263,8 @@ def _is_ordered(changes: list[tuple[str, str, bool]]) -> bool:
     return True
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_six_hundred_events_are_told_once_through_all_kinds_of_deaths(tmp_path: Path) -> None:
     print(run(tmp_path, 600, 86, 3.0))
 

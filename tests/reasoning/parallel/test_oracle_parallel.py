@@ -107,7 +107,7 @@ def test_parts_that_keep_their_windows_give_the_answers_of_the_whole(example: Ex
     check(example, Inline(), FEW, "auto")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(examples())
 @settings(max_examples=40)
 def test_parts_that_keep_their_windows_give_the_answers_of_the_whole_many_times_more(
@@ -116,7 +116,7 @@ def test_parts_that_keep_their_windows_give_the_answers_of_the_whole_many_times_
     check(example, Inline(), PLANS, "auto")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(examples())
 @settings(max_examples=80)
 def test_parts_give_the_answers_of_the_whole_many_times_more(example: Example) -> None:

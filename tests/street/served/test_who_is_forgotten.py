@@ -17,7 +17,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from backend import mqtt
 from backend.supervisor import System
 from tests.street import running as street
-from tests.street.city import City, running
+from tests.street.city import City
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -37,7 +37,7 @@ class Person:
     """Somebody in a browser."""
 
     def __init__(self, url: str, name: str) -> None:
-        self.http = httpx.Client(base_url=f"{url}/api/v1", timeout=20)
+        self.http = httpx.Client(base_url=f"{url}/api/v1", timeout=120)
         self.me = self.ask("POST", "accounts", {"name": name, "password": WORDS})
         self.http.headers["X-CSRF-Token"] = self.me["csrf"]
         self.user: str = self.me["user"]
@@ -56,10 +56,10 @@ def found_in(folder: Path, marks: list[str]) -> set[str]:
 
 
 @pytest.fixture
-def city(tmp_path: Path) -> Iterator[City]:
-    """A running city of one's own."""
-    with running(tmp_path / "city", None, "detector") as found:
-        yield found
+def city(city: City) -> Iterator[City]:
+    """The running city, which is ended also where a test fails: the next try has another."""
+    yield city
+    city.system.stop()
 
 
 def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
@@ -74,7 +74,7 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
     person.ask("PATCH", f"users/{person.user}/context", told)
     phone = _phone(system, device)
     told = orjson.dumps({"position": HOME})
-    phone.publish(f"citywise/context/{person.user}", told, qos=1).wait_for_publish(10)
+    phone.publish(f"citywise/context/{person.user}", told, qos=1).wait_for_publish(120)
     made = person.ask(
         "POST",
         "instances",
@@ -85,7 +85,7 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
         found: list[Any] = person.ask("GET", "notices")["notices"]
         return found
 
-    street.wait_until(system, lambda: len(told_of()) == 1, 60)
+    street.wait_until(system, lambda: len(told_of()) == 1)
     assert other.ask("GET", "notices")["notices"] == []
     taken = person.ask("GET", "me/export")
     assert taken["account"]["name"] == NAME
@@ -100,7 +100,7 @@ def test_who_is_forgotten_leaves_no_trace(city: City) -> None:
     assert found_in(folder, marks)
     person.ask("DELETE", "me", {"password": WORDS})
     assert person.http.get("me").json()["user"] != person.user
-    street.wait_until(system, lambda: _count(system, "forgettings") == 0, 60)
+    street.wait_until(system, lambda: _count(system, "forgettings") == 0)
     phone.disconnect()
     phone.loop_stop()
     assert other.ask("GET", "me")["user"] == other.user
@@ -118,7 +118,7 @@ def _phone(system: System, device: dict[str, Any]) -> paho.Client:
     mqtt.identify(client, broker)
     client.connect(broker.host, broker.port)
     client.loop_start()
-    street.wait_until(system, client.is_connected, 60)
+    street.wait_until(system, client.is_connected)
     return client
 
 
