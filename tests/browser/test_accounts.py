@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from backend.notices import book, reminders
+from backend.notices import announcing, answers, book, reminders
 from backend.times import parse_ms
 from tests.api.browsers import PASSWORD
 from tests.api.templates import Change, change
@@ -145,6 +145,27 @@ def test_the_focus_stays_with_who_goes_on_while_something_is_undone(
     expect(seen(page, "Bruuns")).to_be_hidden()
     drawn(page)
     assert focused(page) == "Your account: Jo"
+
+
+def test_the_focus_stays_with_a_notice_that_is_acknowledged_elsewhere(
+    open_page: Open, homes: Site
+) -> None:
+    """Or here, where the stream tells of it only once it has been taken back."""
+    flo = settle(homes, "Flo")
+    page = settled(open_page("/list", url=homes.server.url, person=flo))
+    tell(homes, garage(flo.id))
+    go_to(page, f"Acknowledge: {FULL}")
+    (notice,) = page.evaluate("fetch('/api/v1/notices').then((r) => r.json())")["notices"]
+    for answer, name in (
+        (answers.acknowledge, f"Not seen after all: {FULL}"),
+        (answers.unacknowledge, f"Acknowledge: {FULL}"),
+    ):
+        with homes.town.engine.begin() as connection:
+            announcing.begin(connection)
+            answer(connection, notice["id"], parse_ms(NOON))
+        expect(page.get_by_role("button", name=name)).to_be_visible()
+        drawn(page)
+        assert focused(page) == name
 
 
 def test_what_is_snoozed_comes_back_and_what_is_muted_stays_held(

@@ -76,12 +76,16 @@ export function noticeActions(notice) {
 
   function update(next) {
     current = next;
+    const focused = document.activeElement;
     const isAcknowledged = Boolean(next.acknowledged);
     const because = heldBecause(next);
     [acks[0].hidden, acks[1].hidden] = [isAcknowledged, !isAcknowledged];
     [mutes[0].hidden, mutes[1].hidden] = [because === 'muted' || !wishes.now, because !== 'muted'];
     wakes.hidden = because !== 'snoozed';
     snoozes.hidden = isAcknowledged || because !== null;
+    // Also what was done elsewhere, or is told late, leaves the focus where it was.
+    const pair = [acks, mutes].find((buttons) => buttons.includes(focused) && focused.hidden);
+    pair?.find((each) => !each.hidden)?.focus();
     held.hidden = because === null;
     setText(held, because === null ? '' : heldWords(next, because));
   }
