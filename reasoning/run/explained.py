@@ -12,7 +12,7 @@ from typing import Protocol
 from reasoning.engines.choosing import engine_for
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
-from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason
+from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason, Time
 from reasoning.explain.tree import Explanation
 from reasoning.model.engine import AnswerSet
 from reasoning.model.request import CountWindow, Signature, previous
@@ -28,6 +28,8 @@ from reasoning.streams.recordings import Recording
 
 MOST_OUTSIDE = 50_000
 """Items outside the window that are looked at for `why not`."""
+Span = tuple[Time, Time]
+"""The first and the last time of a window, to be read."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,9 @@ class RecordedExplainer:
         places = _Places(self._run, seen, self._start)
         others = (each for each in self._items() if places.reason(each[0]) is not None)
         for item, source in islice(others, MOST_OUTSIDE):
-            outside = self._as_outside(item, source, places)
+            reason = places.reason(item)
+            assert reason is not None
+            outside = self._left_out(item, source, reason, self._window(item))
             for fact in facts_as_written(encoder, item, seen.base):
                 if fact not in seen.facts:
                     found[fact].append(outside)
@@ -212,19 +216,28 @@ class RecordedExplainer:
             for item in recording:
                 yield item, recording.source(item.position)
 
-    def _as_outside(self, item: Item, source: str, places: _Places) -> Outside:
-        reason = places.reason(item)
-        assert reason is not None
+    def _left_out(self, item: Item, source: str, reason: Reason, window: Span | None) -> Outside:
+        """An item that does not count, with what there is to say besides."""
         detail = self._seen.refused.get(item.position, "") if reason == "refused" else ""
         if reason == "before the start" and self._start is not None:
             detail = f"it begins at {self._run.format_time(self._start)}"
-        return Outside(self._origin(item, source), reason, self._window(item), detail)
+        return Outside(self._origin(item, source), reason, window, detail)
+
+    def _missed(self, item: Item) -> Reason | None:
+        """Why a run over points of time had not read an item at the evaluation; None if it had."""
+        if self._start is not None and item.time < self._start:
+            return "before the start"
+        if item.time > self.evaluation.time:
+            return "not yet"
+        if item.position in self._run.late or item.position > self._run.reached:
+            return "too late"
+        return "refused" if item.position in self._seen.refused else None
 
     def _origin(self, item: Item, source: str) -> ItemOrigin:
         end = None if item.until is None else self._run.format_time(item.until)
         return ItemOrigin(item, source, (self._run.format_time(item.time), end))
 
-    def _window(self, item: Item) -> tuple[int | str, int | str] | None:
+    def _window(self, item: Item) -> Span | None:
         """The span of the item's window, to be read."""
         span = self._seen.spans.get(item.stream)
         return span and (self._run.format_time(span[0]), self._run.format_time(span[1]))

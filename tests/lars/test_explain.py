@@ -247,7 +247,11 @@ def test_items_outside_of_a_window_are_named_with_the_window(tmp_path: Path) -> 
     [
         (atoms((1, "p(a)"), (2, "x"), (3, "y")), None, "has been pushed out of the count window"),
         (atoms((3, "y"), (1, "p(a)")), None, "came too late: its time had been closed"),
-        (atoms((1, "p(a)"), (3, "y"), (3, "z")), 2, "is before the start of the run"),
+        (
+            atoms((1, "p(a)"), (3, "y"), (3, "z")),
+            2,
+            "is before the start of the run: it begins at 2",
+        ),
     ],
 )
 def test_items_that_do_not_count_are_named_with_the_reason(

@@ -8,14 +8,14 @@ an atom over these is written in the notation of LARS (`reasoning.languages.lars
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
-from reasoning.explain.origins import FedBack, Origin, Outside, Reason, Time
+from reasoning.explain.origins import FedBack, Origin, Outside, Reason
 from reasoning.languages.lars import history as data
 from reasoning.languages.lars.choosing import evaluator
 from reasoning.languages.lars.encoding import Encoding
@@ -34,15 +34,13 @@ from reasoning.run.explained import (
     RecordedExplainer,
     Seen,
     Sought,
+    Span,
     facts_as_written,
 )
 from reasoning.run.recorded import Recorded
 from reasoning.streams.encoding import Encoder
 from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
-
-_NOW = TimeSpan(0)
-Span = tuple[Time, Time]
 
 
 class Watched:
@@ -174,74 +172,37 @@ class LarsExplainer(RecordedExplainer):
             notation=LarsNotation(encoding, self._history, self._run),
         )
 
+    # -- items that windows do not show -----------------------------------------------------
+
     def _outside(self) -> Iterator[tuple[str, tuple[Outside, ...]]]:
         """See `RecordedExplainer`: for each window the items that it does not show."""
         found: dict[str, list[Outside]] = {}
         encoder = Encoder(replace(self._run.request, inputs=frozenset()))
-        apart = _Apart(self._encoding, self._history, self._run, self._seen.refused)
         for item, source in islice(self._items(), MOST_OUTSIDE):
-            atoms = map(split, facts_as_written(encoder, item, 0))
-            for fact, reason, window in (each for atom in atoms for each in apart.of(item, atom)):
-                if fact not in self._seen.facts:
-                    detail = self._seen.refused.get(item.position, "")
-                    outside = Outside(self._origin(item, source), reason, window, detail)
-                    found.setdefault(fact, []).append(outside)
+            missed = self._missed(item)
+            for atom in map(split, facts_as_written(encoder, item, 0)):
+                for fact, window in self._facts(item, atom):
+                    reason = missed or self._unseen(item, atom, window)
+                    if reason is not None and fact not in self._seen.facts:
+                        outside = self._left_out(item, source, reason, self._span(window))
+                        found.setdefault(fact, []).append(outside)
         return ((fact, tuple(items)) for fact, items in found.items())
 
-
-class _Apart:
-    """Says of items why windows do not show them.
-
-    Parameters
-    ----------
-    encoding, history:
-        The program, and the data stream at the point of time.
-    run:
-        What the items are recorded for.
-    refused:
-        Positions of items that have no value in ASP.
-    """
-
-    def __init__(
-        self, encoding: Encoding, history: History, run: Recorded, refused: Collection[int]
-    ) -> None:
-        self._encoding, self._history, self._run = encoding, history, run
-        self._refused = refused
-        self._start = run.first
-
-    def of(self, item: Item, atom: GroundAtom) -> Iterator[tuple[str, Reason, Span | None]]:
-        """Facts of the encoding that an atom of an item does not make true, each with why, and
-        the first and last time of the window if it is one of time."""
-        for fact, window in self._facts(item, atom):
-            reason = self._reason(item, atom, window)
-            if reason is not None:
-                yield fact, reason, self._span(window)
-
     def _facts(self, item: Item, atom: GroundAtom) -> Iterator[tuple[str, Window | None]]:
-        """What it would make true where windows showed it."""
+        """Facts of the encoding that an atom of an item makes true where windows show it."""
         arguments = [atom.arguments] if atom.arguments else []
         if atom.signature in self._encoding.now:
-            yield atom.text, _NOW
+            yield atom.text, TimeSpan(0)
         for seen, relation in self._encoding.seen.items():
             if seen.signature == atom.signature and seen.view != "every":
                 timed = [str(item.time)] if seen.view == "timed" else []
                 yield call(relation, [*arguments, *timed]), seen.window
 
-    def _reason(self, item: Item, atom: GroundAtom, window: Window | None) -> Reason | None:
-        if self._start is not None and item.time < self._start:
-            return "before the start"
-        if item.time > self._history.now:
-            return "not yet"
-        if item.position in self._refused:
-            return "refused"
-        if item.position in self._run.late:
-            return "too late"
+    def _unseen(self, item: Item, atom: GroundAtom, window: Window | None) -> Reason | None:
+        """Why a window does not show an atom of an item that the run has read."""
         inputs = self._run.request.inputs
         if inputs and atom.signature not in inputs:
             return "filtered"
-        return self._gone(item, atom, window)
-
-    def _gone(self, item: Item, atom: GroundAtom, window: Window | None) -> Reason | None:
         if isinstance(window, LastTuples):
             points = range(item.time, item.end + 1)
             tuples = set(self._history.within(window))
@@ -250,7 +211,7 @@ class _Apart:
         return "too old" if item.end < self._history.timeline(window).start else None
 
     def _span(self, window: Window | None) -> Span | None:
-        """The first and last point of time of a window, to be read."""
+        """The first and last point of time of a window of time."""
         if isinstance(window, LastTuples):
             return None
         points = self._history.timeline(window)

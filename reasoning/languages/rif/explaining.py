@@ -301,12 +301,13 @@ class RifExplainer(RecordedExplainer):
 
     def _past(self) -> Past:
         """Items that do not count, and what was entailed."""
-        now = self.evaluation.time
+        now, write = self.evaluation.time, self._run.format_time
+        window = self._range and (write(now - self._range + 1), write(now))
         found: defaultdict[Fact, list[Outside]] = defaultdict(list)
-        others = ((*each, self._reason(each[0], now)) for each in self._items())
+        others = ((*each, self._reason(each[0])) for each in self._items())
         for item, source, reason in islice((o for o in others if o[2]), MOST_OUTSIDE):
             assert reason is not None
-            outside = self._left_out(item, source, reason)
+            outside = self._left_out(item, source, reason, window or None)
             try:
                 for fact in self._facts(item):
                     found[fact].append(outside)
@@ -314,21 +315,8 @@ class RifExplainer(RecordedExplainer):
                 continue  # it is no fact
         return Past(found, self._entailed, self._why)
 
-    def _left_out(self, item: Item, source: str, reason: Reason) -> Outside:
-        now, write = self.evaluation.time, self._run.format_time
-        window = self._range and (write(now - self._range + 1), write(now))
-        detail = self._seen.refused.get(item.position, "") if reason == "refused" else ""
-        return Outside(self._origin(item, source), reason, window or None, detail)
-
-    def _reason(self, item: Item, now: int) -> Reason | None:
+    def _reason(self, item: Item) -> Reason | None:
         """Why an item does not count; None if it does."""
-        if self._start is not None and item.time < self._start:
-            return "before the start"
-        if item.time > now:
-            return "not yet"
-        if item.position in self._run.late or item.position > self._run.reached:
-            return "too late"
-        if item.position in self._seen.refused:
-            return "refused"
         last = self._last(item)
-        return None if last is None or last >= now else "too old"
+        gone = last is not None and last < self.evaluation.time
+        return self._missed(item) or ("too old" if gone else None)
