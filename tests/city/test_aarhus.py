@@ -344,7 +344,7 @@ def test_the_replay_holds_exactly_the_packs_full_garages(pack: Path) -> None:
     assert _episodes(steps, lambda r: r["occupied"] / r["capacity"] >= 0.9) == expected  # type: ignore[operator]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_decisions_counts_are_the_packs(pack: Path) -> None:
     """Numbers that docs/decisions/aarhus-data.md gives."""
     reader = Pack(pack)

@@ -20,7 +20,7 @@ VARIANTS = {
     "listed_inputs_only": "listing61.casp",
     "plus_researchInterest": "listing61_with_interests.casp",
 }
-SIZES = [1000, 5000, pytest.param(10_000, marks=pytest.mark.slow)]
+SIZES = [1000, 5000, pytest.param(10_000, marks=pytest.mark.long)]
 
 
 def lines(folder: Path, size: int) -> Iterator[dict[str, Any]]:

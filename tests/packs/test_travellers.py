@@ -171,6 +171,7 @@ class Judge:
     def __init__(self, day: Day) -> None:
         self._day = day
         self._affected: dict[tuple[str, int, str], bool | None] = {}
+        self._on_the_way: dict[Pair, bool] = {}
 
     def verdicts(self, frame: Frame) -> Iterator[tuple[Pair, bool | None]]:
         """Every traveller on the way with every jam, and whether it concerns them."""
@@ -179,10 +180,12 @@ class Judge:
                 for jam in sorted(frame.jams):
                     yield (user, jam), self._verdict(trip, frame.t_ms, jam)
 
-    def has_passed(self, pair: Pair, t_ms: int) -> bool:
-        """Whether the jam lies near the traveller's way, but behind them."""
-        trip, jam = self._day.trips[pair[0]], self._day.lines[pair[1]]
-        return affected(list(trip.line), jam) is True and affected(rest(trip, t_ms), jam) is False
+    def is_on_the_way(self, pair: Pair) -> bool:
+        """Whether the jam lies near the traveller's whole way, passed or not."""
+        if pair not in self._on_the_way:
+            trip, jam = self._day.trips[pair[0]], self._day.lines[pair[1]]
+            self._on_the_way[pair] = affected(list(trip.line), jam) is True
+        return self._on_the_way[pair]
 
     def _verdict(self, trip: Trip, t_ms: int, jam: str) -> bool | None:
         key = trip.user, (t_ms - trip.departs_ms) // MINUTE_MS, jam
@@ -191,9 +194,16 @@ class Judge:
         return self._affected[key]
 
 
+@pytest.fixture(scope="module")
+def judge(day: Day) -> Judge:
+    return Judge(day)
+
+
 @pytest.mark.slow
-def test_exactly_those_are_told_of_a_jam_whose_remaining_way_it_is_on(day: Day) -> None:
-    judge, agreed = Judge(day), Counter[bool]()
+def test_exactly_those_are_told_of_a_jam_whose_remaining_way_it_is_on(
+    day: Day, judge: Judge
+) -> None:
+    agreed = Counter[bool]()
     for frame in day.frames:
         verdicts = dict(judge.verdicts(frame))
         assert frame.told <= verdicts.keys()
@@ -206,14 +216,13 @@ def test_exactly_those_are_told_of_a_jam_whose_remaining_way_it_is_on(day: Day) 
 
 
 @pytest.mark.slow
-def test_who_has_passed_a_jam_is_not_told_of_it_any_more(day: Day) -> None:
-    judge = Judge(day)
+def test_who_has_passed_a_jam_is_not_told_of_it_any_more(day: Day, judge: Judge) -> None:
     passed, ever = set[Pair](), set[Pair]()
     for frame in day.frames:
         behind = {
             pair
             for pair, concerned in judge.verdicts(frame)
-            if concerned is False and judge.has_passed(pair, frame.t_ms)
+            if concerned is False and judge.is_on_the_way(pair)
         }
         assert not behind & frame.told
         passed |= behind

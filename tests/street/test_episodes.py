@@ -1,22 +1,32 @@
-"""The whole street, replaying recorded Aarhus, finds the episodes derived from the data."""
+"""What is concluded from recorded Aarhus are the episodes derived from the data."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 from collections.abc import Iterator
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from backend.city.replay import Replay
+from backend.pipeline.recorded import changes
 from tests.street import running as street
 
 # The data begin at midnight, so a morning from there on needs no earlier state.
 START = datetime(2014, 8, 4, tzinfo=UTC)
 UNTIL = datetime(2014, 8, 4, 7, 30, tzinfo=UTC)
 Episode = tuple[str, datetime, datetime | None]
+
+
+@pytest.mark.slow
+def test_a_morning_has_exactly_the_derived_episodes(data_pack: Path) -> None:
+    source = Replay(data_pack, START, UNTIL, timedelta(0))
+    events = {body["id"]: body for _t_ms, _kind, body in changes(source, "incremental")}
+    are_derived(data_pack, {_event(key, body) for key, body in events.items()})
 
 
 @pytest.mark.long
@@ -36,19 +46,31 @@ def test_a_replayed_morning_has_exactly_the_derived_episodes(
         end = UNTIL.timestamp() * 1000
         street.wait_until(system, lambda: street.answered(system) > end)
         found = street.events(system)
-    jams = {_episode(key, row) for key, row in found.items() if key.startswith("TrafficJam")}
-    assert jams == set(_jams(data_pack))
+    are_derived(data_pack, {_episode(key, row) for key, row in found.items()})
+
+
+def are_derived(pack: Path, found: set[tuple[str, Episode]]) -> None:
+    """Episodes by kind are those that the pack has, of jams and of full garages."""
+    jams = {episode for kind, episode in found if kind == "TrafficJam"}
+    assert jams == set(_jams(pack))
     assert len(jams) > 100
-    garages = {_episode(key, row) for key, row in found.items() if key.startswith("ParkingFull")}
-    derived = set(_garages(data_pack))
+    garages = {episode for kind, episode in found if kind == "ParkingFull"}
+    derived = set(_garages(pack))
     assert {g for g in garages if g[1] >= START.replace(hour=1)} == derived
     # Full since before the data begin: the first reading opens what was open already.
     assert {g[0] for g in garages - derived} == {"BUSGADEHUSET", "SKOLEBAKKEN"}
 
 
-def _episode(key: str, row: tuple[int, int, int | None, int]) -> Episode:
+def _event(key: str, body: dict[str, Any]) -> tuple[str, Episode]:
+    start, end = body["start"], body["end"]
+    kind, sensor, *_ = key.split("-")
+    return kind, (sensor, datetime.fromisoformat(start), end and datetime.fromisoformat(end))
+
+
+def _episode(key: str, row: tuple[int, int, int | None, int]) -> tuple[str, Episode]:
     start, _confirmed, end, _level = row
-    return key.split("-")[1], _time(start), None if end is None else _time(end)
+    kind, sensor, *_ = key.split("-")
+    return kind, (sensor, _time(start), None if end is None else _time(end))
 
 
 def _time(milliseconds: int) -> datetime:

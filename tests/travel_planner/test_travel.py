@@ -434,12 +434,12 @@ def _random_request(chance: random.Random) -> Json:
 
 
 @pytest.mark.slow
-def test_500_random_requests_are_decided_as_by_trying_all_candidates(
+def test_random_requests_are_decided_as_by_trying_all_candidates(
     aarhus: Planner, rush: Conditions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(travelling, "MOST_REJECTED", 1000)
     chance, chosen, raw = random.Random(7), 0, Raw(rush)
-    for _ in range(500):
+    for _ in range(150):
         body = _random_request(chance)
         answer = travel(aarhus, rush, **body)
         check(answer, body, raw)
@@ -451,7 +451,7 @@ def test_500_random_requests_are_decided_as_by_trying_all_candidates(
         assert ranks == ([] if wanted is None else [wanted])
         assert (answer["conflict"] is None) == bool(found)
         chosen += bool(found)
-    assert 250 < chosen < 480, "the requests try too little"
+    assert 75 < chosen < 144, "the requests try too little"
 
 
 @pytest.mark.slow
