@@ -231,7 +231,7 @@ def test_limited_work_ends_with_the_process_that_waits_for_it(tmp_path: Path) ->
         assert waiting.stdout is not None
         worker = psutil.Process(int(waiting.stdout.readline()))
         waiting.kill()
-    psutil.wait_procs([worker], timeout=30)
+    psutil.wait_procs([worker], timeout=120)
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 

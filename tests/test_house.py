@@ -299,7 +299,7 @@ def test_a_second_set_up_waits_for_the_first(
         while "waiting for it" not in capsys.readouterr().out and time.monotonic() < deadline:
             time.sleep(0.01)
         order.append("first")
-    waiting.join(30)
+    waiting.join(120)
     assert order == ["first", "second"]
 
 

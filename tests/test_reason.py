@@ -319,5 +319,5 @@ def test_nothing_is_left_behind_when_the_command_is_killed(folder: Folder) -> No
         while not (workers := parent.children(recursive=True)):
             time.sleep(0.01)
         process.kill()
-    _gone, left = psutil.wait_procs(workers, timeout=30)
+    _gone, left = psutil.wait_procs(workers, timeout=120)
     assert left == []

@@ -39,7 +39,7 @@ class Server:
 
     def get(self, path: str) -> Any:
         trusting = ssl._create_unverified_context() if self.url.startswith("https:") else None
-        with urllib.request.urlopen(self.url + path, timeout=30, context=trusting) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=120, context=trusting) as answer:
             return json.load(answer)
 
 
@@ -99,7 +99,7 @@ class Listener:
         request = urllib.request.Request(self.url + "/api/v1/events/stream")
         if self.last_id is not None:
             request.add_header("Last-Event-ID", str(self.last_id))
-        self._answer = urllib.request.urlopen(request, timeout=30)
+        self._answer = urllib.request.urlopen(request, timeout=120)
         self._socket = self._answer.fp.raw._sock
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -108,7 +108,7 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._thread.join(30)
+        self._thread.join(120)
         self._answer.close()
 
     def named(self, prefix: str) -> list[tuple[str, int | None, Any]]:

@@ -115,13 +115,13 @@ def test_commands_reach_the_sources_topic(
         source.on_message = lambda _c, _d, message: received.put(json.loads(message.payload))
 
     source = mqtt.connect(broker, "source", prepare=prepare)
-    assert ready.wait(30)
+    assert ready.wait(120)
     commands: list[dict[str, Any]] = [{"speed": 0}, {"speed": None}, {"skip_s": 900}]
     try:
         for command in commands:
             answer = client.post("/api/v1/clock", json=command)
             assert answer.status_code == 202, answer.text
-            assert received.get(timeout=30) == command
+            assert received.get(timeout=120) == command
     finally:
         source.disconnect()
         source.loop_stop()

@@ -49,6 +49,6 @@ def test_who_tells_of_a_user_waits_for_who_has_just_told(
         second.join(0.3)
         assert second.is_alive()
         assert "alice" not in told(shared)
-    second.join(30)
+    second.join(120)
     assert told(shared)[-1] == "alice"
     app.extensions["citywise"].hub.close()

@@ -16,6 +16,7 @@ from paho.mqtt.enums import MQTTProtocolVersion
 
 from backend.city.publisher import Publisher, PublisherError, Recent, Sent
 from backend.settings import Broker
+from tests.api.town import soon
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +141,7 @@ class SilentBroker:
                 self.received += part
 
     def close(self) -> None:
-        self._thread.join(30)
+        self._thread.join(120)
         self._server.close()
 
 
@@ -159,10 +160,11 @@ def test_publishing_blocks_while_as_much_is_in_flight_as_the_broker_allows() -> 
 
     thread = threading.Thread(target=send)
     thread.start()
+    soon(lambda: count)
     thread.join(0.5)
     assert count == [0], "the status and one message are in flight"
     publisher.close(0.1)
-    thread.join(30)
+    thread.join(120)
     broker.close()
     assert not thread.is_alive()
     assert publisher.version == MQTTProtocolVersion.MQTTv5
@@ -195,7 +197,7 @@ def test_nothing_is_lost_or_reordered_when_the_broker_is_killed(
     heard = threading.Event()
     publisher = Publisher(settings, "source", {"peer": lambda _: heard.set()}, peer="peer")
     publisher.connect()
-    assert heard.wait(30)
+    assert heard.wait(120)
     publisher.publish("places/a", b"here", retain=True, standing=True)
     total, done = 6_000, threading.Event()
 
@@ -239,7 +241,7 @@ def test_a_publisher_outlives_a_broker_that_is_away_for_a_while(
     broker.restart()
     listener = reader(broker.settings(), "t")
     eventually(lambda: b"late" in listener.payloads("t"))
-    sender.join(30)
+    sender.join(120)
     publisher.close()
 
 

@@ -77,7 +77,7 @@ class Street:
 
     def stop(self) -> None:
         self.stop_event.set()
-        self.thread.join(30)
+        self.thread.join(120)
 
     def close(self) -> None:
         """End it, and leave nothing of it at the broker."""

@@ -99,7 +99,7 @@ def serving(folder: Path) -> Iterator[Site]:
             yield site
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(120)
 
 
 @pytest.fixture(scope="module")
@@ -344,15 +344,15 @@ def test_with_a_certificate_that_everybody_trusts_there_is_nothing_to_explain() 
 
 def test_the_way_in_is_served_over_plain_http(ours: Authority) -> None:
     with welcome.Welcome("127.0.0.1", 0, "https://127.0.0.1:8443", ours) as server:
-        with urllib.request.urlopen(server.shown, timeout=30) as answer:
+        with urllib.request.urlopen(server.shown, timeout=120) as answer:
             assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
             assert "script-src" not in answer.headers["Content-Security-Policy"]
         head = urllib.request.Request(server.shown, method="HEAD")
-        with urllib.request.urlopen(head, timeout=30) as answer:
+        with urllib.request.urlopen(head, timeout=120) as answer:
             assert answer.read() == b""
         post = urllib.request.Request(server.shown, data=b"x")
         with pytest.raises(urllib.error.HTTPError, match="501") as refused:
-            urllib.request.urlopen(post, timeout=30)
+            urllib.request.urlopen(post, timeout=120)
         refused.value.close()
 
 

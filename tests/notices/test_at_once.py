@@ -51,14 +51,14 @@ def test_what_a_user_answers_while_the_pipeline_commits_is_not_overwritten(
             book.apply(connection, [change("updated", NOON_MS + 1, criticality=2)])
 
     def snooze() -> None:
-        reading.wait(30)
+        reading.wait(120)
         with shared.begin() as connection:
             begin(connection)
             answers.snooze(connection, notice, NOON_MS + MINUTE, NOON_MS)
 
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(commit), pool.submit(snooze)]:
-            done.result(30)
+            done.result(120)
     after = row(shared)
     assert (after["criticality"], after["snoozed_until_ms"]) == (2, NOON_MS + MINUTE)
     assert after["due_ms"] == NOON_MS + MINUTE
