@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup, escape
 
-from apps.travel_planner.exporting import MapFile, Shape, colour, drawn, positions
 from apps.travel_planner.kept_plans import kept
 from apps.travel_planner.wording import Words
 from backend.api import access, languages, limits, parameters
@@ -23,6 +22,9 @@ from backend.api.state import state
 from backend.roads.cityfiles import NETWORK
 from backend.roads.network import NetworkError, RoadNetwork
 from backend.times import ZONE, parse_ms
+
+if TYPE_CHECKING:
+    from apps.travel_planner.exporting import MapFile, Shape
 
 blueprint = Blueprint("plan_export", __name__)
 Option = Mapping[str, Any]
@@ -49,6 +51,8 @@ def export_plan() -> Response:
 
 def document(answer: Option, language: str) -> str:
     """The file itself, for an answer of a planner."""
+    from apps.travel_planner.exporting import colour  # It loads folium, which takes a while.
+
     t = translator(language)
     options = answer.get("routes") or answer.get("garages") or []
     words = Words(language, answer.get("currency", "DKK"))
@@ -100,6 +104,8 @@ def _facts(option: Option, t: Translate, words: Words) -> Sequence[str]:
 
 def _shape(option: Option, facts: Sequence[str]) -> Shape:
     """The way of a route; of a garage the drive and the walk."""
+    from apps.travel_planner.exporting import Shape, positions
+
     drive = positions((option.get("drive") or {}).get("geometry"))
     ways = [way for way in (positions(option.get("geometry")), drive) if way]
     point = (option["lat"], option["lon"]) if "lat" in option else None
@@ -110,6 +116,8 @@ def _shape(option: Option, facts: Sequence[str]) -> Shape:
 
 def _drawn(shapes: Sequence[Shape], ends: Sequence[tuple[float, float]]) -> MapFile:
     """The map; it takes a while, in which the event streams go on."""
+    from apps.travel_planner.exporting import drawn
+
     path = state().settings.city_dir / NETWORK
     return aside(lambda: drawn(shapes, ends, _network(path)))
 

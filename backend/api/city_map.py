@@ -11,11 +11,10 @@ from folium.plugins import MarkerCluster
 from folium.template import Template
 from sqlalchemy import Engine, func, select
 
+from backend.api.pages import CLUSTER, LEAFLET
 from backend.settings import Web
 from backend.store.models import PlaceRow
 
-LEAFLET = "/assets/vendor/leaflet/"
-CLUSTER = "/assets/vendor/leaflet.markercluster/"
 AARHUS = ((56.10, 10.08), (56.23, 10.28))
 MAP_JS = [("leaflet", LEAFLET + "leaflet.js")]
 MAP_CSS = [("leaflet_css", LEAFLET + "leaflet.css")]

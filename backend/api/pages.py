@@ -18,7 +18,7 @@ from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from backend.api import access, city_map, problems
+from backend.api import access, problems
 from backend.api.languages import COOKIE, LANGUAGES, chosen, strings
 from backend.api.security import nonce
 from backend.api.state import state
@@ -33,6 +33,8 @@ VENDOR = {
     "leaflet.markercluster": "leaflet.markercluster/dist",
     "mqtt": "mqtt/dist",
 }
+LEAFLET = "/assets/vendor/leaflet/"
+CLUSTER = "/assets/vendor/leaflet.markercluster/"
 PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
 """The shell's own navigation: key of the string and address, in order."""
 _ADDED = "citywise-pages"
@@ -149,6 +151,8 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
 
 def with_map(name: str, **values: Any) -> Response:
     """Render a page of the shell that holds the city's map."""
+    from backend.api import city_map  # It loads folium and pandas, a third of what a start loads.
+
     city = state()
     parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)
     return page(
@@ -270,10 +274,10 @@ def service_worker() -> Response:
         version=version(),
         shell=[asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))],
         vendor=[
-            city_map.LEAFLET + "leaflet.js",
-            city_map.LEAFLET + "leaflet.css",
-            city_map.CLUSTER + "leaflet.markercluster.js",
-            city_map.CLUSTER + "MarkerCluster.css",
+            LEAFLET + "leaflet.js",
+            LEAFLET + "leaflet.css",
+            CLUSTER + "leaflet.markercluster.js",
+            CLUSTER + "MarkerCluster.css",
         ],
         pages=[*(place.address for place in navigation(chosen(request))), "/offline"],
     )
