@@ -63,9 +63,9 @@ from reasoning.rdf.knowledge import Background, background
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 from reasoning.run.reasoner import Reasoner
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
 from reasoning.streams.recordings import Recording
+from reasoning.streams.results import Evaluation
 
 PACK = Path(os.environ.get("CITYWISE_DATA", REPOSITORY.parent / "shared" / "data"))
 SIZES = (100, 1_000, 10_000, 100_000)

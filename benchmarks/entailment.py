@@ -30,8 +30,7 @@ from typing import Any
 import rdflib
 
 from reasoning.rdf import parsing
-from reasoning.rdf.conclusions import has
-from reasoning.rdf.entailment import closure
+from reasoning.rdf.entailment import closure, has
 from reasoning.rdf.mapping import Triple
 from tests.conftest import PACK
 

@@ -29,8 +29,7 @@ from clingo.ast import ASTType
 from parallel import table
 
 from backend.settings import REPOSITORY
-from reasoning.asp.rules import read
-from reasoning.asp.signatures import atom_signatures, atoms
+from reasoning.asp.rules import atom_signatures, atoms, read
 from reasoning.asp.syntax import Node, variables
 from reasoning.engines.clingo.guard import GuardedEngine
 from reasoning.languages.casp.parsing import parse_file

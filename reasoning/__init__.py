@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from reasoning.run.reasoner import Reasoner, State
     from reasoning.run.recorded import Recorded
     from reasoning.streams.encoding import Encoder
-    from reasoning.streams.evaluation import Evaluation
     from reasoning.streams.items import Item
     from reasoning.streams.recordings import Recording, write
-    from reasoning.streams.results import Operator
+    from reasoning.streams.results import Evaluation, Operator
 
 _PLACES = {
     "reasoning.engines.choosing": ("Choice", "engine_for"),
@@ -50,10 +49,9 @@ _PLACES = {
     "reasoning.run.reasoner": ("Reasoner", "State"),
     "reasoning.run.recorded": ("Recorded",),
     "reasoning.streams.encoding": ("Encoder",),
-    "reasoning.streams.evaluation": ("Evaluation",),
     "reasoning.streams.items": ("Item",),
     "reasoning.streams.recordings": ("Recording", "write"),
-    "reasoning.streams.results": ("Operator",),
+    "reasoning.streams.results": ("Evaluation", "Operator"),
 }  # fmt: skip
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 

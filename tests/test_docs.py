@@ -65,7 +65,7 @@ def test_files_of_ours_that_our_documents_name_are_there(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(REPOSITORY)))
 def test_modules_that_our_documents_name_by_their_folder_are_there(path: Path) -> None:
-    """`rdf/rules.py` is below `reasoning`, `backend` or an app, or as it is written."""
+    """`rdf/regimes.py` is below `reasoning`, `backend` or an app, or as it is written."""
     tops = [REPOSITORY, *(REPOSITORY / top for top in ("reasoning", "backend"))]
     folders = [*tops, *(REPOSITORY / "apps").iterdir()]
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|lp))`", path.read_text("utf-8")))

@@ -33,8 +33,8 @@ from reasoning.model.request import Request, TimeWindow
 from reasoning.rdf.knowledge import Background
 from reasoning.run.reasoner import Reasoner
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 
 SYSTEMS = ("incremental", "answer", "clingo", "solver")
 Row: TypeAlias = dict[str, Any]

@@ -3,10 +3,9 @@ depend on each other, and which rules the incremental engine can take over (`tra
 Of streams, windows and directives nothing is known here: that is `languages.casp`."""
 
 from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.numbers import Constants
-from reasoning.asp.rules import Statements
-from reasoning.asp.signatures import atom_signatures, body_atoms, head_atoms
+from reasoning.asp.rules import Statements, atom_signatures, body_atoms, head_atoms
 from reasoning.asp.syntax import Node, variables
+from reasoning.asp.terms import Constants
 
 __all__ = [
     "Constants",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from clingo.ast import AST, ASTType, parse_string
 
-from reasoning.asp.signatures import atom_signatures, atoms, head_atoms
+from reasoning.asp.rules import atom_signatures, atoms, head_atoms
 from reasoning.asp.syntax import Node, copy
 from reasoning.model.engine import OURS, AspProgram
 from reasoning.model.request import Signature

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import Protocol
 
-from reasoning.asp.graphs import input_predicates
+from reasoning.asp.dependencies import input_predicates
 from reasoning.asp.rules import Labels, read
 from reasoning.asp.translation.program import Split, Translated, UnsupportedError, split, translate
 from reasoning.engines.clingo.guard import Guard, supplied_by_windows

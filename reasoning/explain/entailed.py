@@ -11,7 +11,7 @@ from reasoning.explain.tree import RuleText
 from reasoning.limits import Limits
 from reasoning.model.joins import ordered
 from reasoning.model.rules import Absent, Call, Compare, Fact, Literal, Program, Rule, Scan
-from reasoning.model.terms import (
+from reasoning.model.values import (
     Compound,
     Computed,
     Constant,

@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from reasoning.errors import ItemError
 from reasoning.model.atoms import ground
-from reasoning.model.terms import Value
-from reasoning.model.values import atom_text, parsed, replaced
+from reasoning.model.values import Value, atom_text, parsed, replaced
 from reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
 from reasoning.rdf.mapping import Triple
 from reasoning.rdf.ntriples import write

@@ -30,7 +30,7 @@ from reasoning.explain.tree import (
     slip,
 )
 from reasoning.model.rules import Fact, Literal, Scan
-from reasoning.model.terms import variables
+from reasoning.model.values import variables
 
 _LEVELS = 5
 """How many facts deep an absence is followed."""

@@ -10,7 +10,7 @@ from itertools import count
 
 from reasoning.errors import ReasoningError
 from reasoning.model.rules import Absent, Between, Call, Compare, Holds, Literal, Rule, Scan
-from reasoning.model.terms import Compound, Computed, Constant, Term, Value, Variable, variables
+from reasoning.model.values import Compound, Computed, Constant, Term, Value, Variable, variables
 
 
 def matched(terms: Iterable[Term], prefix: str) -> tuple[tuple[Term, ...], tuple[Compare, ...]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from reasoning.model.terms import Compound, Row, Term, Value, Variable
+from reasoning.model.values import Compound, Row, Term, Value, Variable
 
 # No predicate's name begins with `#`: relations that translations and engines add cannot be
 # mistaken for a program's.

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from reasoning.errors import ReasoningError
 from reasoning.model.rules import CLOCK, Call, Compare, Program, Rule, Scan
-from reasoning.model.terms import Compound, Computed, Constant, Term, variables
+from reasoning.model.values import Compound, Computed, Constant, Term, variables
 
 Node = TypeVar("Node", bound=Hashable)
 

@@ -1,4 +1,4 @@
-"""Values: their texts, clingo's order and arithmetic."""
+"""Terms, and the values of ground ones: their texts, clingo's order and arithmetic."""
 
 from __future__ import annotations
 
@@ -7,13 +7,66 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
+from typing import Literal, TypeAlias, Union
 
 import clingo
 import orjson
 
 from reasoning.model.atoms import LARGEST, SMALLEST, STRING
-from reasoning.model.terms import Row, Value
+
+Value: TypeAlias = Union[int, str, "tuple[Value, ...]"]
+Row: TypeAlias = tuple[Value, ...]
+"""The arguments of a ground atom."""
+
+Operation: TypeAlias = Literal["+", "-", "*", "/", "\\", "**", "&", "?", "^", "|", "~", "neg"]
+"""As clingo writes them: `|` is the absolute value, `?` the bitwise or; `|`, `~` and `neg`
+take one argument (`neg` is the minus sign of a number, and the classical negation of a
+function)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable; each `_` of a rule is one of its own."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A function of terms, or a tuple of them where the name is empty."""
+
+    name: str
+    arguments: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Arithmetic: an instance of a rule in which it has no value does not exist."""
+
+    operation: Operation
+    arguments: tuple[Term, ...]
+
+
+Term: TypeAlias = Variable | Constant | Compound | Computed
+
+
+def variables(term: Term) -> frozenset[str]:
+    """Names of the variables in a term."""
+    if isinstance(term, Variable):
+        return frozenset({term.name})
+    if isinstance(term, Constant):
+        return frozenset()
+    return frozenset().union(*(variables(argument) for argument in term.arguments))
+
 
 LEAST, MOST = SMALLEST, LARGEST
 

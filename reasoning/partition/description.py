@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reasoning.asp.dependencies import Dependencies, Fragment
-from reasoning.asp.graphs import (
+from reasoning.asp.dependencies import (
+    Dependencies,
     Edge,
     ExtendedGraph,
+    Fragment,
     InputGraph,
     extended_graph,
     input_graph,

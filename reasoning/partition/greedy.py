@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from reasoning.asp.dependencies import Dependencies, literals
-from reasoning.asp.graphs import (
+from reasoning.asp.dependencies import (
+    Dependencies,
     Edge,
     ExtendedGraph,
     InputGraph,
     extended_graph,
     input_graph,
     input_predicates,
+    literals,
 )
-from reasoning.asp.rules import AspRule, Labels, Statements, read
-from reasoning.asp.signatures import atom_signatures
+from reasoning.asp.rules import AspRule, Labels, Statements, atom_signatures, read
 from reasoning.model.engine import AspProgram
 from reasoning.model.request import Request, Signature
 from reasoning.partition.plan import Partition, Plan, Planner, Reason

@@ -11,8 +11,7 @@ from itertools import combinations, islice
 import clingo
 from clingo.ast import ASTType
 
-from reasoning.asp.rules import AspRule, Statements, derived
-from reasoning.asp.signatures import atom_signatures, atoms
+from reasoning.asp.rules import AspRule, Statements, atom_signatures, atoms, derived
 from reasoning.asp.syntax import Node
 from reasoning.model.request import Signature
 from reasoning.partition.plan import Follow, Key, Partition, Reason, Share, share_name

@@ -16,8 +16,7 @@ from itertools import combinations
 from clingo.ast import ASTType
 
 from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.rules import AspRule, Labels, Statements, read
-from reasoning.asp.signatures import atoms
+from reasoning.asp.rules import AspRule, Labels, Statements, atoms, read
 from reasoning.model.engine import AspProgram
 from reasoning.model.request import Signature
 from reasoning.partition.keys import Question, find_keys, may_count_together

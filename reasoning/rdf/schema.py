@@ -18,14 +18,14 @@ from typing import NamedTuple
 from reasoning.rdf.entailment import Contradiction, TripleModel
 from reasoning.rdf.mapping import RDF, Iri, Term, Triple
 from reasoning.rdf.mapping import TYPE as TYPE
-from reasoning.rdf.regimes import Regime
-from reasoning.rdf.rules import (
+from reasoning.rdf.regimes import (
     FALSE,
     NAMESPACES,
     TRIPLE,
     Argument,
     Different,
     EntailmentRule,
+    Regime,
     TripleAtom,
     TripleVariable,
     rules,

@@ -22,9 +22,9 @@ from reasoning.run.language import RecordedError
 from reasoning.run.reasoner import Reasoner
 from reasoning.run.recorded import Recorded
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
 from reasoning.streams.recordings import Recording
+from reasoning.streams.results import Evaluation
 
 MOST_OUTSIDE = 50_000
 """Items outside the window that are looked at for `why not`."""

@@ -19,9 +19,8 @@ from reasoning.errors import Finding, Location, ReasoningError
 from reasoning.limits import LimitError
 from reasoning.model.request import Request
 from reasoning.rdf.mapping import Mapper
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
-from reasoning.streams.results import Operator, OutputStream
+from reasoning.streams.results import Evaluation, Operator, OutputStream
 
 if TYPE_CHECKING:
     from reasoning.partition.plan import Form, Name

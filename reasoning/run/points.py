@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 
 from reasoning.model.request import Request
 from reasoning.run.language import Driver
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 
 Found = TypeVar("Found", bound=Evaluation)
 

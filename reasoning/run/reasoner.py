@@ -30,10 +30,10 @@ from reasoning.model.engine import (
 from reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from reasoning.rdf.mapping import Mapper
 from reasoning.run.language import Driver
-from reasoning.streams.contents import Contents
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Arrivals, Item, with_stream
+from reasoning.streams.results import Evaluation
+from reasoning.streams.windows import Contents
 
 _DAY_MS = 86_400_000
 _REBASE_MS = 24 * _DAY_MS

@@ -19,10 +19,9 @@ from reasoning.rdf.knowledge import Background, background
 from reasoning.run.language import Driver, RecordedError, language_of
 from reasoning.run.reasoner import Reasoner
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
 from reasoning.streams.recordings import Recording, TimeForm, format_time, read_time
-from reasoning.streams.results import Deltas, Operator, result, several
+from reasoning.streams.results import Deltas, Evaluation, Operator, result, several
 
 if TYPE_CHECKING:
     from reasoning.run.explained import RecordedExplainer

@@ -12,7 +12,7 @@ from reasoning.rdf.mapping import Iri, Mapper, Triple
 from reasoning.streams.items import Item
 
 if TYPE_CHECKING:
-    from reasoning.model.terms import Row, Value
+    from reasoning.model.values import Row, Value
 
 
 class Encoder:

@@ -18,7 +18,7 @@ from backend.cli import cli
 from reasoning.model.request import Request
 from reasoning.rdf.mapping import Mapper
 from reasoning.run.recorded import Recorded
-from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.results import Evaluation
 
 _ARGUMENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+')
 EXAMPLES = Path(__file__).parents[2] / "examples"

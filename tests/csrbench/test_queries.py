@@ -15,7 +15,7 @@ from pyoxigraph import RdfFormat, parse
 
 from reasoning.languages.casp.parsing import parse_file
 from reasoning.model.request import Request
-from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.results import Evaluation
 from tests.citybench.answers import EXAMPLES, Row, Shown, evaluations, only, printed, write
 
 pytestmark = pytest.mark.slow

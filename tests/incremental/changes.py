@@ -25,7 +25,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.terms import Compound, Computed, Constant, Row, Term, Variable
+from reasoning.model.values import Compound, Computed, Constant, Row, Term, Variable
 from tests.incremental import rules
 
 

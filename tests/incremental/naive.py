@@ -26,7 +26,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.terms import Row, Value
+from reasoning.model.values import Row, Value
 from tests.incremental.unification import (
     Bindings,
     can_match,

@@ -31,7 +31,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.terms import (
+from reasoning.model.values import (
     Compound,
     Computed,
     Constant,

@@ -29,9 +29,9 @@ from reasoning.model.request import Signature
 from reasoning.rdf.knowledge import Background
 from reasoning.rdf.mapping import Iri, Triple
 from reasoning.run.reasoner import Reasoner, State
-from reasoning.streams.contents import Contents
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
+from reasoning.streams.windows import Contents
 
 SEVERAL = """
     #from stream <t> [time 4s step 2s].

@@ -16,9 +16,8 @@ from reasoning.languages.casp.parsing import parse
 from reasoning.limits import LimitError
 from reasoning.model.engine import Answered, AnswerSet, WindowChange, WindowFacts
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
-from reasoning.streams.results import OutputStream
+from reasoning.streams.results import Evaluation, OutputStream
 
 RULES = "#from stream <s> [time 3s step 1s]. in(X) :- d(X). #show in/1."
 STREAM = [Item(t, f"d({t})", t, stream="s") for t in range(120)]

@@ -15,7 +15,7 @@ from reasoning.model.engine import AspProgram as Rules
 from reasoning.model.request import Signature
 from reasoning.model.rules import Between, Compare, Program, Rule, Scan, without_copies
 from reasoning.model.strata import NestingError
-from reasoning.model.terms import Compound, Constant, Row, Variable
+from reasoning.model.values import Compound, Constant, Row, Variable
 
 X, Y, Z = map(Variable, "XYZ")
 _BOUND_S = 60.0

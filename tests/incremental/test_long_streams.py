@@ -34,10 +34,9 @@ from reasoning.rdf.knowledge import Background
 from reasoning.run.explained import RecordedExplainer
 from reasoning.run.reasoner import Reasoner, State
 from reasoning.run.recorded import Recorded
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
 from reasoning.streams.recordings import write
-from reasoning.streams.results import Operator, OutputStream
+from reasoning.streams.results import Evaluation, Operator, OutputStream
 from tests.incremental.recordings import Recording, recordings
 from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.reference import plain

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.model import values
-from reasoning.model.terms import Row, Value
+from reasoning.model.values import Row, Value
 
 NUMBERS = st.sampled_from([0, 1, -1, 7, 10, -12, values.LEAST, values.MOST]) | st.integers(-99, 99)
 NAMES = st.sampled_from(["a", "b", "ab", "aa", "_a", "f", "fa", "notx", "x'"])

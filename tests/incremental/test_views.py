@@ -17,8 +17,7 @@ from reasoning.engines.incremental.relation import Rows
 from reasoning.engines.incremental.views import AnswerView, Shown, atom_texts
 from reasoning.languages.casp.parsing import parse
 from reasoning.model.request import Signature
-from reasoning.model.terms import Row
-from reasoning.model.values import atom_text
+from reasoning.model.values import Row, atom_text
 from reasoning.run.reasoner import Reasoner
 from reasoning.streams.items import Item
 from tests.incremental.test_core_traps import rules, steps

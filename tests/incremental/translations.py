@@ -13,7 +13,7 @@ from reasoning.model import values
 from reasoning.model.engine import AnswerSet, AspProgram
 from reasoning.model.request import Signature
 from reasoning.model.rules import FALSE
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 
 Window = frozenset[str]
 """The facts of a window, as atoms."""

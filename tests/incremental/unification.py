@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reasoning.model import values
-from reasoning.model.terms import (
+from reasoning.model.values import (
     Compound,
     Computed,
     Constant,

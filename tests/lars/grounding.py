@@ -15,7 +15,7 @@ from reasoning.languages.lars.program import (
     Formula,
     LarsRule,
 )
-from reasoning.model.terms import Constant, Row, Term, Value
+from reasoning.model.values import Constant, Row, Term, Value
 from tests.incremental.unification import (
     Bindings,
     can_match,

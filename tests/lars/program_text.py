@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reasoning.languages.lars.program import LarsProgram
-from reasoning.languages.lars.unparse import unparse
+from reasoning.languages.lars.program import LarsProgram, unparse
 from reasoning.model.request import Request
 
 

@@ -33,7 +33,7 @@ from reasoning.languages.lars.program import (
 from reasoning.model import values
 from reasoning.model.request import Request, Signature, StreamSource, TimeWindow
 from reasoning.model.rules import Comparator
-from reasoning.model.terms import Computed, Constant, Operation, Term, Value, Variable, variables
+from reasoning.model.values import Computed, Constant, Operation, Term, Value, Variable, variables
 from tests.incremental.rules import one_in, pick
 from tests.lars.grounding import Fact, terms
 from tests.lars.program_text import program_text

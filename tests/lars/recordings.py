@@ -15,7 +15,7 @@ from reasoning.languages.lars.program import (
 )
 from reasoning.model import values
 from reasoning.model.request import Signature
-from reasoning.model.terms import Variable
+from reasoning.model.values import Variable
 from tests.lars.grounding import Fact, Pair, ground
 from tests.lars.reference import Search, Stream, Structure, answer_streams
 

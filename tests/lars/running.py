@@ -7,15 +7,14 @@ from itertools import chain, pairwise
 
 from hypothesis import reject
 
-from reasoning.languages.lars.choosing import Choice, evaluator, obstacle
 from reasoning.languages.lars.evaluation import Evaluator
+from reasoning.languages.lars.language import Choice, evaluator, obstacle
 from reasoning.languages.lars.program import LarsProgram
 from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.languages.lars.solver import OneShot
 from reasoning.rdf.knowledge import Background
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
-from reasoning.streams.results import OutputStream
+from reasoning.streams.results import Evaluation, OutputStream
 from tests.lars.programs import Example, example
 from tests.lars.recordings import Answers, Reach, answers, signature, written
 from tests.lars.reference import Search, TooManyError, perfect_stream

@@ -8,16 +8,15 @@ from random import Random
 import pytest
 
 from reasoning.errors import SolvingError
-from reasoning.languages.lars.choosing import LoopError, evaluator, loop_of, loop_text, obstacle
 from reasoning.languages.lars.compile import FIRST, compiled
 from reasoning.languages.lars.evaluation import Point
 from reasoning.languages.lars.incremental import IncrementalEvaluator
+from reasoning.languages.lars.language import LoopError, evaluator, loop_of, loop_text, obstacle
 from reasoning.languages.lars.parsing import parse
 from reasoning.limits import LimitError, Limits
 from reasoning.model.request import Signature
 from reasoning.model.strata import StratificationError
-from reasoning.model.terms import Row
-from reasoning.model.values import parsed_many
+from reasoning.model.values import Row, parsed_many
 
 Steps = list[tuple[list[str], tuple[tuple[str, ...], tuple[str, ...]] | None]]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import pytest
 
 from reasoning.errors import ItemError
-from reasoning.languages.lars.choosing import Choice, evaluator
+from reasoning.languages.lars.language import Choice, evaluator
 from reasoning.languages.lars.parsing import parse
 from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 
 RECENT = "q(X) :- <> a(X) [1]."
 PREFIX = "#prefix ex : <http://example.org/>.\n"

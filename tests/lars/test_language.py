@@ -25,10 +25,10 @@ from reasoning.languages.lars.program import (
     LastTuples,
     Now,
     TimeSpan,
+    unparse,
 )
-from reasoning.languages.lars.unparse import unparse
 from reasoning.model.request import KnowledgeSource, Signature
-from reasoning.model.terms import Compound, Computed, Constant, Variable
+from reasoning.model.values import Compound, Computed, Constant, Variable
 from reasoning.rdf.knowledge import background
 from reasoning.rdf.mapping import Iri, Literal, Triple
 from reasoning.streams.encoding import Encoder

@@ -15,7 +15,7 @@ from reasoning.languages.lars.incremental import IncrementalEvaluator
 from reasoning.languages.lars.parsing import parse
 from reasoning.languages.lars.program import At, LarsProgram, LarsRule
 from reasoning.model.engine import AnswerSet
-from reasoning.model.terms import variables
+from reasoning.model.values import variables
 from tests.lars import programs
 from tests.lars.grounding import Fact
 from tests.lars.programs import INPUTS, VALUES, Example

@@ -26,11 +26,11 @@ from reasoning.rdf import knowledge
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.knowledge import KnowledgeBase, background
 from reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal, Mapper, Term, Triple
-from reasoning.rdf.rules import NAMESPACES
+from reasoning.rdf.regimes import NAMESPACES
 from reasoning.rdf.schema import SAME
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 from tests.rdf.graphs import PREFIXES, instances, schema, turtle
 
 REPOSITORY = Path(__file__).parents[2]

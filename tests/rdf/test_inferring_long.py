@@ -17,8 +17,8 @@ from reasoning.rdf.entailment import closure
 from reasoning.rdf.knowledge import background
 from reasoning.rdf.mapping import Mapper, Triple
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 from tests.rdf.graphs import instances, schema
 from tests.rdf.test_inferring import ENGINES, LOST, NAMES, REGIMES, SHOWN, is_triple, over, plain
 

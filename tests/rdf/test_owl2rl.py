@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from reasoning.rdf import parsing
-from reasoning.rdf.conclusions import follows
-from reasoning.rdf.entailment import closure
+from reasoning.rdf.entailment import closure, follows
 from reasoning.rdf.mapping import Triple
 from tests.conftest import PACK
 from tests.rdf import functional

@@ -22,7 +22,7 @@ from reasoning.model.request import Signature
 from reasoning.partition.engine import ParallelEngine
 from reasoning.rdf.knowledge import Background
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.results import Evaluation
 from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.reference.answers import TooLargeError
 from tests.reasoning.reference.requests import Answer, Element, Request, evaluations

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from clingo import SolveHandle
 
-from reasoning.engines.clingo.anytime import AnytimeEngine, _over
+from reasoning.engines.clingo.solver import AnytimeEngine, _over
 from reasoning.languages.casp.parsing import parse
 from reasoning.limits import LimitError
 from reasoning.model.engine import AnswerSet, WindowFacts

@@ -5,13 +5,13 @@ from __future__ import annotations
 import clingo
 import pytest
 
-from reasoning.asp.numbers import Constants
+from reasoning.asp.terms import Constants
 from reasoning.errors import RequestError
 from reasoning.languages.casp.parsing import parse, read
 from reasoning.model.request import CountWindow, Signature, TimeWindow
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 
 RR1 = """#prefix tl : <http://travel.org/>;
 

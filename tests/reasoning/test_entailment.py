@@ -14,9 +14,8 @@ from rdflib.collection import Collection
 
 from reasoning.model.request import Entailment
 from reasoning.rdf import datatypes, parsing
-from reasoning.rdf.conclusions import follows
 from reasoning.rdf.datatypes import IllTypedError
-from reasoning.rdf.entailment import closure
+from reasoning.rdf.entailment import closure, follows
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 from tests.rdf.graphs import turtle
 

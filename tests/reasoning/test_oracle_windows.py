@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from reasoning.model.request import CountWindow, StreamSource, TimeWindow
 from reasoning.run.reasoner import Reasoner, State
-from reasoning.streams.evaluation import Evaluation
+from reasoning.streams.results import Evaluation
 from tests.reasoning import strategies
 from tests.reasoning.oracle import ENGINES, expected, observed, reasoner
 from tests.reasoning.reference.programs import Atom, Program, Rule

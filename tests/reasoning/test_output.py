@@ -14,9 +14,8 @@ from reasoning.model.engine import AnswerSet
 from reasoning.model.request import Request
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
-from reasoning.streams.results import AmbiguousError, OutputStream
+from reasoning.streams.results import AmbiguousError, Evaluation, OutputStream
 
 PREFIX = "#prefix e : <http://e/>.\n"
 REQUEST = parse(PREFIX + "a. #show a/0.\n")

@@ -15,8 +15,8 @@ from reasoning.languages.casp.parsing import parse
 from reasoning.model.request import TimeWindow
 from reasoning.rdf.mapping import Iri, Triple
 from reasoning.run.reasoner import Reasoner, State
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 from tests.reasoning import reference
 
 EXAMPLE = [(2, "d1"), (8, "d2"), (8, "d3"), (11, "d4"), (15, "d5")]

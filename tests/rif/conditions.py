@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoning.languages.rif.builtins.registry import Builtin, builtin
+from reasoning.languages.rif.builtins import Builtin, builtin
 from reasoning.languages.rif.document import (
     Equal,
     Formula,
@@ -14,7 +14,7 @@ from reasoning.languages.rif.document import (
 )
 from reasoning.languages.rif.parsing import parse_formula
 from reasoning.languages.rif.values import value
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf.mapping import Iri
 
 

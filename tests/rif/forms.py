@@ -18,7 +18,7 @@ from reasoning.languages.rif.evaluation import Instance as Told
 from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.unparse import rule_text
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf import ntriples
 from reasoning.rdf.mapping import RDF
 from reasoning.run.recorded import Recorded

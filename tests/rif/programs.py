@@ -25,7 +25,7 @@ from reasoning.languages.rif.document import (
     Test,
 )
 from reasoning.languages.rif.values import value
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
 from tests.rif.reference import Appearance, Fact, WindowedProgram
 

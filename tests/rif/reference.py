@@ -15,7 +15,7 @@ from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
-from reasoning.languages.rif.builtins.registry import builtin
+from reasoning.languages.rif.builtins import builtin
 from reasoning.languages.rif.document import (
     And,
     Equal,
@@ -35,7 +35,7 @@ from reasoning.languages.rif.document import (
     Test,
 )
 from reasoning.languages.rif.values import value
-from reasoning.model.terms import Row, Value
+from reasoning.model.values import Row, Value
 from reasoning.rdf.mapping import RDF, Iri
 
 Fact = tuple[str, Row]

@@ -6,8 +6,8 @@ import pytest
 
 from reasoning.errors import RequestError
 from reasoning.languages.rif import document as rif
-from reasoning.languages.rif.alternatives import PART
-from reasoning.languages.rif.clauses import clauses
+from reasoning.languages.rif.bodies import PART
+from reasoning.languages.rif.compile import clauses
 from reasoning.languages.rif.document import (
     And,
     Equal,

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from backend.settings import REPOSITORY
 from reasoning.errors import SolvingError
-from reasoning.languages.rif.builtins.registry import builtin, names
+from reasoning.languages.rif.builtins import builtin, names
 from reasoning.languages.rif.document import FUNC, PRED
 from reasoning.languages.rif.values import string, term, text, value
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf.mapping import XSD, Literal
 from tests.rif.conditions import known
 

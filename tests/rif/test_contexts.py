@@ -8,10 +8,9 @@ import pytest
 
 from reasoning.errors import RequestError
 from reasoning.languages.rif import check as analysis
-from reasoning.languages.rif import contexts, parsing
-from reasoning.languages.rif.contexts import Context
+from reasoning.languages.rif import parsing
 from reasoning.languages.rif.document import Document
-from reasoning.languages.rif.theory import theory
+from reasoning.languages.rif.theory import Context, context_faults, occurrences, theory
 from reasoning.rdf.mapping import Iri
 
 EX = "http://example.org/"
@@ -29,7 +28,7 @@ def text(rules: str, head: str = "") -> str:
 
 def faults(rules: str) -> list[RequestError]:
     reading = parsing.read(text(rules))
-    return [*reading.faults, *contexts.faults([reading.document])]
+    return [*reading.faults, *context_faults([reading.document])]
 
 
 def found(rules: str) -> list[str]:
@@ -163,5 +162,5 @@ def test_every_document_of_the_w3c_is_refused_beside_another_use_of_its_names(
 
 def names(document: Document) -> list[tuple[str, Context]]:
     """The IRIs of a document, and what each is."""
-    uses = contexts.occurrences(document)
+    uses = occurrences(document)
     return sorted({(each.name.value, each.context) for each in uses if isinstance(each.name, Iri)})

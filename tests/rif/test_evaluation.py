@@ -15,7 +15,7 @@ from reasoning.limits import LimitError, Limits
 from reasoning.rdf.datatypes import EXAMPLES
 from reasoning.rdf.entailment import closure
 from reasoning.rdf.mapping import RDF, RDFS, XSD, Iri, Literal, Triple
-from reasoning.rdf.rules import NAMESPACES
+from reasoning.rdf.regimes import NAMESPACES
 from tests.rif.written import EX, at_once, holding, text, theory_of, triple
 
 COPY = "Forall ?x ?y (ex:h(?x ?y) :- ?x[ex:p -> ?y])"

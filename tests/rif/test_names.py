@@ -10,7 +10,7 @@ from reasoning.errors import ItemError
 from reasoning.languages.rif.names import FactNames
 from reasoning.languages.rif.parsing import parse
 from reasoning.model.rules import Fact
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 
 E = "http://e/"

@@ -12,7 +12,7 @@ from reasoning.languages.rif.parsing import parse
 from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
 from reasoning.languages.rif.theory import Theory, theory
 from reasoning.limits import Limits
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 from reasoning.rdf.mapping import Iri, Literal, Triple
 from reasoning.streams.items import Item
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from clingo.ast import AggregateFunction, ASTType, Sign
 
 from reasoning.asp.syntax import Node
-from reasoning.asp.translation.bindings import grounded, names
 from reasoning.asp.translation.bodies import (
     COMPARATORS,
     OPPOSITE,
@@ -16,7 +15,9 @@ from reasoning.asp.translation.bodies import (
     Reader,
     Scope,
     UnsupportedError,
+    grounded,
     named,
+    names,
 )
 from reasoning.model.rules import (
     Absent,
@@ -28,7 +29,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.terms import Compound, Computed, Constant, Term, Variable
+from reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 _FUNCTIONS: dict[int, Function] = {
     int(AggregateFunction.Count): "count",

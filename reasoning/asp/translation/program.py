@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from reasoning.asp.dependencies import Dependencies, literals
-from reasoning.asp.rules import AspRule, Kind, Labels, Statements, read
-from reasoning.asp.signatures import atom_signatures
+from reasoning.asp.rules import AspRule, Kind, Labels, Statements, atom_signatures, read
 from reasoning.asp.syntax import Node
 from reasoning.asp.terms import constants
 from reasoning.asp.translation.bodies import Draft, UnsupportedError
@@ -24,7 +23,7 @@ from reasoning.model.rules import FALSE, Scan
 from reasoning.model.rules import Program as Rules
 from reasoning.model.rules import Rule as EngineRule
 from reasoning.model.strata import builds_terms
-from reasoning.model.terms import Row, Value, Variable
+from reasoning.model.values import Row, Value, Variable
 
 _WHY: dict[Kind, str] = {
     "choice": "is a choice",

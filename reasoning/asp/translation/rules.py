@@ -12,18 +12,21 @@ from reasoning.asp.rules import AspRule
 from reasoning.asp.syntax import Node, copy
 from reasoning.asp.terms import ForeignTermError
 from reasoning.asp.translation.aggregates import AggregatePart, ConditionalPart, Part
-from reasoning.asp.translation.bindings import binding, grounded, names, names_of
 from reasoning.asp.translation.bodies import (
     Draft,
     Reader,
     Scope,
     UnsupportedError,
+    binding,
+    grounded,
     named,
+    names,
+    names_of,
     predicate,
     unbound,
 )
 from reasoning.model.rules import FALSE, Literal, Scan
-from reasoning.model.terms import Term, Value
+from reasoning.model.values import Term, Value
 
 MAX_INSTANCES = 200
 """Rules that the pools of one statement may stand for here."""

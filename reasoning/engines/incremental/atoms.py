@@ -12,7 +12,7 @@ from reasoning.limits import Limits
 from reasoning.model.engine import Atoms, Entered, WindowChange
 from reasoning.model.request import Signature
 from reasoning.model.rules import FALSE
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 
 Translate = Callable[[frozenset[Signature]], Translated]
 """Translates a program whose facts are of the given predicates."""

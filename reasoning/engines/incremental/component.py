@@ -16,7 +16,7 @@ from reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, 
 from reasoning.limits import LimitError, Limits, exceeded
 from reasoning.model.joins import normal
 from reasoning.model.rules import Absent, Holds, Program, Rule, Scan
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 
 CHUNK = 1_000
 """Changed rows that are joined at a time; limits are looked at in between."""

@@ -24,7 +24,7 @@ from reasoning.model import rules
 from reasoning.model.joins import gives_once
 from reasoning.model.rules import CLOCK, Absent, Program
 from reasoning.model.strata import components, has_functions
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 
 _NOTHING = Relation("")
 """Stands for relations that no rule mentions."""

@@ -19,7 +19,7 @@ from reasoning.model import values
 from reasoning.model.joins import flat, is_known, ordered
 from reasoning.model.rules import Absent, Between, Call, Compare, Holds, Rule, Scan
 from reasoning.model.rules import Literal as BodyLiteral
-from reasoning.model.terms import (
+from reasoning.model.values import (
     Compound,
     Computed,
     Constant,

@@ -10,7 +10,7 @@ from typing import Protocol
 from reasoning.engines.incremental.relation import FOREVER, Relation
 from reasoning.model import values
 from reasoning.model.rules import Aggregate, Always, Operator
-from reasoning.model.terms import Row, Value
+from reasoning.model.values import Row, Value
 
 
 class State(Protocol):

@@ -12,11 +12,9 @@ from typing import Any
 
 from reasoning.engines.incremental.evaluation import RuleEvaluation
 from reasoning.engines.incremental.relation import Rows
-from reasoning.model.engine import AnswerSet
+from reasoning.model.engine import AnswerSet, Version
 from reasoning.model.request import Signature
-from reasoning.model.terms import Row
-from reasoning.model.values import atom_text
-from reasoning.model.versions import Version
+from reasoning.model.values import Row, atom_text
 
 _MANY = 1000
 """Rows from which on it pays to see first whether their values are plain."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clingo.ast import AggregateFunction, ASTType, ComparisonOperator, Sign
 
-from reasoning.asp.signatures import head_atoms
+from reasoning.asp.rules import head_atoms
 from reasoning.asp.syntax import Node, variables
 from reasoning.model.request import Signature
 

@@ -25,8 +25,7 @@ from reasoning.model.request import Entailment, KnowledgeSource, Request, Signat
 from reasoning.rdf import knowledge
 from reasoning.rdf.knowledge import KnowledgeBase
 from reasoning.rdf.mapping import Blank, Iri, Literal, Mapper, Term, Triple
-from reasoning.rdf.relevance import constants
-from reasoning.rdf.rules import (
+from reasoning.rdf.regimes import (
     COMPUTED,
     FALSE,
     TRIPLE,
@@ -37,6 +36,7 @@ from reasoning.rdf.rules import (
     TripleVariable,
     rules,
 )
+from reasoning.rdf.relevance import constants
 from reasoning.rdf.schema import OPENED, TYPE, Key, specialised
 
 _OTHERS = re.compile(r"[^A-Za-z0-9]+")

@@ -14,9 +14,9 @@ from math import prod
 from clingo.ast import ASTType, BinaryOperator, ComparisonOperator, Sign
 
 from reasoning.asp.dependencies import Dependencies, literals
-from reasoning.asp.numbers import Constants
-from reasoning.asp.signatures import atom_signatures, head_atoms
+from reasoning.asp.rules import atom_signatures, head_atoms
 from reasoning.asp.syntax import Node, variables
+from reasoning.asp.terms import Constants
 from reasoning.errors import Finding
 from reasoning.languages.casp.parsing import Reading
 from reasoning.model.request import Signature

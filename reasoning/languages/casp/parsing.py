@@ -17,8 +17,7 @@ from clingo import ast as clingo_ast
 from clingo.ast import ASTType
 
 from reasoning.asp.messages import Complaints
-from reasoning.asp.numbers import check_numbers, check_results
-from reasoning.asp.signatures import inspect
+from reasoning.asp.rules import inspect
 from reasoning.asp.statements import (
     MAX_CHARACTERS,
     FactCount,
@@ -30,6 +29,7 @@ from reasoning.asp.statements import (
     without_comments,
 )
 from reasoning.asp.syntax import MAX_DEPTH, NestingError, Node, copy
+from reasoning.asp.terms import check_numbers, check_results
 from reasoning.errors import Location, RequestError
 from reasoning.languages.casp import directives
 from reasoning.languages.casp.comparisons import compared

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from clingo.ast import ASTType
 
-from reasoning.asp.signatures import atom_signatures, body_atoms, head_atoms
+from reasoning.asp.rules import atom_signatures, body_atoms, head_atoms
 from reasoning.asp.syntax import Node
 from reasoning.errors import Finding
 from reasoning.languages.casp.parsing import Reading

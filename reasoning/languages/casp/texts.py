@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clingo.ast import ASTType, ComparisonOperator
 
-from reasoning.asp.signatures import body_atoms
+from reasoning.asp.rules import body_atoms
 from reasoning.asp.syntax import Node
 from reasoning.errors import Finding
 from reasoning.languages.casp.parsing import Reading

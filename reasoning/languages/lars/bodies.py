@@ -25,7 +25,7 @@ from reasoning.languages.lars.safety import is_anonymous
 from reasoning.model.joins import matched
 from reasoning.model.request import Signature
 from reasoning.model.rules import Absent, Comparator, Compare, Literal, Scan
-from reasoning.model.terms import Compound, Constant, Term, Variable, variables
+from reasoning.model.values import Compound, Constant, Term, Variable, variables
 
 Body = tuple[Literal, ...]
 

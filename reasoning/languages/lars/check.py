@@ -25,7 +25,7 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.model.terms import Computed, Constant, Term, Variable
+from reasoning.model.values import Computed, Constant, Term, Variable
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMED = re.compile(r"(?<![\w'])_*[A-Z][\w']*")

@@ -35,7 +35,7 @@ from reasoning.model.rules import (
 )
 from reasoning.model.rules import Rule as Derivation
 from reasoning.model.strata import components, reached
-from reasoning.model.terms import Compound, Term, Variable
+from reasoning.model.values import Compound, Term, Variable
 
 
 @dataclass

@@ -16,16 +16,14 @@ from itertools import islice
 from reasoning.errors import ItemError
 from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, Origin, Outside, Reason
-from reasoning.languages.lars import history as data
-from reasoning.languages.lars.choosing import evaluator
-from reasoning.languages.lars.encoding import Encoding
+from reasoning.languages.lars import solver as data
+from reasoning.languages.lars.encoding import Encoding, call
 from reasoning.languages.lars.evaluation import Evaluator, Point, shown
-from reasoning.languages.lars.history import GroundAtom, History, Tuple, split
-from reasoning.languages.lars.language import LarsFile
+from reasoning.languages.lars.language import LarsFile, evaluator
 from reasoning.languages.lars.notation import LarsNotation
 from reasoning.languages.lars.program import LarsProgram, LastTuples, TimeSpan, Window
 from reasoning.languages.lars.reasoner import LarsReasoner
-from reasoning.languages.lars.relations import call
+from reasoning.languages.lars.solver import GroundAtom, History, Tuple, split
 from reasoning.model.engine import AnswerSet
 from reasoning.model.request import Request
 from reasoning.run.explained import (
@@ -39,8 +37,8 @@ from reasoning.run.explained import (
 )
 from reasoning.run.recorded import Recorded
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
+from reasoning.streams.results import Evaluation
 
 
 class Watched:

@@ -18,12 +18,10 @@ from reasoning.languages.lars.program import LarsProgram
 from reasoning.languages.lars.tuples import Arrival, Batch, OneTuple
 from reasoning.languages.lars.windows import Inflow, Lingering, lingers
 from reasoning.limits import LimitError, Limits
-from reasoning.model.engine import AnswerSet, Knowledge
+from reasoning.model.engine import AnswerSet, Knowledge, Version
 from reasoning.model.request import Signature
 from reasoning.model.rules import FALSE
-from reasoning.model.terms import Row
-from reasoning.model.values import atom_text, parsed, parsed_many
-from reasoning.model.versions import Version
+from reasoning.model.values import Row, atom_text, parsed, parsed_many
 
 Delta = tuple[Rows, Rows]
 """Rows that came and rows that are gone."""

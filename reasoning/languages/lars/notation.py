@@ -18,11 +18,9 @@ from reasoning.explain.model import Model
 from reasoning.explain.notation import Notation, Role, Values
 from reasoning.explain.syntax import Substitution
 from reasoning.explain.tree import RuleText, TreeNode, listed
-from reasoning.languages.lars.encoding import ANY, LAST, START, Encoding
-from reasoning.languages.lars.history import GroundAtom, History, split
-from reasoning.languages.lars.program import LarsRule
-from reasoning.languages.lars.relations import FIRST, NOW, Seen, call
-from reasoning.languages.lars.unparse import unparse, window_text
+from reasoning.languages.lars.encoding import ANY, FIRST, LAST, NOW, START, Encoding, Seen, call
+from reasoning.languages.lars.program import LarsRule, unparse, window_text
+from reasoning.languages.lars.solver import GroundAtom, History, split
 from reasoning.model.atoms import ground
 from reasoning.model.request import Signature
 from reasoning.run.recorded import Recorded

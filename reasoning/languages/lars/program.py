@@ -1,4 +1,4 @@
-"""Programs of plain LARS (Laser, section 2.1), as the parser makes them."""
+"""Programs of plain LARS (Laser, section 2.1), as the parser makes them, and their text again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from reasoning.model import values
 from reasoning.model.request import Request, Signature
 from reasoning.model.rules import Comparator
-from reasoning.model.terms import Term
+from reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 
 @dataclass(frozen=True)
@@ -142,3 +143,107 @@ class LarsProgram:
     def derived(self) -> frozenset[Signature]:
         """Predicates of heads: the intensional ones."""
         return frozenset(rule.head.signature for rule in self.rules if rule.head is not None)
+
+
+_BINDS = {"^": 1, "?": 2, "&": 3, "+": 4, "-": 4, "*": 5, "/": 5, "\\": 5, "**": 6}
+"""How tightly clingo's operators bind their sides; all but `**` group to the left."""
+_UNARY, _TIGHTEST = 7, 8
+_SIGNS = {"neg": "-", "~": "~"}
+_COUNTING = {">=": "at least", "<=": "at most", "=": "count"}
+
+
+def unparse(rule: LarsRule) -> str:
+    """A rule as text, its label included."""
+    label = f"({rule.label}) " if rule.label else ""
+    head = "" if rule.head is None else atom_text(rule.head)
+    if rule.time is not None:
+        head = f"@{time_text(rule.time)} {head}"
+    body = ", ".join(element_text(element) for element in rule.body)
+    implied = f":- {body}" if body or not head else ""
+    return f"{label}{' '.join(filter(None, (head, implied)))}."
+
+
+def element_text(element: BodyElement) -> str:
+    """An element of a body."""
+    return ("not " if element.negated else "") + formula_text(element.formula)
+
+
+def formula_text(formula: Formula) -> str:
+    """A formula of a body."""
+    match formula:
+        case Now(atom):
+            return atom_text(atom)
+        case Comparison(comparator, left, right):
+            return f"{term_text(left)} {comparator} {term_text(right)}"
+        case At(time, atom, window):
+            return _windowed(f"@{time_text(time)}", atom_text(atom), window)
+        case Diamond(atom, window):
+            return _windowed("<>", atom_text(atom), window)
+        case Box(atom, window):
+            return _windowed("[]", atom_text(atom), window)
+        case Counted(atom, comparator, number, window):
+            counted = f"{atom_text(atom)} {_COUNTING[comparator]} {term_text(number)}"
+            return _windowed("", counted, window)
+
+
+def _windowed(operator: str, text: str, window: Window | None) -> str:
+    return f"{operator} {text}".strip() + window_text(window)
+
+
+def window_text(window: Window | None) -> str:
+    """What stands behind a formula that looks at a window; nothing for the whole timeline."""
+    if window is None:
+        return ""
+    return f" [{'#' if isinstance(window, LastTuples) else ''}{window.size}]"
+
+
+def atom_text(atom: Atom) -> str:
+    """An atom."""
+    return f"{atom.name}({_listed(atom.terms)})" if atom.terms else atom.name
+
+
+def time_text(time: Term) -> str:
+    """A term as it stands behind `@`: in brackets, unless it is a variable or a number."""
+    text = term_text(time)
+    return text if text.isalnum() or isinstance(time, Variable) else f"({text})"
+
+
+def term_text(term: Term) -> str:
+    """A term, with no more brackets than it needs to read back."""
+    return _term(term)[0]
+
+
+def _term(term: Term) -> tuple[str, int]:
+    """A term's text, and how tightly it holds together."""
+    match term:
+        case Variable(name):
+            return ("_" if name[1:].isdigit() and name[0] == "_" else name), _TIGHTEST
+        case Constant(value):
+            text = values.text(value)
+            return text, _UNARY if text.startswith("-") else _TIGHTEST
+        case Compound("", (only,)):
+            return f"({term_text(only)},)", _TIGHTEST
+        case Compound(name, arguments):
+            return f"{name}({_listed(arguments)})", _TIGHTEST
+        case Computed("|", (argument,)):
+            text = term_text(argument)
+            return (f"|({text})|" if "|" in text else f"|{text}|"), _UNARY
+        case Computed(operation, (argument,)):
+            return f"{_SIGNS[operation]}{_bracketed(argument, _TIGHTEST)}", _UNARY
+        case Computed(operation, (left, right)):
+            binds = _BINDS[operation]
+            to_right = operation == "**"
+            first = _bracketed(left, binds + to_right)
+            return f"{first}{operation}{_bracketed(right, binds + (not to_right))}", binds
+    raise AssertionError(f"no term: {term}")
+
+
+def _bracketed(term: Term, least: int) -> str:
+    """A term's text, in brackets if it holds together less tightly than needed."""
+    text, binds = _term(term)
+    tight = binds >= least and not text.startswith("-")
+    return text if tight else f"({text})"
+
+
+def _listed(terms: tuple[Term, ...]) -> str:
+    return ",".join(map(term_text, terms))

@@ -15,8 +15,8 @@ from reasoning.model.request import Signature
 from reasoning.rdf.mapping import Mapper, Triple
 from reasoning.run.points import PointDriver
 from reasoning.streams.encoding import Encoder
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item, with_stream
+from reasoning.streams.results import Evaluation
 
 
 class Arrivals:

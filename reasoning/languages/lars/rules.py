@@ -44,7 +44,7 @@ from reasoning.languages.lars.program import (
 )
 from reasoning.languages.lars.safety import message, solved, unsafe
 from reasoning.model.rules import Comparator
-from reasoning.model.terms import Constant, Term, Value
+from reasoning.model.values import Constant, Term, Value
 
 MAX_FACTS, MAX_RULES = 10_000, 500
 """That one statement may stand for: without a body, and with one."""

@@ -9,7 +9,7 @@ from reasoning.asp.terms import ANONYMOUS
 from reasoning.languages.lars.program import At, BodyElement, Comparison, Counted, Formula, LarsRule
 from reasoning.model.joins import Patterns, matched
 from reasoning.model.rules import Compare
-from reasoning.model.terms import Compound, Computed, Constant, Term, Variable, variables
+from reasoning.model.values import Compound, Computed, Constant, Term, Variable, variables
 
 _NEW = "#"
 """Before the names of variables that no rule has."""

@@ -2,26 +2,209 @@
 
 The program is ground anew at each point of time over what its windows see then. One control
 that lives on is slower: its rules must be switched on and off at each point
-(docs/performance.md).
+(docs/performance.md). `History` keeps the data stream as far back as windows look (Laser,
+Definitions 3 and 4) and gives what it makes true, as facts for the rules of an `Encoding`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from reasoning.engines.clingo.guard import Guard, is_large, is_long, setup
 from reasoning.engines.clingo.messages import Setup
 from reasoning.engines.clingo.solver import Solving
-from reasoning.languages.lars import history
-from reasoning.languages.lars.encoding import Encoding
+from reasoning.languages.lars.encoding import FIRST, NOW, Encoding, Seen, call
 from reasoning.languages.lars.evaluation import Point, require_one, shown
-from reasoning.languages.lars.history import History, split
-from reasoning.languages.lars.program import LarsProgram
-from reasoning.languages.lars.relations import FIRST, NOW
+from reasoning.languages.lars.program import LarsProgram, LastTuples, TimeSpan, Window
 from reasoning.limits import UNLIMITED, Limits
+from reasoning.model import atoms
 from reasoning.model.atoms import signature
 from reasoning.model.engine import AnswerSet, AspProgram, Knowledge
 from reasoning.model.request import Signature
+
+
+class GroundAtom(NamedTuple):
+    """A ground atom as text, in two parts: the arguments are without brackets."""
+
+    signature: Signature
+    arguments: str
+
+    @property
+    def text(self) -> str:
+        """The whole atom."""
+        return f"{self.signature.name}({self.arguments})" if self.arguments else self.signature.name
+
+
+class Tuple(NamedTuple):
+    """An atom and the point of time at which it arrived."""
+
+    time: int
+    atom: GroundAtom
+
+
+def split(text: str) -> GroundAtom:
+    """The parts of a ground atom's text in clingo's spelling."""
+    signature = atoms.signature(text)
+    return GroundAtom(signature, text[len(signature.name) + 1 : -1] if signature.arity else "")
+
+
+class History:
+    """What has arrived, point by point: each atom once at a point of time.
+
+    Parameters
+    ----------
+    windows:
+        The windows that will be looked through; what none of them can show is forgotten.
+    read:
+        Predicates that windows of time look at; the last tuples are of any predicate.
+    """
+
+    def __init__(self, windows: Collection[Window | None], read: Collection[Signature]) -> None:
+        self._read = frozenset(read)
+        spans = [w.size for w in windows if isinstance(w, TimeSpan)]
+        self._span: float = float("inf") if None in windows else max(spans, default=0)
+        counts = [w.size for w in windows if isinstance(w, LastTuples)]
+        self._last: deque[list[Tuple]] = deque(maxlen=max(counts, default=0))
+        """Tuples: an atom, or a triple in both its readings."""
+        self._points: deque[tuple[int, list[GroundAtom]]] = deque()
+        # No set: of derivations that are alike otherwise explanations tell the first.
+        self._here: dict[GroundAtom, None] = {}
+        self.first: int | None = None
+        """t1, the first point of the timeline."""
+        self.now = 0
+        """The last point so far."""
+
+    def begin(self, time: int) -> None:
+        """Go on to a point of time, later than the one before."""
+        self.first = time if self.first is None else self.first
+        self.now = time
+        self._here = {}
+        while self._points and self._points[0][0] < time - self._span:
+            self._points.popleft()
+
+    def arrive(
+        self, arrivals: Iterable[GroundAtom], readings: Mapping[str, str] | None = None
+    ) -> list[GroundAtom]:
+        """Take atoms that arrive at the point of time, in order, where `readings` says which
+        are one tuple with another; those that are new there."""
+        new = []
+        for atom in arrivals:
+            if atom not in self._here:
+                self._here[atom] = None
+                new.append(atom)
+        self._last.extend(self._tuples(new, readings or {}))
+        if read := [atom for atom in new if atom.signature in self._read]:
+            self._points.append((self.now, read))
+        return new
+
+    def _tuples(
+        self, new: Iterable[GroundAtom], readings: Mapping[str, str]
+    ) -> Iterable[list[Tuple]]:
+        found: dict[str, list[Tuple]] = {}
+        for atom in new:
+            first = readings.get(atom.text, atom.text) if readings else atom.text
+            found.setdefault(first, []).append(Tuple(self.now, atom))
+        return found.values()
+
+    def here(self) -> Collection[GroundAtom]:
+        """The atoms that hold now."""
+        return self._here.keys()
+
+    def timeline(self, window: Window | None) -> range:
+        """The points of time of a window."""
+        assert self.first is not None
+        low = self.first
+        if isinstance(window, TimeSpan):
+            low = max(low, self.now - window.size)
+        elif isinstance(window, LastTuples) and len(self._last) >= window.size:
+            low = self._last[-window.size][0].time
+        return range(low, self.now + 1)
+
+    def within(self, window: Window | None) -> Iterator[Tuple]:
+        """The atoms of a window with their points of time, oldest first; of a window of time
+        those of the predicates that are read."""
+        if isinstance(window, LastTuples):
+            yield from chain.from_iterable(list(self._last)[-window.size :])
+            return
+        low = self.timeline(window).start
+        for time, here in self._points:
+            if time >= low:
+                yield from (Tuple(time, atom) for atom in here)
+
+
+Given = dict[str, list[Tuple]]
+"""Facts as ASP text, each with the arrivals that make it true."""
+
+
+def holding(encoding: Encoding, history: History) -> Given:
+    """What windows see of the data and what of them holds now."""
+    found: Given = {}
+    for atom in history.here():
+        if atom.signature in encoding.now:
+            text = call(atom.signature.name, _arguments(atom))
+            found.setdefault(text, []).append(Tuple(history.now, atom))
+    return found | _windows(encoding, history)
+
+
+def _windows(encoding: Encoding, history: History) -> Given:
+    found: Given = {}
+    contents: dict[Window | None, dict[Signature, list[Tuple]]] = {}
+    for each, relation in encoding.seen.items():
+        if each.window not in contents:
+            contents[each.window] = _by_predicate(history.within(each.window))
+        tuples = contents[each.window].get(each.signature, [])
+        if each.view == "every" and encoding.is_derived(each):
+            continue  # it is a rule: some points may have the data, others what is derived
+        for arguments, giving in _shown(each, tuples, len(history.timeline(each.window))):
+            found.setdefault(call(relation, arguments), []).extend(giving)
+    return found
+
+
+def times(encoding: Encoding, history: History) -> Iterator[str]:
+    """The point of time, the first one, and the points of windows."""
+    yield f"{NOW}({history.now})"
+    yield f"{FIRST}({history.first})"
+    for window, relation in encoding.ranges.items():
+        yield from (call(relation, [str(point)]) for point in history.timeline(window))
+
+
+def background(encoding: Encoding, knowledge: str) -> Iterator[tuple[str, str]]:
+    """Facts of knowledge as windows see them, each with the fact as it is."""
+    for line in knowledge.splitlines() if encoding.background else ():
+        fact = line.removesuffix(".")
+        atom = split(fact)
+        if relation := encoding.background.get(atom.signature):
+            yield call(relation, _arguments(atom)), fact
+
+
+def _by_predicate(tuples: Iterable[Tuple]) -> dict[Signature, list[Tuple]]:
+    found: dict[Signature, list[Tuple]] = {}
+    for each in tuples:
+        found.setdefault(each.atom.signature, []).append(each)
+    return found
+
+
+def _shown(
+    seen: Seen, tuples: Iterable[Tuple], points: int
+) -> Iterator[tuple[list[str], list[Tuple]]]:
+    """Arguments of the relation, and what makes them true."""
+    if seen.view == "timed":
+        for each in tuples:
+            yield [*_arguments(each.atom), str(each.time)], [each]
+        return
+    giving: dict[GroundAtom, list[Tuple]] = {}
+    for each in tuples:
+        giving.setdefault(each.atom, []).append(each)
+    for atom, found in giving.items():
+        if seen.view == "some" or len(found) == points:
+            yield _arguments(atom), found
+
+
+def _arguments(atom: GroundAtom) -> list[str]:
+    return [atom.arguments] if atom.arguments else []
 
 
 class OneShot:
@@ -86,7 +269,7 @@ class OneShot:
         """The facts of the last evaluation that had answers, which are the same where these
         are: most points of a quiet night."""
         self._same: tuple[AnswerSet, ...] = ()
-        seen = (fact for fact, _as_it_is in history.background(encoding, self._knowledge))
+        seen = (fact for fact, _as_it_is in background(encoding, self._knowledge))
         self._facts = self._knowledge + _text(seen)
         self._setup: Setup | None = None
         if self._guard:
@@ -104,10 +287,10 @@ class OneShot:
 
     def _answers(self, models: int) -> tuple[AnswerSet, ...]:
         """The answers at the point of time, with what is fed back."""
-        facts = _text(history.times(self._encoding, self._history))
+        facts = _text(times(self._encoding, self._history))
         if not self._reads_clock:
             facts = facts.partition("\n")[2]  # the point of time comes first
-        facts += _text(history.holding(self._encoding, self._history))
+        facts += _text(holding(self._encoding, self._history))
         if (facts, models) != self._asked:
             self._same = self._solved(facts, models)
             self._asked = facts, models

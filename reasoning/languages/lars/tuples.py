@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from reasoning.languages.lars.program import Window
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 
 Kind = Literal["now", "diamond", "box", "at", "element"]
 Batch = Mapping[str, Collection[Row]]

@@ -25,8 +25,7 @@ from reasoning.languages.lars.tuples import (
     Sink,
     Tuples,
 )
-from reasoning.model.terms import Row
-from reasoning.model.values import parsed_many
+from reasoning.model.values import Row, parsed_many
 
 
 def lingers(feeds: Collection[Feed]) -> bool:

@@ -14,7 +14,7 @@ from reasoning.languages.rif.theory import Theory, theory
 from reasoning.limits import Limits
 from reasoning.model.request import KnowledgeSource
 from reasoning.rdf import knowledge, ntriples, parsing
-from reasoning.rdf.conclusions import follows
+from reasoning.rdf.entailment import follows
 from reasoning.rdf.mapping import Triple
 
 _DOCUMENTS = " or ".join(SUFFIXES)

@@ -20,12 +20,11 @@ from reasoning.languages.rif.document import RifRule
 from reasoning.languages.rif.inference import inference
 from reasoning.languages.rif.names import FactNames
 from reasoning.languages.rif.theory import RuleSource, Theory
-from reasoning.languages.rif.unparse import formula_text
+from reasoning.languages.rif.unparse import Wording, formula_text
 from reasoning.languages.rif.values import is_property, value
-from reasoning.languages.rif.wording import Wording
 from reasoning.limits import Limits
 from reasoning.model.rules import Fact, Literal, Program, Rule, Scan, copied, substituted
-from reasoning.model.terms import Constant, Row, Value, Variable
+from reasoning.model.values import Constant, Row, Value, Variable
 from reasoning.rdf.mapping import Triple
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reasoning.errors import Finding, Location, RequestError
-from reasoning.languages.rif import contexts, parsing
+from reasoning.languages.rif import parsing
 from reasoning.languages.rif.document import (
     Document,
     Equal,
@@ -28,7 +28,7 @@ from reasoning.languages.rif.document import (
     within,
 )
 from reasoning.languages.rif.parsing import RifReading
-from reasoning.languages.rif.theory import theory
+from reasoning.languages.rif.theory import context_faults, theory
 from reasoning.languages.rif.unparse import term_text
 from reasoning.model.strata import reached
 from reasoning.rdf.mapping import TYPE, Literal
@@ -42,7 +42,7 @@ def findings(path: Path) -> list[Finding]:
         reading = parsing.read_file(path)
     except RequestError as error:
         return [Finding.of(error)]
-    faults = (*reading.faults, *contexts.faults([reading.document]))
+    faults = (*reading.faults, *context_faults([reading.document]))
     found = [Finding.of(fault) for fault in faults] or list(_imported(reading))
     found += _repeated_labels(reading)
     if not reading.faults:

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
-from reasoning.languages.rif.alternatives import PART
+from reasoning.languages.rif.bodies import PART
 from reasoning.languages.rif.compile import STATED, compiled, reads
 from reasoning.languages.rif.network import NODE
 from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.wording import Wording
+from reasoning.languages.rif.unparse import Wording
 from reasoning.model.rules import Program, Rule, Scan
 from reasoning.model.strata import components
-from reasoning.model.terms import Term, Variable
+from reasoning.model.values import Term, Variable
 from reasoning.partition.description import quoted
 
 _LETTERS = "xyzuvw"

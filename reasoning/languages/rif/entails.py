@@ -34,7 +34,7 @@ from reasoning.languages.rif.evaluation import WindowedEvaluation
 from reasoning.languages.rif.parsing import unbound
 from reasoning.languages.rif.theory import Theory
 from reasoning.limits import Limits
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 from reasoning.rdf.mapping import OWL, XSD, Blank, Iri, Literal, Triple
 from reasoning.rdf.mapping import Term as RdfTerm
 

@@ -8,17 +8,16 @@ from reasoning.engines.incremental.evaluation import RuleEvaluation
 from reasoning.engines.incremental.relation import BEGINNING
 from reasoning.errors import SolvingError
 from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.clauses import CONTRADICTION
-from reasoning.languages.rif.compile import PLAIN, STATED, UNSEEN, compiled
+from reasoning.languages.rif.compile import CONTRADICTION, PLAIN, STATED, UNSEEN, compiled
 from reasoning.languages.rif.inference import INCONSISTENT, OPENED, sentence
 from reasoning.languages.rif.showing import Inbox, Shown, State
 from reasoning.languages.rif.showing import Instance as Instance
 from reasoning.languages.rif.theory import Theory
+from reasoning.languages.rif.unparse import Wording
 from reasoning.languages.rif.values import term
-from reasoning.languages.rif.wording import Wording
 from reasoning.limits import LimitError, Limits, exceeded
 from reasoning.model.rules import Fact
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 from reasoning.rdf.mapping import Literal, Triple
 
 _MARKS = f"{STATED}{PLAIN}^"

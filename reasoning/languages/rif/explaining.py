@@ -22,12 +22,12 @@ from reasoning.languages.rif.language import RifProgram
 from reasoning.languages.rif.names import FactNames
 from reasoning.languages.rif.reasoner import RifEvaluation
 from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.wording import Wording
+from reasoning.languages.rif.unparse import Wording
 from reasoning.limits import Limits
 from reasoning.model.atoms import ground
 from reasoning.model.engine import AnswerSet
 from reasoning.model.rules import Fact
-from reasoning.model.terms import Row
+from reasoning.model.values import Row
 from reasoning.rdf import ntriples
 from reasoning.rdf.knowledge import Background
 from reasoning.run.explained import MOST_OUTSIDE, Explains, RecordedExplainer, Seen, Sought

@@ -12,16 +12,15 @@ from reasoning.languages.rif.bodies import TRIPLE
 from reasoning.languages.rif.document import RifConstant, RifRule, within
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.values import literal, term, value
-from reasoning.model import terms
 from reasoning.model.rules import Absent, Call, Compare, Literal, Rule, Scan
-from reasoning.model.terms import Row, Value
-from reasoning.rdf import datatypes, entailment, ntriples, rules, schema
+from reasoning.model.values import Constant, Row, Term, Value, Variable
+from reasoning.rdf import datatypes, entailment, ntriples, regimes, schema
 from reasoning.rdf.datatypes import IllTypedError
 from reasoning.rdf.entailment import Contradiction
 from reasoning.rdf.mapping import Blank, Iri, Triple
 from reasoning.rdf.mapping import Literal as RdfLiteral
 from reasoning.rdf.mapping import Term as RdfTerm
-from reasoning.rdf.rules import EntailmentRule, TripleAtom, TripleVariable
+from reasoning.rdf.regimes import EntailmentRule, TripleAtom, TripleVariable
 
 INCONSISTENT = "#inconsistent"
 """The relation of what cannot be true together: rows for `sentence`."""
@@ -126,11 +125,11 @@ def _asked(formula: rif.Formula) -> Iterator[schema.Key]:
 
 def _key(name: rif.Term, found: rif.Term) -> schema.Key:
     return schema.key(
-        TripleAtom(rules.TRIPLE, (TripleVariable("S"), _argument(name), _argument(found)))
+        TripleAtom(regimes.TRIPLE, (TripleVariable("S"), _argument(name), _argument(found)))
     )
 
 
-def _argument(found: rif.Term) -> rules.Argument:
+def _argument(found: rif.Term) -> regimes.Argument:
     if isinstance(found, RifConstant) and isinstance(found.value, Iri | Blank | RdfLiteral):
         return found.value
     return TripleVariable("X")
@@ -157,22 +156,22 @@ def _rule(rule: EntailmentRule) -> Rule:
     return Rule(relation, found, tuple(body), rule.name)
 
 
-def _place(atom: TripleAtom) -> tuple[str, tuple[terms.Term, ...]]:
+def _place(atom: TripleAtom) -> tuple[str, tuple[Term, ...]]:
     """The relation and the terms that stand for an atom."""
     found = tuple(map(_engine, atom.terms))
-    if atom.relation == rules.TRIPLE:
+    if atom.relation == regimes.TRIPLE:
         predicate = atom.terms[1]
         if isinstance(predicate, Iri):
             return f"<{predicate.value}>", (found[0], found[2])
         return TRIPLE, found
     if atom.relation in _NAMES:
         return _NAMES[atom.relation], found
-    if " " in atom.relation or atom.relation in rules.COMPUTED:
+    if " " in atom.relation or atom.relation in regimes.COMPUTED:
         return f"#{atom.relation}", found
     return f"#{atom.relation}/{len(found)}", found
 
 
-_NAMES = {rules.FALSE: INCONSISTENT, schema.OPENED: OPENED}
+_NAMES = {regimes.FALSE: INCONSISTENT, schema.OPENED: OPENED}
 
 
 def _literals(atom: TripleAtom) -> Iterator[Literal]:
@@ -184,7 +183,7 @@ def _literals(atom: TripleAtom) -> Iterator[Literal]:
         case "count":
             yield Call(_count, found[:1], found[1], "count")
         case "membership":
-            yield Scan(TRIPLE, (terms.Variable("Subject"), found[0], terms.Variable("Object")))
+            yield Scan(TRIPLE, (Variable("Subject"), found[0], Variable("Object")))
             yield Call(_is_membership, found, None, "membership")
         case _:
             yield Scan(relation, found)
@@ -197,15 +196,15 @@ def _absent(atom: TripleAtom) -> Literal:
     return Absent(relation, found)
 
 
-def _engine(found: rules.Argument) -> terms.Term:
+def _engine(found: regimes.Argument) -> Term:
     match found:
         case TripleVariable(name):
-            return terms.Variable(name)
+            return Variable(name)
         case int():
-            return terms.Constant(found)
+            return Constant(found)
         case str():
-            return terms.Constant(f'"{found}"')
-    return terms.Constant(_value(found))
+            return Constant(f'"{found}"')
+    return Constant(_value(found))
 
 
 # -- what a term is ------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from reasoning.languages.rif.unparse import KNOWN
 from reasoning.languages.rif.values import named, predicate
 from reasoning.model.request import Request, StreamSource, TimeWindow
 from reasoning.model.rules import Fact
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf.mapping import Blank, Inverse, Iri, Literal, Mapper, Triple, quote
 
 _STANDARD = {name: KNOWN[name] for name in ("rdf", "rdfs", "owl", "xsd")}

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, count
 
-from reasoning.languages.rif.alternatives import mentioned
+from reasoning.languages.rif.bodies import mentioned
 from reasoning.model.rules import Call, Compare, Literal, Rule, Scan, substituted
-from reasoning.model.terms import Compound, Computed, Term, Variable, variables
+from reasoning.model.values import Compound, Computed, Term, Variable, variables
 
 NODE = "#node"
 """How names of relations begin that several rules share."""

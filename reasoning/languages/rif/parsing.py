@@ -16,7 +16,7 @@ from reasoning.asp.statements import MAX_CHARACTERS, Source
 from reasoning.errors import RequestError
 from reasoning.languages.casp.parsing import text_of
 from reasoning.languages.rif import presentation, xml
-from reasoning.languages.rif.builtins.registry import builtin
+from reasoning.languages.rif.builtins import builtin
 from reasoning.languages.rif.document import (
     And,
     Document,

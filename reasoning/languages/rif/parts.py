@@ -13,7 +13,7 @@ from reasoning.asp.statements import Source
 from reasoning.errors import ItemError, RequestError
 from reasoning.languages.casp.directives import LARGEST
 from reasoning.languages.rif import values
-from reasoning.languages.rif.builtins.registry import Builtin, builtin, names
+from reasoning.languages.rif.builtins import Builtin, builtin, names
 from reasoning.languages.rif.document import (
     RIF,
     And,

@@ -15,14 +15,12 @@ from reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
 from reasoning.languages.rif.names import FactNames, request
 from reasoning.languages.rif.theory import Theory
 from reasoning.limits import Limits
-from reasoning.model.engine import AnswerSet
+from reasoning.model.engine import AnswerSet, Version
 from reasoning.model.rules import Fact
-from reasoning.model.versions import Version
 from reasoning.rdf.mapping import Triple
 from reasoning.run.points import PointDriver
-from reasoning.streams.evaluation import Evaluation
 from reasoning.streams.items import Item
-from reasoning.streams.results import Operator
+from reasoning.streams.results import Evaluation, Operator
 
 Member = TypeVar("Member", bound=Hashable)
 

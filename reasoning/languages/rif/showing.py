@@ -13,7 +13,7 @@ from reasoning.languages.rif.bodies import TRIPLE
 from reasoning.languages.rif.compile import PLAIN, STATED, UNSEEN, Compiled
 from reasoning.languages.rif.values import value
 from reasoning.model.rules import Fact
-from reasoning.model.terms import Row, Value
+from reasoning.model.values import Row, Value
 from reasoning.rdf.mapping import Iri, Triple
 
 _REMEMBERED = 1 << 16

@@ -1,30 +1,140 @@
 """A document of RIF-Core with everything it imports and the knowledge bases it is given.
 
-A combination of rules with RDF graphs (W3C RIF RDF and OWL Compatibility, second edition).
+A combination of rules with RDF graphs (W3C RIF RDF and OWL Compatibility, second edition). Each
+name is an individual, a predicate or a built-in (W3C RIF BLD, "Well-formed Formulas"): a constant
+occurs in one context, a local one in its document and any other in all
+documents that are imported too. The number of a predicate's arguments is no part of its context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from reasoning.errors import Location, RequestError
-from reasoning.languages.rif import combinations, contexts, imports
+from reasoning.languages.rif import document as rif
+from reasoning.languages.rif import imports
 from reasoning.languages.rif.document import (
     Document,
     Formula,
     Import,
+    Local,
+    Name,
+    RifAtom,
+    RifComputed,
+    RifConstant,
     RifRule,
+    Term,
+    Test,
     apart,
     local_names,
     renamed,
+    terms,
+    within,
 )
-from reasoning.languages.rif.imports import REGIMES, Regime
+from reasoning.languages.rif.imports import (
+    REGIMES,
+    Regime,
+    fault_of_literals,
+    fault_of_ontology,
+    fault_of_rule,
+    separations,
+    without_annotations,
+)
 from reasoning.languages.rif.parsing import SUFFIXES, parse_file
+from reasoning.languages.rif.unparse import term_text
 from reasoning.model.request import KnowledgeSource
 from reasoning.rdf.knowledge import read
 from reasoning.rdf.mapping import OWL, Iri, Triple
+
+
+class Context(StrEnum):
+    """How a name can occur, as messages call it."""
+
+    INDIVIDUAL = "an individual"
+    PREDICATE = "a predicate"
+    FUNCTION = "a built-in function"
+    CONDITION = "a built-in predicate"
+
+
+class Occurrence(NamedTuple):
+    """A name as a rule uses it."""
+
+    name: Name
+    context: Context
+    rule: RifRule
+    document: Document
+
+    @property
+    def location(self) -> Location:
+        """Where the rule begins."""
+        file = self.document.source or self.document.name
+        return Location(file, self.rule.line or 1, self.rule.column)
+
+
+def context_faults(documents: Sequence[Document]) -> Iterator[RequestError]:
+    """A fault for each name that has two contexts in a document and all it imports.
+
+    Parameters
+    ----------
+    documents:
+        The importing one first; a fault is told where the importing document, or the later of
+        two rules, is at odds with what was read before.
+    """
+    shared: dict[Name, Occurrence] = {}
+    for each in reversed(documents):
+        own: dict[Name, Occurrence] = {}
+        told: set[Name] = set()
+        for found in occurrences(each):
+            known = own if isinstance(found.name, Local) else shared
+            first = known.setdefault(found.name, found)
+            if first.context != found.context and found.name not in told:
+                told.add(found.name)
+                yield _fault(found, first)
+
+
+def occurrences(each: Document) -> Iterator[Occurrence]:
+    """The names of a document's rules, each as often as it occurs."""
+    for rule in each.rules:
+        for formula in (*rule.heads, *(() if rule.body is None else within(rule.body))):
+            if isinstance(formula, RifAtom):
+                yield Occurrence(formula.predicate, Context.PREDICATE, rule, each)
+            elif isinstance(formula, Test):
+                yield Occurrence(formula.predicate, Context.CONDITION, rule, each)
+            for name, context in _within(terms(formula)):
+                yield Occurrence(name, context, rule, each)
+
+
+def _within(found: Iterable[Term]) -> Iterator[tuple[Name, Context]]:
+    """The names in terms: those of literals are no names."""
+    for term in found:
+        if isinstance(term, RifConstant) and isinstance(term.value, Iri | Local):
+            yield term.value, Context.INDIVIDUAL
+        elif isinstance(term, rif.Sequence):
+            yield from _within(term.items)
+        elif isinstance(term, RifComputed):
+            yield term.function, Context.FUNCTION
+            yield from _within(term.arguments)
+
+
+def _fault(found: Occurrence, first: Occurrence) -> RequestError:
+    name = term_text(RifConstant(found.name), found.document.prefixes)
+    return RequestError(
+        found.location,
+        "context",
+        f"`{name}` is {found.context} here and {first.context} in {first.location}; in a document "
+        f"and all it imports a name is one of them; {_cure(name, {found.context, first.context})}",
+    )
+
+
+def _cure(name: str, contexts: set[Context]) -> str:
+    if contexts == {Context.INDIVIDUAL, Context.PREDICATE}:
+        return f"rename one of the two, or write the atom as a frame, `a[{name} -> b]`"
+    return "a built-in keeps its name, so rename the other"
+
 
 _IMPORTS = Iri(OWL + "imports")
 
@@ -75,7 +185,7 @@ def theory(document: Document, knowledge: Iterable[KnowledgeSource] = ()) -> The
     knowledge = tuple(knowledge)
     for number, source in enumerate(knowledge):
         reading.graph(source, f"k{number}")
-    for fault in contexts.faults([each for each, _ in reading.documents]):
+    for fault in context_faults([each for each, _ in reading.documents]):
         raise fault
     regime, direct = imports.regime(reading.profiles)
     asked = (regime, *(source.entailment for source in knowledge))
@@ -104,7 +214,7 @@ class _Reading:
         at = Location(file.path, 1, 1)
         if base.facts:
             raise RequestError(at, "knowledge", "facts of ASP; a RIF document reads RDF only")
-        if message := combinations.fault_of_literals(base.triples):
+        if message := fault_of_literals(base.triples):
             raise RequestError(at, "literal", message)
         source = RuleSource(file.path, location, triples=base.triples)
         self.graphs.append(source)
@@ -158,11 +268,11 @@ class _Reading:
 
 def _refuse_outside_dl(reading: _Reading) -> None:
     for source, at in reading.ontologies:
-        if message := combinations.fault_of_ontology(source.triples):
+        if message := fault_of_ontology(source.triples):
             raise RequestError(at, "owl-direct", f"this is no ontology of OWL 2 DL: {message}")
     for document, _ in reading.documents:
         for rule in document.rules:
-            if message := combinations.fault_of_rule(rule):
+            if message := fault_of_rule(rule):
                 at = _location(document, rule.line, rule.column)
                 raise RequestError(at, "owl-direct", message)
 
@@ -179,9 +289,9 @@ def _merged(document: Document, reading: _Reading, regime: Regime | None, direct
     return Theory(
         document,
         rules,
-        combinations.without_annotations(triples) if direct else triples,
+        without_annotations(triples) if direct else triples,
         regime,
-        combinations.separations(triples, rules) if direct else (),
+        separations(triples, rules) if direct else (),
         (*documents, *graphs),
     )
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeAlias, Union, cast
 
 from reasoning.languages.rif.document import RIF, Local
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf import ntriples
 from reasoning.rdf.datatypes import canonical
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal

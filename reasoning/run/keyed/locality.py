@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from clingo.ast import ASTType, Sign
 
-from reasoning.asp.signatures import atom_signatures, atoms, body_atoms, head_atoms
+from reasoning.asp.rules import atom_signatures, atoms, body_atoms, head_atoms
 from reasoning.asp.syntax import Node
 from reasoning.model.request import Signature
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reasoning.asp.graphs import (
+from reasoning.asp.dependencies import (
     Edge,
     ExtendedGraph,
     InputGraph,

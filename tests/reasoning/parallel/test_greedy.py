@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.graphs import Edge
+from reasoning.asp.dependencies import Edge
 from reasoning.engines.clingo.solver import SolverEngine
 from reasoning.model.engine import WindowFacts
 from reasoning.model.request import Signature

@@ -12,7 +12,7 @@ from fractions import Fraction
 from reasoning.errors import ItemError
 from reasoning.languages.rif.builtins.numbers import Number, boolean, encoded, floating, number
 from reasoning.languages.rif.values import literal, string, text, value, written
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf import datatypes
 from reasoning.rdf.datatypes import INTEGERS, PLAIN, STRINGS, XML
 from reasoning.rdf.lexical import decimal, duration, moment

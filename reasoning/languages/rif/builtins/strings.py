@@ -13,7 +13,7 @@ from urllib.parse import quote
 from reasoning.languages.rif.builtins.datatypes import written_out
 from reasoning.languages.rif.builtins.numbers import floating, number
 from reasoning.languages.rif.values import literal, string, text, written
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf.datatypes import is_language
 from reasoning.rdf.mapping import Literal
 

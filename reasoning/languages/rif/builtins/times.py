@@ -17,7 +17,7 @@ from typing import Any
 
 from reasoning.languages.rif.builtins.numbers import COMPARISONS, encoded, number, quotient
 from reasoning.languages.rif.values import literal, written
-from reasoning.model.terms import Value
+from reasoning.model.values import Value
 from reasoning.rdf.lexical import decimal, duration, moment
 from reasoning.rdf.mapping import XSD, Literal
 
