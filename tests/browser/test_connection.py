@@ -47,6 +47,7 @@ def test_a_page_catches_up_when_the_server_comes_back(
         expect(page.locator("article[data-event='missed']")).to_be_visible()
         expect(page.locator("article[data-event='old-jam']")).to_have_count(0)
         expect(page.locator("city-connection")).to_have_attribute("data-state", "live")
+        page.close()  # It would note that the server ends.
     watched.errors.clear()  # The browser notes the refused connections itself.
 
 
@@ -60,6 +61,7 @@ def test_before_the_first_reading_nothing_is_called_fine(open_page: Open, tmp_pa
             expect(empty).to_have_text("Waiting for the first readings of the sensors.")
         Town(engine).reading("traffic", "1", "2014-08-05T12:00:00Z", speed_kmh=5, vehicle_count=0)
         expect(page.locator("city-events .empty")).to_contain_text("Nothing is wrong right now")
+        page.close()  # It would note that the server ends.
     engine.dispose()
 
 
