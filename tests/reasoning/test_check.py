@@ -133,6 +133,12 @@ WARNINGS = [
      '3:28 warning text-order: `V > "50"` compares with a text, and every number is less than'),
     ('a(X) :- tl_level(X,V), "-5" <= V.', '3:24 warning text-order: `"-5" <= V` compares with'),
     ('#scale tl_level 10. a(X) :- tl_level(X,V), V < "high".', '3:48 warning text-order: `V < "hi'),
+    ('a(X) :- tl_level(X,V), V > "high". b(X) :- tl_level(X,V), 2*V < 9.',
+     ('3:28 warning text-order: `V > "high"` compares with a text, and every number is less than '
+     "every text, whatever its digits, so this is never true; write a number")),
+    ('a :- N = #count{X : tl_level(X,_)}, "few" > N.',
+     ('3:37 warning text-order: `"few" > N` compares with a text, and every number is less than '
+     "every text, whatever its digits, so this is always true; write a number")),
     ("n(Y) :- n(X), Y = 2*X.", "3:1 warning unbounded: `n(Y)` builds a new term from `X`"),
 ]  # fmt: skip
 
@@ -152,6 +158,8 @@ def test_a_warning_says_what_is_suspicious_and_why(tmp_path: Path, text: str, wa
 SOUND = [
     "a(X) :- tl_booked(X,_). #show a/1.",
     'a(X) :- tl_name(X,N), N >= "M".',
+    'a(X) :- tl_name(X,N), N >= "M". b(X) :- tl_level(X,N), N+1 > 7.',
+    'a(N) :- N = #min{M : tl_name(_,M)}, N >= "M".',
     'a(X) :- tl_name(X,N), N = "50", N != "7".',
     "a(X) :- tl_level(X,V), V > 50.",
     "a :- tl_booked(X,_), at(X,Y), left(Y). #input tl_booked/2. #input left/1. #defined at/2.",
@@ -254,6 +262,19 @@ def test_facts_of_a_knowledge_base_supply_their_predicates(tmp_path: Path) -> No
     text = HEAD + "on(X) :- tl_booked(_,X), segment(X,_).\n"
     assert [f.split(":")[1] for f in findings(tmp_path, text)] == ["26 warning unknown-predicate"]
     assert findings(tmp_path, text + "#from <path.lp>.") == []
+
+
+def test_without_a_stream_a_property_comes_from_knowledge_or_from_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "roads.ttl").write_text("<http://t.org/a> <http://t.org/length> 5 .")
+    program = "#prefix t : <http://t.org/>.\n{}\nlong(X) :- t_length(X,L), t_width(X,_), L > 3."
+    (found,) = findings(tmp_path, program.format("#from <roads.ttl>."))
+    assert found.startswith("3:27 warning unknown-predicate: nothing derives `t_width/2`; there is")
+    assert found.endswith("there is no stream, and no knowledge base has a fact that fits")
+    both = findings(tmp_path, program.format(""))
+    assert [f.partition("; ")[2] for f in both] == ["there is no stream", "there is no stream"]
+    assert findings(tmp_path, program.format("#from stream <http://s> [count 1 step 1].")) == []
+    (unread,) = findings(tmp_path, program.format("#from <lost.ttl>."))
+    assert "error knowledge" in unread
 
 
 def test_a_folder_is_checked_file_by_file_and_other_files_are_left_alone(tmp_path: Path) -> None:

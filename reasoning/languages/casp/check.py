@@ -42,7 +42,7 @@ def check_reading(
     found += unreadable
     found += _repeated_labels(reading)
     if reading.is_whole:
-        found += Predicates(reading, knowledge.supplied).findings()
+        found += Predicates(reading, knowledge.supplied, unread=bool(unreadable)).findings()
         found += comparisons(reading)
         dependencies = dependencies or Dependencies(reading.rules)
         found += suspects(reading, dependencies, {**given, **knowledge.counts})

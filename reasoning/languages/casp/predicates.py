@@ -22,12 +22,16 @@ _QUOTED_NAME = re.compile(r'"([a-z][A-Za-z0-9]*)_[A-Za-z][\w-]*"\Z')
 class Predicates:
     """The predicates of a text: where they are derived, used, shown and declared.
 
-    `supplied` are those that its knowledge bases are known to supply.
+    `supplied` are those that its knowledge bases are known to supply, `unread` says that some of
+    them could not be read.
     """
 
-    def __init__(self, reading: Reading, supplied: Collection[Signature] = ()) -> None:
+    def __init__(
+        self, reading: Reading, supplied: Collection[Signature], *, unread: bool = False
+    ) -> None:
         self._reading = reading
         self._supplied = frozenset(supplied)
+        self._unread = unread
         self._request = reading.request
         self._used = self._places(body_atoms)
         facts = {signature: fact.first for signature, fact in reading.facts.items()}
@@ -69,8 +73,9 @@ class Predicates:
         )
 
     def _is_visible(self, name: str) -> bool:
-        """Whether triples of streams or knowledge bases reach the rules under this name."""
-        if self._prefix(name) is None:
+        """Whether triples of streams, or of knowledge bases that could not be read, may reach the
+        rules under this name."""
+        if self._prefix(name) is None or not (self._request.streams or self._unread):
             return False
         inputs = self._request.inputs
         return not inputs or any(s.name == name for s in inputs)
@@ -107,6 +112,9 @@ class Predicates:
             return f"{said}; did you mean `{hint}`?"
         if prefix is not None and signature.arity not in _TRIPLE:
             return f"{said}, and a triple gives 2 arguments, or 3 with its time"
+        if prefix is not None and not self._request.streams:
+            bases = "no knowledge base has a fact that fits" if self._request.knowledge else ""
+            return f"{said}; there is no stream{bases and f', and {bases}'}"
         if prefix is not None:
             return f"{said}, and it is not among the `#input` predicates; add `#input {signature}.`"
         cure = f"if a stream or knowledge base supplies it, declare `#input {signature}.`"
