@@ -62,8 +62,7 @@ from reasoning.model.request import KnowledgeSource, Request, Signature
 from reasoning.rdf.knowledge import Background, background
 from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 from reasoning.streams.recordings import Recording
 from reasoning.streams.results import Evaluation
 

@@ -55,7 +55,7 @@ from reasoning.model.request import Request
 from reasoning.partition import greedy
 from reasoning.partition.engine import ParallelEngine
 from reasoning.partition.executors import Processes
-from reasoning.streams.encoding import Encoder
+from reasoning.streams.items import Encoder
 from reasoning.streams.recordings import Recording
 
 POSITIVE = REPOSITORY / "examples" / "lubm" / "listing61.casp"

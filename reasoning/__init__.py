@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from reasoning.run.language import RecordedError, check, read
     from reasoning.run.reasoner import Reasoner, State
     from reasoning.run.recorded import Recorded
-    from reasoning.streams.encoding import Encoder
-    from reasoning.streams.items import Item
+    from reasoning.streams.items import Encoder, Item
     from reasoning.streams.recordings import Recording, write
     from reasoning.streams.results import Evaluation, Operator
 
@@ -48,8 +47,7 @@ _PLACES = {
     "reasoning.run.language": ("RecordedError", "check", "read"),
     "reasoning.run.reasoner": ("Reasoner", "State"),
     "reasoning.run.recorded": ("Recorded",),
-    "reasoning.streams.encoding": ("Encoder",),
-    "reasoning.streams.items": ("Item",),
+    "reasoning.streams.items": ("Encoder", "Item"),
     "reasoning.streams.recordings": ("Recording", "write"),
     "reasoning.streams.results": ("Evaluation", "Operator"),
 }  # fmt: skip

@@ -32,8 +32,7 @@ from reasoning.model.engine import program
 from reasoning.model.request import Request, TimeWindow
 from reasoning.rdf.knowledge import Background
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 from reasoning.streams.results import Evaluation
 
 SYSTEMS = ("incremental", "answer", "clingo", "solver")

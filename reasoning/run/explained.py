@@ -21,8 +21,7 @@ from reasoning.rdf.mapping import Literal, Triple
 from reasoning.run.language import RecordedError
 from reasoning.run.reasoner import Reasoner
 from reasoning.run.recorded import Recorded
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 from reasoning.streams.recordings import Recording
 from reasoning.streams.results import Evaluation
 

@@ -30,8 +30,7 @@ from reasoning.model.engine import (
 from reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from reasoning.rdf.mapping import Mapper
 from reasoning.run.language import Driver
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Arrivals, Item, with_stream
+from reasoning.streams.items import Arrivals, Encoder, Item, with_stream
 from reasoning.streams.results import Evaluation
 from reasoning.streams.windows import Contents
 

@@ -18,8 +18,7 @@ from reasoning.partition.engine import ParallelEngine
 from reasoning.rdf.knowledge import Background, background
 from reasoning.run.language import Driver, RecordedError, language_of
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 from reasoning.streams.recordings import Recording, TimeForm, format_time, read_time
 from reasoning.streams.results import Deltas, Evaluation, Operator, result, several
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from reasoning.errors import ItemError
 from reasoning.model.engine import Atoms, Version, WindowChange, WindowFacts
 from reasoning.model.request import CountWindow, Request, TimeWindow, Window, previous
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 
 if TYPE_CHECKING:
     from reasoning.model.values import Row

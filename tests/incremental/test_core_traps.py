@@ -9,8 +9,17 @@ from reasoning.engines.incremental.evaluation import RuleEvaluation
 from reasoning.model import values
 from reasoning.model.engine import AspProgram as Text
 from reasoning.model.request import Signature
-from reasoning.model.rules import CLOCK, Absent, Aggregate, Always, Operator, Program, Rule, Scan
-from reasoning.model.strata import StratificationError
+from reasoning.model.rules import (
+    CLOCK,
+    Absent,
+    Aggregate,
+    Always,
+    Operator,
+    Program,
+    Rule,
+    Scan,
+    StratificationError,
+)
 from reasoning.model.values import Compound, Constant, Variable
 from tests.incremental.changes import Change, Example, Inserted, Retracted, Step, rows_text
 from tests.incremental.naive import Naive

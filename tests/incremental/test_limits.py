@@ -13,8 +13,15 @@ from reasoning.engines.incremental.relation import Relation
 from reasoning.limits import LimitError, Limits
 from reasoning.model.engine import AspProgram as Rules
 from reasoning.model.request import Signature
-from reasoning.model.rules import Between, Compare, Program, Rule, Scan, without_copies
-from reasoning.model.strata import NestingError
+from reasoning.model.rules import (
+    Between,
+    Compare,
+    NestingError,
+    Program,
+    Rule,
+    Scan,
+    without_copies,
+)
 from reasoning.model.values import Compound, Constant, Row, Variable
 
 X, Y, Z = map(Variable, "XYZ")

@@ -15,7 +15,7 @@ from reasoning.languages.lars.language import LoopError, evaluator, loop_of, loo
 from reasoning.languages.lars.parsing import parse
 from reasoning.limits import LimitError, Limits
 from reasoning.model.request import Signature
-from reasoning.model.strata import StratificationError
+from reasoning.model.rules import StratificationError
 from reasoning.model.values import Row, parsed_many
 
 Steps = list[tuple[list[str], tuple[tuple[str, ...], tuple[str, ...]] | None]]

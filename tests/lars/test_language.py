@@ -31,8 +31,7 @@ from reasoning.model.request import KnowledgeSource, Signature
 from reasoning.model.values import Compound, Computed, Constant, Variable
 from reasoning.rdf.knowledge import background
 from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 from reasoning.streams.recordings import Recording
 
 X, Y, T = Variable("X"), Variable("Y"), Variable("T")

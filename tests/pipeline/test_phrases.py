@@ -14,8 +14,7 @@ from backend.pipeline.sharing import Sight
 from reasoning.errors import ItemError
 from reasoning.languages.casp.parsing import parse
 from reasoning.model.request import Request
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 
 START_MS = 1_407_196_800_000
 SOSA = "#prefix sosa : <http://www.w3.org/ns/sosa/>.\n"

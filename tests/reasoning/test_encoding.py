@@ -13,8 +13,7 @@ from reasoning.model.request import Signature
 from reasoning.model.values import parsed_many
 from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
 from reasoning.run.reasoner import Reasoner
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 
 RULES = """
 #prefix t : <http://t.org/>.

@@ -11,7 +11,7 @@ from threading import Timer
 
 import pytest
 
-from reasoning.asp.static import split
+from reasoning.asp.dependencies import split
 from reasoning.engines.clingo import guard, messages
 from reasoning.engines.clingo.guard import GuardedEngine, WarmPool, WorkerProcess
 from reasoning.engines.clingo.solver import SolverEngine

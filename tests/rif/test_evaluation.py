@@ -7,8 +7,7 @@ import pytest
 from reasoning.engines.incremental.evaluation import RuleEvaluation
 from reasoning.errors import ItemError, SolvingError
 from reasoning.languages.rif.compile import compiled
-from reasoning.languages.rif.evaluation import WindowedEvaluation
-from reasoning.languages.rif.showing import Inbox
+from reasoning.languages.rif.evaluation import Inbox, WindowedEvaluation
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.values import value
 from reasoning.limits import LimitError, Limits

@@ -19,10 +19,9 @@ from reasoning.asp.translation.rules import draft
 from reasoning.model import values
 from reasoning.model.engine import AspProgram, Atoms
 from reasoning.model.request import Signature
-from reasoning.model.rules import FALSE, Scan
+from reasoning.model.rules import FALSE, Scan, builds_terms
 from reasoning.model.rules import Program as Rules
 from reasoning.model.rules import Rule as EngineRule
-from reasoning.model.strata import builds_terms
 from reasoning.model.values import Row, Value, Variable
 
 _WHY: dict[Kind, str] = {

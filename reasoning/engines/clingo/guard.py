@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 
 import psutil
 
-from reasoning.asp.static import split
+from reasoning.asp.dependencies import split
 from reasoning.engines.clingo import messages
 from reasoning.engines.clingo.messages import Setup
 from reasoning.errors import SolvingError

@@ -22,8 +22,7 @@ from reasoning.engines.incremental.relation import FOREVER, Horizons, Relation, 
 from reasoning.limits import Limits
 from reasoning.model import rules
 from reasoning.model.joins import gives_once
-from reasoning.model.rules import CLOCK, Absent, Program
-from reasoning.model.strata import components, has_functions
+from reasoning.model.rules import CLOCK, Absent, Program, components, has_functions
 from reasoning.model.values import Row
 
 _NOTHING = Relation("")

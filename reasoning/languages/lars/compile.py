@@ -32,9 +32,10 @@ from reasoning.model.rules import (
     Operator,
     Program,
     Scan,
+    components,
+    reached,
 )
 from reasoning.model.rules import Rule as Derivation
-from reasoning.model.strata import components, reached
 from reasoning.model.values import Compound, Term, Variable
 
 

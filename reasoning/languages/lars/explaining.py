@@ -36,8 +36,7 @@ from reasoning.run.explained import (
     facts_as_written,
 )
 from reasoning.run.recorded import Recorded
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item
+from reasoning.streams.items import Encoder, Item
 from reasoning.streams.results import Evaluation
 
 

@@ -17,7 +17,7 @@ from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.languages.lars.solver import solver
 from reasoning.limits import Limits
 from reasoning.model.engine import Knowledge
-from reasoning.model.strata import NestingError, StratificationError
+from reasoning.model.rules import NestingError, StratificationError
 from reasoning.partition.plan import Form, Name
 from reasoning.run.explained import RecordedExplainer
 from reasoning.run.language import Driver, Language, ProgramFile

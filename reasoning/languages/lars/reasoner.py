@@ -14,8 +14,7 @@ from reasoning.model.engine import AnswerSet
 from reasoning.model.request import Signature
 from reasoning.rdf.mapping import Mapper, Triple
 from reasoning.run.points import PointDriver
-from reasoning.streams.encoding import Encoder
-from reasoning.streams.items import Item, with_stream
+from reasoning.streams.items import Encoder, Item, with_stream
 from reasoning.streams.results import Evaluation
 
 

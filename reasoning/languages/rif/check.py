@@ -30,7 +30,7 @@ from reasoning.languages.rif.document import (
 from reasoning.languages.rif.parsing import RifReading
 from reasoning.languages.rif.theory import context_faults, theory
 from reasoning.languages.rif.unparse import term_text
-from reasoning.model.strata import reached
+from reasoning.model.rules import reached
 from reasoning.rdf.mapping import TYPE, Literal
 
 _LESS, _GREATER = "less-than", "greater-than"

@@ -28,8 +28,7 @@ from reasoning.languages.rif.network import shared
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.unparse import formula_text
 from reasoning.languages.rif.values import is_property, predicate, value
-from reasoning.model.rules import Absent, Call, Literal, Program, Rule, Scan, copied
-from reasoning.model.strata import reached
+from reasoning.model.rules import Absent, Call, Literal, Program, Rule, Scan, copied, reached
 from reasoning.model.values import Constant, Row, Term, Value, Variable
 from reasoning.rdf.mapping import Literal as RdfLiteral
 

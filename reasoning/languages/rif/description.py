@@ -18,8 +18,7 @@ from reasoning.languages.rif.compile import STATED, compiled, reads
 from reasoning.languages.rif.network import NODE
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.unparse import Wording
-from reasoning.model.rules import Program, Rule, Scan
-from reasoning.model.strata import components
+from reasoning.model.rules import Program, Rule, Scan, components
 from reasoning.model.values import Term, Variable
 from reasoning.partition.description import quoted
 

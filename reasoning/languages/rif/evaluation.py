@@ -1,24 +1,241 @@
-"""What a theory entails from one instant to the next, on the incremental engine."""
+"""What a theory entails from one instant to the next, on the incremental engine: facts on their way
+into it, and what it shows on their way out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from typing import NamedTuple
 
 from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import BEGINNING
+from reasoning.engines.incremental.relation import BEGINNING, FOREVER
 from reasoning.errors import SolvingError
 from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.compile import CONTRADICTION, PLAIN, STATED, UNSEEN, compiled
+from reasoning.languages.rif.compile import CONTRADICTION, PLAIN, STATED, UNSEEN, Compiled, compiled
 from reasoning.languages.rif.inference import INCONSISTENT, OPENED, sentence
-from reasoning.languages.rif.showing import Inbox, Shown, State
-from reasoning.languages.rif.showing import Instance as Instance
 from reasoning.languages.rif.theory import Theory
 from reasoning.languages.rif.unparse import Wording
-from reasoning.languages.rif.values import term
+from reasoning.languages.rif.values import term, value
 from reasoning.limits import LimitError, Limits, exceeded
 from reasoning.model.rules import Fact
-from reasoning.model.values import Row
-from reasoning.rdf.mapping import Literal, Triple
+from reasoning.model.values import Row, Value
+from reasoning.rdf.mapping import Iri, Literal, Triple
+
+_REMEMBERED = 1 << 16
+_Route = tuple[str | None, Value | None, frozenset[Value] | None]
+"""Where facts of a relation go in, what goes between subject and object there, and the objects
+that are looked for if not all are."""
+
+
+class _Texts(dict[str, str]):
+    """IRIs and the values that stand for them, the same object for the same IRI."""
+
+    def __missing__(self, iri: str) -> str:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        text = self[iri] = f"<{iri}>"
+        return text
+
+
+class Inbox:
+    """Collects the rows of facts from one step to the next; drops what no rule looks at."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._texts = _Texts()
+        self._rows: dict[tuple[str, int | None], list[Row]] = {}
+        """By relation and the last instant at which they count."""
+        self.follow(compiled)
+
+    def follow(self, compiled: Compiled) -> None:
+        """Take over what another program looks at."""
+        self._compiled = compiled
+        self._routes: dict[str, _Route] = {}
+        """By the IRIs of properties."""
+
+    def insert(self, triples: Iterable[Triple], until: int | None) -> None:
+        """Triples that count up to `until`; raises `ItemError`, and then takes none."""
+        new: dict[str, list[Row]] = {}
+        routes, texts = self._routes, self._texts
+        for subject, predicate, found in triples:
+            route = routes.get(predicate[0])
+            if route is None:
+                route = self._route(predicate)
+            entrance, between, only = route
+            if entrance is None:
+                continue
+            last = texts[found[0]] if found.__class__ is Iri else value(found)
+            if only is not None and last not in only:
+                entrance, between, _only = self._elsewhere(predicate)
+                if entrance is None:
+                    continue
+            first = texts[subject[0]] if subject.__class__ is Iri else value(subject)
+            row = (first, last) if between is None else (first, between, last)
+            if entrance in new:
+                new[entrance].append(row)
+            else:
+                new[entrance] = [row]
+        self._add(new, until)
+
+    def insert_facts(self, facts: Iterable[Fact], until: int | None) -> None:
+        """Facts that count up to `until`."""
+        new: dict[str, list[Row]] = {}
+        for relation, row in facts:
+            place = self._compiled.placed(relation, row)
+            if place is not None:
+                new.setdefault(place[0], []).append(place[1])
+        self._add(new, until)
+
+    def deliver(self, evaluation: RuleEvaluation, now: int) -> None:
+        """Insert what has been collected; it has the instant `now`."""
+        rows, self._rows = self._rows, {}
+        for (relation, until), found in rows.items():
+            if self._compiled.instances:
+                found = [(*row, now) for row in found]
+            evaluation.insert(relation, found, until)
+
+    def _add(self, new: dict[str, list[Row]], until: int | None) -> None:
+        for relation, rows in new.items():
+            known = self._rows.get((relation, until))
+            if known is None:
+                self._rows[relation, until] = rows
+            else:
+                known += rows
+
+    def _route(self, predicate: Iri) -> _Route:
+        relation = f"<{predicate.value}>"
+        if len(self._routes) >= _REMEMBERED:
+            self._routes.clear()
+        entrance = self._compiled.entrance(relation)
+        if entrance == relation:
+            route: _Route = entrance, None, self._compiled.only.get(relation)
+        else:
+            route = self._elsewhere(predicate)
+        self._routes[predicate.value] = route
+        return route
+
+    def _elsewhere(self, predicate: Iri) -> _Route:
+        relation = f"<{predicate.value}>"
+        return self._compiled.elsewhere(relation), relation, None
+
+
+class Instance(NamedTuple):
+    """A fact that is entailed from an instant on (Monks et al., Definition "Fact Instance",
+    with the valid time (since, last + 1] of the section "Model")."""
+
+    fact: Fact
+    since: int
+    """The latest instant of its justifications; 0 if no item of the stream is among them."""
+    last: int | None
+    """The last instant at which it counts; None: for ever."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What is shown at an instant."""
+
+    facts: frozenset[Fact]
+    instances: frozenset[Instance]
+
+
+NOTHING = State(frozenset(), frozenset())
+
+
+class Shown:
+    """Reads what an evaluation has, and what changed of it."""
+
+    def __init__(self, compiled: Compiled, evaluation: RuleEvaluation) -> None:
+        self._compiled = compiled
+        self._evaluation = evaluation
+        mark = PLAIN if compiled.instances else STATED
+        self._plain = [(name, mark + name) for name in compiled.shown]
+        self._stated = [(name, STATED + name) for name in compiled.shown]
+
+    def facts(self) -> list[Fact]:
+        """The facts that are shown, or would be if they were not asserted."""
+        return self._facts(self._evaluation.rows)
+
+    def came(self) -> list[Fact]:
+        """Of these, those that came with the last step."""
+        return self._facts(self._evaluation.came)
+
+    def gone(self) -> list[Fact]:
+        """Facts that went with the last step."""
+        return self._facts(self._evaluation.gone)
+
+    def instances(self) -> Iterator[Instance]:
+        """The instances of facts, but for those that are entailed without the stream."""
+        return self._instances(self._evaluation.rows, None)
+
+    def begun(self) -> list[Instance]:
+        """Instances that came with the last step."""
+        return [*self._instances(self._evaluation.came, None)]
+
+    def ended(self, last: int) -> list[Instance]:
+        """Instances that went with the last step, and held up to `last`."""
+        return [*self._instances(self._evaluation.gone, last)]
+
+    def before(self, last: int) -> State:
+        """What was there before the last step, which may have been stopped; what has gone with
+        it held up to `last`."""
+        facts = frozenset(self.facts()).difference(self.came()).union(self.gone())
+        if not self._compiled.instances:
+            return State(facts, frozenset())
+        instances = frozenset(self.instances()).difference(self.begun())
+        return State(facts, instances.union(self.ended(last)))
+
+    def asserted(self) -> State:
+        """The facts and instances of the stream that count now, and static facts."""
+        facts: set[Fact] = set()
+        instances: set[Instance] = set()
+        for relation in self._compiled.inputs - {UNSEEN}:
+            given = self._evaluation.given(relation)
+            if self._compiled.instances:
+                instances.update(_told(relation, given.items()))
+                facts.update(_facts(relation, [row[:-1] for row in given]))
+            else:
+                facts.update(_facts(relation, given))
+        return State(frozenset(facts), frozenset(instances))
+
+    def _facts(self, rows: Callable[[str], Collection[Row]]) -> list[Fact]:
+        return [fact for name, own in self._plain for fact in self._read(name, rows(own))]
+
+    def _read(self, name: str, rows: Iterable[Row]) -> Iterator[Fact]:
+        """The facts in rows of a shown relation; frames whose property has a relation of its
+        own are found there."""
+        if name != TRIPLE:
+            return ((name, row) for row in rows)
+        shown = self._compiled.shown
+        return (fact for fact in _facts(name, rows) if fact[0] not in shown)
+
+    def _instances(
+        self, rows: Callable[[str], Collection[Row]], last: int | None
+    ) -> Iterator[Instance]:
+        shown = self._compiled.shown
+        for name, own in self._stated:
+            found = rows(own)
+            ends = self._evaluation.horizons(own, found) if last is None else repeat(last)
+            for each in _told(name, zip(found, ends, strict=False)):
+                if name != TRIPLE or each.fact[0] not in shown:
+                    yield each
+
+
+def _facts(relation: str, rows: Iterable[Row]) -> Iterator[Fact]:
+    """The facts in rows of a relation."""
+    if relation == TRIPLE:
+        return ((str(p), (s, o)) for s, p, o in rows)
+    return ((relation, row) for row in rows)
+
+
+def _told(relation: str, rows: Iterable[tuple[Row, int]]) -> Iterator[Instance]:
+    """The instances in rows of a relation, but for those without an item of the stream."""
+    for row, horizon in rows:
+        since = row[-1]
+        assert isinstance(since, int)
+        if since != BEGINNING:
+            (fact,) = _facts(relation, (row[:-1],))
+            yield Instance(fact, since, None if horizon == FOREVER else horizon)
+
 
 _MARKS = f"{STATED}{PLAIN}^"
 """Before names of relations of one kind or another, and of the same facts."""

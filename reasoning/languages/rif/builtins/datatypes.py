@@ -14,8 +14,7 @@ from reasoning.languages.rif.builtins.numbers import Number, boolean, encoded, f
 from reasoning.languages.rif.values import literal, string, text, value, written
 from reasoning.model.values import Value
 from reasoning.rdf import datatypes
-from reasoning.rdf.datatypes import INTEGERS, PLAIN, STRINGS, XML
-from reasoning.rdf.lexical import decimal, duration, moment
+from reasoning.rdf.datatypes import INTEGERS, PLAIN, STRINGS, XML, decimal, duration, moment
 from reasoning.rdf.mapping import NOT_IN_IRI, XSD, Literal
 
 _GUARDED = (

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from reasoning.errors import SolvingError
 from reasoning.languages.rif.values import literal, written
 from reasoning.model.values import Value
-from reasoning.rdf.lexical import decimal, double, single
+from reasoning.rdf.datatypes import decimal, double, single
 from reasoning.rdf.mapping import XSD, Literal
 from reasoning.rdf.numbers import rounded
 

@@ -18,7 +18,7 @@ from typing import Any
 from reasoning.languages.rif.builtins.numbers import COMPARISONS, encoded, number, quotient
 from reasoning.languages.rif.values import literal, written
 from reasoning.model.values import Value
-from reasoning.rdf.lexical import decimal, duration, moment
+from reasoning.rdf.datatypes import decimal, duration, moment
 from reasoning.rdf.mapping import XSD, Literal
 
 _DURATIONS = ("duration", "dayTimeDuration", "yearMonthDuration")
