@@ -15,9 +15,9 @@ import clingo
 
 from benchmarks.incremental.laser import Experiment
 from reasoning import interpreter
-from reasoning.languages.lars.evaluation import Point
 from reasoning.languages.lars.incremental import IncrementalEvaluator
 from reasoning.languages.lars.parsing import parse
+from reasoning.languages.lars.program import Point
 from reasoning.model.engine import AnswerSet
 
 

@@ -22,9 +22,21 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from reasoning.errors import ItemError
-from reasoning.rdf.mapping import BOOLEANS, NOT_IN_IRI, RDF, XSD, Literal
+from reasoning.rdf.mapping import (
+    BOOLEANS,
+    LONGEST,
+    NOT_IN_IRI,
+    RANGES,
+    RDF,
+    XSD,
+    Literal,
+    floating,
+    fraction,
+    integer,
+    is_within,
+    rounded,
+)
 from reasoning.rdf.ntriples import absolute
-from reasoning.rdf.numbers import LONGEST, RANGES, floating, fraction, integer, is_within, rounded
 
 if TYPE_CHECKING:
     from elementpath.datatypes import AbstractDateTime, Duration

@@ -7,9 +7,8 @@ from itertools import chain, pairwise
 
 from hypothesis import reject
 
-from reasoning.languages.lars.evaluation import Evaluator
 from reasoning.languages.lars.language import Choice, evaluator, obstacle
-from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.program import Evaluator, LarsProgram
 from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.languages.lars.solver import OneShot
 from reasoning.rdf.knowledge import Background

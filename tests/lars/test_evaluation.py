@@ -9,10 +9,10 @@ import pytest
 
 from reasoning.errors import SolvingError
 from reasoning.languages.lars.compile import FIRST, compiled
-from reasoning.languages.lars.evaluation import Point
 from reasoning.languages.lars.incremental import IncrementalEvaluator
 from reasoning.languages.lars.language import LoopError, evaluator, loop_of, loop_text, obstacle
 from reasoning.languages.lars.parsing import parse
+from reasoning.languages.lars.program import Point
 from reasoning.limits import LimitError, Limits
 from reasoning.model.request import Signature
 from reasoning.model.rules import StratificationError
@@ -148,7 +148,7 @@ def test_of_boxes_only_what_begins_and_ceases_is_read(monkeypatch: pytest.Monkey
         read.extend(atoms)
         return parsed_many(atoms)
 
-    monkeypatch.setattr("reasoning.languages.lars.windows.parsed_many", parsed)
+    monkeypatch.setattr("reasoning.languages.lars.feeds.parsed_many", parsed)
     found = run("q(X) :- [] a(X) [1].", "a(1) a(2)", "a(1) a(2)", "a(1)", "a(1)", "a(1) a(2)")
     assert [atoms for atoms, _changes in found] == [
         ["q(1)", "q(2)"],

@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.languages.lars.evaluation import Point
 from reasoning.languages.lars.incremental import IncrementalEvaluator
 from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import At, LarsProgram, LarsRule
+from reasoning.languages.lars.program import At, LarsProgram, LarsRule, Point
 from reasoning.model.engine import AnswerSet
 from reasoning.model.values import variables
 from tests.lars import programs

@@ -10,10 +10,9 @@ import pytest
 
 from reasoning.engines.clingo.solver import Solving
 from reasoning.errors import SolvingError
-from reasoning.languages.lars.evaluation import Evaluator, Point
 from reasoning.languages.lars.incremental import IncrementalEvaluator
 from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.program import Evaluator, LarsProgram, Point
 from reasoning.languages.lars.solver import OneShot, solver
 from reasoning.limits import LimitError, Limits
 from reasoning.model.request import Signature

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from reasoning.languages.lars.bodies import KEPT, atom_of, bodies, simplified, timeline_variables
+from reasoning.languages.lars.feeds import Feed, Kind
 from reasoning.languages.lars.program import (
     At,
     Box,
@@ -20,7 +21,6 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.languages.lars.tuples import Feed, Kind
 from reasoning.model.request import Signature
 from reasoning.model.rules import (
     CLOCK,

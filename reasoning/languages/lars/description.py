@@ -8,9 +8,8 @@ from pathlib import Path
 from reasoning.asp.dependencies import Fragment, extended_graph, input_graph, input_predicates
 from reasoning.asp.rules import read
 from reasoning.languages.lars import check
-from reasoning.languages.lars.evaluation import shown
 from reasoning.languages.lars.language import obstacle
-from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.program import LarsProgram, shown
 from reasoning.model.engine import program as rules_of
 from reasoning.partition import sound
 from reasoning.partition.description import Description, strata

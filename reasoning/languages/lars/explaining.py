@@ -18,10 +18,17 @@ from reasoning.explain.explanation import Explainer
 from reasoning.explain.origins import FedBack, Origin, Outside, Reason
 from reasoning.languages.lars import solver as data
 from reasoning.languages.lars.encoding import Encoding, call
-from reasoning.languages.lars.evaluation import Evaluator, Point, shown
 from reasoning.languages.lars.language import LarsFile, evaluator
 from reasoning.languages.lars.notation import LarsNotation
-from reasoning.languages.lars.program import LarsProgram, LastTuples, TimeSpan, Window
+from reasoning.languages.lars.program import (
+    Evaluator,
+    LarsProgram,
+    LastTuples,
+    Point,
+    TimeSpan,
+    Window,
+    shown,
+)
 from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.languages.lars.solver import GroundAtom, History, Tuple, split
 from reasoning.model.engine import AnswerSet

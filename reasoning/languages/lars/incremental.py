@@ -13,10 +13,8 @@ from reasoning.engines.incremental.evaluation import RuleEvaluation
 from reasoning.engines.incremental.relation import Rows
 from reasoning.engines.incremental.views import AnswerView, Shown
 from reasoning.languages.lars.compile import FIRST, compiled, stratify, written
-from reasoning.languages.lars.evaluation import Point, require_one, shown
-from reasoning.languages.lars.program import LarsProgram
-from reasoning.languages.lars.tuples import Arrival, Batch, OneTuple
-from reasoning.languages.lars.windows import Inflow, Lingering, lingers
+from reasoning.languages.lars.feeds import Arrival, Batch, Inflow, Lingering, OneTuple, lingers
+from reasoning.languages.lars.program import LarsProgram, Point, require_one, shown
 from reasoning.limits import LimitError, Limits
 from reasoning.model.engine import AnswerSet, Knowledge, Version
 from reasoning.model.request import Signature

@@ -10,9 +10,8 @@ from typing import Literal
 from reasoning.errors import Finding, ReasoningError, RequestError
 from reasoning.languages.lars import check, parsing
 from reasoning.languages.lars.compile import stratify, written
-from reasoning.languages.lars.evaluation import Evaluator
 from reasoning.languages.lars.incremental import IncrementalEvaluator
-from reasoning.languages.lars.program import LarsProgram
+from reasoning.languages.lars.program import Evaluator, LarsProgram
 from reasoning.languages.lars.reasoner import LarsReasoner
 from reasoning.languages.lars.solver import solver
 from reasoning.limits import Limits

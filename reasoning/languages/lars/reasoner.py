@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from reasoning.errors import ItemError, SolvingError
 from reasoning.languages.lars.bodies import atom_of
-from reasoning.languages.lars.evaluation import Evaluator, Point
-from reasoning.languages.lars.program import LarsProgram, LastTuples
+from reasoning.languages.lars.program import Evaluator, LarsProgram, LastTuples, Point
 from reasoning.model import atoms
 from reasoning.model.engine import AnswerSet
 from reasoning.model.request import Signature
 from reasoning.rdf.mapping import Mapper, Triple
-from reasoning.run.points import PointDriver
+from reasoning.run.language import PointDriver
 from reasoning.streams.items import Encoder, Item, with_stream
 from reasoning.streams.results import Evaluation
 

@@ -17,8 +17,15 @@ from reasoning.engines.clingo.guard import Guard, is_large, is_long, setup
 from reasoning.engines.clingo.messages import Setup
 from reasoning.engines.clingo.solver import Solving
 from reasoning.languages.lars.encoding import FIRST, NOW, Encoding, Seen, call
-from reasoning.languages.lars.evaluation import Point, require_one, shown
-from reasoning.languages.lars.program import LarsProgram, LastTuples, TimeSpan, Window
+from reasoning.languages.lars.program import (
+    LarsProgram,
+    LastTuples,
+    Point,
+    TimeSpan,
+    Window,
+    require_one,
+    shown,
+)
 from reasoning.limits import UNLIMITED, Limits
 from reasoning.model import atoms
 from reasoning.model.atoms import signature

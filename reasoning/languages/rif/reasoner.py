@@ -18,7 +18,7 @@ from reasoning.limits import Limits
 from reasoning.model.engine import AnswerSet, Version
 from reasoning.model.rules import Fact
 from reasoning.rdf.mapping import Triple
-from reasoning.run.points import PointDriver
+from reasoning.run.language import PointDriver
 from reasoning.streams.items import Item
 from reasoning.streams.results import Evaluation, Operator
 

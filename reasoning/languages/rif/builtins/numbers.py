@@ -19,8 +19,7 @@ from reasoning.errors import SolvingError
 from reasoning.languages.rif.values import literal, written
 from reasoning.model.values import Value
 from reasoning.rdf.datatypes import decimal, double, single
-from reasoning.rdf.mapping import XSD, Literal
-from reasoning.rdf.numbers import rounded
+from reasoning.rdf.mapping import XSD, Literal, rounded
 
 Exact = int | Fraction
 TRUE = written(Literal("true", XSD + "boolean"))
