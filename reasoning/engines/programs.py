@@ -6,9 +6,7 @@ may be cut in two: its stratified bottom here, the rest in the solver.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import partial
-from typing import Protocol
 
 from reasoning.asp.dependencies import input_predicates
 from reasoning.asp.rules import Labels, read
@@ -179,22 +177,12 @@ class ProgramEngine:
         return Answered(answers, *difference(before, self._last))
 
 
-class Following(Protocol):
-    """What evaluates one program over facts that change."""
-
-    def changed(self, change: WindowChange, models: int = 0) -> Answered:
-        """See `ChangingEngine`."""
-
-    def answers(self, facts: str, models: int = 0) -> tuple[AnswerSet, ...]:
-        """See `ProgramEngine`."""
-
-    def close(self) -> None:
-        """Release processes and memory."""
-
-
-class RequestEngine(ABC):
+class RequestEngine:
     """Evaluates a request by the program that what its streams supply makes of it: an
     `Engine`, and one that may be told what changed (`ChangingEngine`)."""
+
+    _following_of: type[ProgramEngine] | type[SplitProgram]
+    """What evaluates a program."""
 
     def __init__(
         self, request: Request, knowledge: Knowledge | None = None, limits: Limits | None = None
@@ -239,13 +227,10 @@ class RequestEngine(ABC):
         self._what, self._following = what, self._made(what)
         return False
 
-    @abstractmethod
-    def _made(self, what: AspProgram) -> Following:
-        """What evaluates a program."""
-
-    @property
-    def _present(self) -> frozenset[Signature]:
-        return self._foreseen | self._supplied | self._known
+    def _made(self, what: AspProgram) -> ProgramEngine | SplitProgram:
+        present = self._foreseen | self._supplied | self._known
+        labels = self._request.labels
+        return self._following_of(what, self._knowledge, present, self._limits, labels)
 
 
 class IncrementalEngine(RequestEngine):
@@ -254,9 +239,7 @@ class IncrementalEngine(RequestEngine):
     Raises `UnsupportedError` that names the first statement that is not in the fragment.
     """
 
-    def _made(self, what: AspProgram) -> Following:
-        labels = self._request.labels
-        return ProgramEngine(what, self._knowledge, self._present, self._limits, labels)
+    _following_of = ProgramEngine
 
 
 class SplitEngine(RequestEngine):
@@ -265,9 +248,7 @@ class SplitEngine(RequestEngine):
     Raises `UnsupportedError` if nothing can be evaluated apart from the rest.
     """
 
-    def _made(self, what: AspProgram) -> Following:
-        labels = self._request.labels
-        return SplitProgram(what, self._knowledge, self._present, self._limits, labels)
+    _following_of = SplitProgram
 
 
 def foreseen(request: Request) -> frozenset[Signature]:
