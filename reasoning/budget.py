@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from reasoning.limits import LimitError, Limits
+from reasoning.limits import LimitError, Limits, too_large, too_long
 
 _TICK_S = 0.05
 """CPU time between two looks."""
@@ -148,9 +148,9 @@ class _Meter:
     ) -> str | None:
         limits = self.limits
         if used_s > limits.seconds + more_s:
-            return f"it took more than {limits.seconds:g} s (--time-limit)"
+            return f"{too_long(limits.seconds)} (--time-limit)"
         if used_mb > limits.megabytes * times:
-            return f"it used more than {limits.megabytes:,} MB (--memory-limit)"
+            return f"{too_large(limits.megabytes)} (--memory-limit)"
         return None
 
     def _error(self, limit: str) -> LimitError:

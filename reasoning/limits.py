@@ -52,6 +52,16 @@ class TooManyAnswersError(LimitError):
     """An evaluation has more answer sets than allowed: so it has, however it is evaluated."""
 
 
+def too_long(seconds: float) -> str:
+    """That an evaluation took more than so many seconds, in words."""
+    return f"it took more than {seconds:g} s"
+
+
+def too_large(megabytes: int) -> str:
+    """That an evaluation used more than so much memory, in words."""
+    return f"it used more than {megabytes:,} MB"
+
+
 def exceeded(name: str, limit: str, phase: str, grown: Mapping[str, int]) -> LimitError:
     """The error for request `name`, stopped at `limit` while it was in `phase`.
 

@@ -21,7 +21,7 @@ import psutil
 
 from reasoning.engines.clingo.guard import used_s
 from reasoning.errors import ReasoningError, SolvingError
-from reasoning.limits import LimitError, Limits, patience_s
+from reasoning.limits import LimitError, Limits, patience_s, too_large, too_long
 
 _POLL_S = 0.02
 OPTIONS = "--time-limit", "--memory-limit"
@@ -68,13 +68,9 @@ def _wait(replies: Connection, pid: int, limits: Limits, what: str, names: tuple
     had = process.memory_info().rss  # of what this one had, which it shares
     while not replies.poll(_POLL_S):
         if used_s(pid) > limits.seconds or time.monotonic() > until:
-            raise LimitError(
-                f"{what} was stopped: it took more than {limits.seconds:g} s ({names[0]})"
-            )
+            raise LimitError(f"{what} was stopped: {too_long(limits.seconds)} ({names[0]})")
         if (process.memory_info().rss - had) / 1e6 > limits.megabytes:
-            raise LimitError(
-                f"{what} was stopped: it used more than {limits.megabytes:,} MB ({names[1]})"
-            )
+            raise LimitError(f"{what} was stopped: {too_large(limits.megabytes)} ({names[1]})")
 
 
 def _serve(work: Callable[[], object], sink: Connection) -> None:

@@ -31,7 +31,7 @@ from reasoning.engines.clingo import messages
 from reasoning.engines.clingo.messages import Setup, send_answers
 from reasoning.engines.clingo.solver import LARGE, Solving
 from reasoning.errors import SolvingError
-from reasoning.limits import LimitError, Limits, exceeded
+from reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
 from reasoning.model.engine import AnswerSet
 
 if TYPE_CHECKING:
@@ -238,10 +238,10 @@ def _reached(
     solving: Solving, limits: Limits, process: psutil.Process, started: float
 ) -> str | None:
     if time.process_time() - started > limits.seconds:
-        return f"it took more than {limits.seconds:g} s"
+        return too_long(limits.seconds)
     used = process.memory_info().rss / 1e6
     if used > limits.megabytes:
-        return f"it used more than {limits.megabytes:,} MB"
+        return too_large(limits.megabytes)
     if solving.phase == "grounding" and solving.atoms() > limits.atoms:
         return f"it has more than {limits.atoms:,} ground atoms"
     return None

@@ -14,7 +14,7 @@ from itertools import chain, compress, islice, product
 from math import inf
 from operator import ne
 
-from reasoning.limits import Limits, exceeded, too_many
+from reasoning.limits import Limits, exceeded, too_long, too_many
 from reasoning.model.engine import AnswerSet
 
 Answers = Sequence[AnswerSet]
@@ -55,8 +55,7 @@ class _Watch:
     def united(self, answers: Answers) -> AnswerSet:
         """The union of answer sets, if there is time for it."""
         if time.thread_time() > self._deadline:
-            limit = f"it took more than {self._seconds:g} s"
-            raise exceeded(self._name, limit, "combining", {})
+            raise exceeded(self._name, too_long(self._seconds), "combining", {})
         return united(answers)
 
 

@@ -26,7 +26,7 @@ from reasoning.engines.clingo import messages
 from reasoning.engines.clingo.messages import Setup
 from reasoning.errors import SolvingError
 from reasoning.interpreter import environment
-from reasoning.limits import LimitError, Limits, patience_s
+from reasoning.limits import LimitError, Limits, patience_s, too_long
 from reasoning.model.engine import AnswerSet, AspProgram, Knowledge, WindowFacts, program
 from reasoning.model.request import Request, Signature, previous
 
@@ -367,7 +367,7 @@ class Guard:
             yield self._coming
         except messages.OverdueError:
             self.close()
-            text = f"request `{name}` was stopped: it took more than {seconds:g} s"
+            text = f"request `{name}` was stopped: {too_long(seconds)}"
             raise _stopped(text, seconds) from None
         except messages.EndedError:
             self.close()

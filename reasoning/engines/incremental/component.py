@@ -13,7 +13,7 @@ import psutil
 from reasoning.engines.incremental import generated, operators
 from reasoning.engines.incremental.generated import Change
 from reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, Relation
-from reasoning.limits import LimitError, Limits, exceeded
+from reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
 from reasoning.model.joins import normal
 from reasoning.model.rules import Absent, Holds, Program, Rule, Scan
 from reasoning.model.values import Row
@@ -81,14 +81,14 @@ class Watch:
         if self._began_s is None:
             self._began_s = used_s
         if used_s - self._began_s > self._limits.seconds:
-            return f"it took more than {self._limits.seconds:g} s"
+            return too_long(self._limits.seconds)
         if limit := self._too_many(more):
             return limit
         resident_mb = psutil.Process().memory_info().rss / 1e6
         if self._had_mb is None:
             self._had_mb = resident_mb  # what was there before may be other requests'
         if resident_mb - self._had_mb > self._limits.megabytes:
-            return f"it used more than {self._limits.megabytes:,} MB"
+            return too_large(self._limits.megabytes)
         return None
 
     def _too_many(self, more: int) -> str | None:
