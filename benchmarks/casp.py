@@ -51,7 +51,7 @@ import clingo
 from pyoxigraph import Literal as OxLiteral
 from pyoxigraph import NamedNode, Quad, Store
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from benchmarks.incremental.overlap import Overlap, overlapping
 from reasoning.engines.clingo.guard import GROUND_ONCE, GuardedEngine
 from reasoning.engines.clingo.solver import SolverEngine

@@ -25,10 +25,10 @@ from sqlalchemy import Engine, insert
 
 from backend import mqtt
 from backend.broker import EmbeddedBroker
-from backend.machine import free_port
+from backend.machine import REPOSITORY, free_port
 from backend.notices.notifier import NotifierService
 from backend.people import accounts, tokens
-from backend.settings import REPOSITORY, Broker, Settings
+from backend.settings import Broker, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import OutboxRow, ReceiverRow
 from tests.api.browsers import PASSWORD, quick_passwords

@@ -38,8 +38,9 @@ from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
 from apps.meeting_mgr.steps.editing import create
 from backend import mqtt
 from backend.errors import CitywiseError
+from backend.machine import REPOSITORY
 from backend.people.ids import DEMO
-from backend.settings import REPOSITORY, People, Settings
+from backend.settings import People, Settings
 from backend.store.outbox import begin
 from backend.times import wall_ms
 from benchmarks.measured.event_streams import followed

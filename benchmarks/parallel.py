@@ -45,7 +45,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from benchmarks.measured.processes import cpu_s, memory_mb
 from reasoning.engines.clingo.solver import SolverEngine
 from reasoning.languages.casp.parsing import parse_file

@@ -43,10 +43,11 @@ import routers
 
 from backend import mqtt
 from backend.city.aarhus import POLLUTANTS
+from backend.machine import REPOSITORY
 from backend.roads.cityfiles import City
 from backend.roads.network import Mode, RoadNetwork
 from backend.roads.router import Router
-from backend.settings import REPOSITORY, People, Settings
+from backend.settings import People, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.store.models import ReadingRow
 from backend.times import iso, parse_ms

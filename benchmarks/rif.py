@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from benchmarks.parallel import table
 from benchmarks.r4 import conclusions
 from benchmarks.r4.experiment import Experiment

@@ -28,7 +28,7 @@ from typing import Any
 from clingo.ast import ASTType
 from parallel import table
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.asp.rules import atom_signatures, atoms, read
 from reasoning.asp.syntax import Node, variables
 from reasoning.engines.clingo.guard import GuardedEngine

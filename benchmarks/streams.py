@@ -32,10 +32,11 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Engine
 
+from backend.machine import REPOSITORY
 from backend.notices import book
 from backend.notices.announcing import begin
 from backend.people import accounts, logins
-from backend.settings import REPOSITORY, People, Settings
+from backend.settings import People, Settings
 from backend.store.database import create_engine_for, migrate
 from backend.times import from_ms, wall_ms
 from benchmarks.measured.processes import cpu_s, memory_mb

@@ -29,7 +29,8 @@ from playwright.sync_api import sync_playwright
 from backend import machine, mqtt
 from backend.city.publisher import Publisher
 from backend.ingest.payloads import Clock, LineString, Place
-from backend.settings import REPOSITORY, Ingest, Pipeline, Settings
+from backend.machine import REPOSITORY
+from backend.settings import Ingest, Pipeline, Settings
 from backend.supervisor import System
 
 SENSORS = 449

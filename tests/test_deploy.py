@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from backend.settings import REPOSITORY, Settings, load
+from backend.machine import REPOSITORY
+from backend.settings import Settings, load
 
 DEPLOY = REPOSITORY / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))

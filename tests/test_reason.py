@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.run.recorded import Recorded
 from tests.command import Folder
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 
 TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import cast
 
 import orjson
 from flask import Request, request
 
 from backend.api import parameters
+from backend.machine import SHIPPED
 
 LANGUAGES = {"en": "English", "da": "Dansk"}
 COOKIE = "lang"
-STRINGS = Path(__file__).resolve().parents[2] / "web" / "strings"
+STRINGS = SHIPPED / "web" / "strings"
 
 
 @lru_cache

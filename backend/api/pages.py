@@ -7,7 +7,6 @@ import mimetypes
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -22,12 +21,12 @@ from backend.api import access, problems
 from backend.api.languages import COOKIE, LANGUAGES, chosen, strings
 from backend.api.security import nonce
 from backend.api.state import state
+from backend.machine import SHIPPED
 from backend.times import ZONE
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-WEB = REPOSITORY / "web"
+WEB = SHIPPED / "web"
 STATIC = WEB / "static"
-LIBRARIES = REPOSITORY / "node_modules"
+LIBRARIES = SHIPPED / "node_modules"
 VENDOR = {
     "leaflet": "leaflet/dist",
     "leaflet.markercluster": "leaflet.markercluster/dist",

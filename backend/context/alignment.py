@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from backend.errors import CitywiseError
-from backend.machine import REPOSITORY
+from backend.machine import SHIPPED
 from backend.packs.activities import activities
 from backend.packs.ontology import PREFIXES, city, local_name, reads_as
 from backend.packs.values import show
@@ -70,7 +70,7 @@ class Alignments:
 @cache
 def alignments() -> Alignments:
     """Those of our ontologies."""
-    path = REPOSITORY / "ontologies" / "alignments.ttl"
+    path = SHIPPED / "ontologies" / "alignments.ttl"
     triples = knowledge.read(KnowledgeSource(str(path))).triples
     found = [
         (_MATCHES.index(predicate.value), subject.value, value.value)

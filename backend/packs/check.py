@@ -9,9 +9,9 @@ from pathlib import Path
 
 from backend.packs import enclosure, scenarios, strings
 from backend.packs.broken import reason_of
-from backend.packs.library import folders
+from backend.packs.library import FILE, folders, of_template
 from backend.packs.loading import Loading
-from backend.packs.manifest import FILE, Pack, PackError
+from backend.packs.manifest import Pack, PackError
 from backend.packs.parts import Parts, PartsError, load
 from backend.packs.prepared import prepared
 from backend.packs.rules import Rules
@@ -33,7 +33,7 @@ def check_path(path: Path, *, partitioned: bool = False) -> list[Finding]:
 
     A template's rules are judged with its app. `partitioned` as `reasoning.run.language.check`.
     """
-    folder = _app_of(path)
+    folder = of_template(path)
     if folder is not None:
         return [f for f in check_pack(folder) if Path(f.location.file) == path]
     apps = folders(path)
@@ -44,13 +44,6 @@ def check_path(path: Path, *, partitioned: bool = False) -> list[Finding]:
 
 def _is_within(path: Path, folders: Iterable[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
-
-
-def _app_of(path: Path) -> Path | None:
-    """The folder of the app one of whose templates a file is."""
-    is_template = path.is_file() and path.parent.name == "templates"
-    folder = path.parent.parent
-    return folder if is_template and (folder / FILE).is_file() else None
 
 
 def checked(folder: Path) -> Pack:

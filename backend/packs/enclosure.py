@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backend.packs.manifest import FILE
+from backend.packs.library import FILE
 from backend.packs.ontology import ONTOLOGIES
 from reasoning import Finding, Location
 from reasoning.languages.casp import Reading

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from backend.errors import CitywiseError
 from backend.packs import broken
-from backend.packs.manifest import FILE
 
+FILE = "app.toml"
+"""An app's manifest: the folder that it lies in is the app's."""
 GROUP = "citywise.apps"
 """Entry points of packages that bring an app: each names the package that is its folder."""
 _OURS = (("backend.context", "pack"), ("apps", ""))
@@ -34,6 +35,13 @@ def folders(path: Path) -> list[Path]:
         for file in found
         if not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
+
+
+def of_template(path: Path) -> Path | None:
+    """The folder of the app one of whose templates a file is."""
+    is_template = path.is_file() and path.parent.name == "templates"
+    folder = path.parent.parent
+    return folder if is_template and (folder / FILE).is_file() else None
 
 
 def built_in() -> list[Path]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from backend.packs import enclosure, faults, strings, toml_errors
-from backend.packs.manifest import FILE, Manifest, Pack, PackError, TemplateEntry
+from backend.packs.library import FILE
+from backend.packs.manifest import Manifest, Pack, PackError, TemplateEntry
 from backend.packs.ontology import Ontology, city, expand, extended, reads_as
 from backend.packs.parameters import AnyParameter, ClassParameter
 from backend.packs.template import TemplateVersion

@@ -16,7 +16,6 @@ from backend.packs.parameters import AnyParameter
 from backend.packs.template import NoticeText, TemplateVersion
 from reasoning import Finding
 
-FILE = "app.toml"
 VERSION = r"^\d+\.\d+\.\d+$"
 Name = PackName
 Stream = Literal["events", "places", "traffic", "parking", "weather", "air"]

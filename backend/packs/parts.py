@@ -18,8 +18,7 @@ from sqlalchemy import Connection, Engine
 from backend.errors import CitywiseError
 from backend.network.topics import Device, Topics
 from backend.packs import broken
-from backend.packs.library import app_name, available, package_of, said
-from backend.packs.manifest import FILE
+from backend.packs.library import FILE, app_name, available, package_of, said
 from backend.settings import Settings
 
 Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]

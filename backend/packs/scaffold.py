@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from backend.errors import CitywiseError
-from backend.packs.manifest import FILE
+from backend.packs.library import FILE
 
 _STARTERS = Path(__file__).with_name("starters")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")

@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 import shapely
 
-from backend.machine import REPOSITORY
+from backend.machine import SHIPPED
 from backend.packs.ontology import PREFIXES, city
 from backend.roads.network import F64, I64, Mode, RoadNetwork
 from backend.roads.travel_times import FADING_MS
@@ -87,7 +87,7 @@ def slowed(type_: str) -> frozenset[Mode]:
 @cache
 def _affected() -> Mapping[str, frozenset[str]]:
     """The activities that `ctx:affects` says events of a class affect, all as IRIs."""
-    source = KnowledgeSource(str(REPOSITORY / "ontologies" / "context.ttl"))
+    source = KnowledgeSource(str(SHIPPED / "ontologies" / "context.ttl"))
     found: dict[str, set[str]] = {}
     for subject, predicate, value in knowledge.read(source).triples:
         if predicate.value == f"{_CTX}affects" and isinstance(subject, Iri):

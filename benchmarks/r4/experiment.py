@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from benchmarks.r4.conclusions import Conclusion
 from benchmarks.r4.scans import Pattern
 from reasoning.rdf.mapping import RDF, RDFS

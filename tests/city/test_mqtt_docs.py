@@ -16,7 +16,8 @@ from backend.ingest import payloads
 from backend.ingest.acceptance import Acceptor
 from backend.ingest.payloads import KINDS, Clock, Observation, Place, Point
 from backend.ingest.standing import CONTEXT, ContextUpdate, EventState, UserPosition, UserRoute
-from backend.settings import REPOSITORY, Ingest
+from backend.machine import REPOSITORY
+from backend.settings import Ingest
 
 TEXT = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```json\n(.*?)```", TEXT, re.DOTALL)

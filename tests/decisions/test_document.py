@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from backend.decisions import Code
 from backend.decisions.running import RULES
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 
 TEXT = (REPOSITORY / "docs" / "decision-support.md").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.run.language import check
 from tests.command import Done, Folder
 

@@ -38,7 +38,7 @@ from apps.meeting_mgr.papers.minutes_words import Words
 from apps.meeting_mgr.record import MeetingRecord
 from apps.meeting_mgr.steps import running, sharing
 from backend.api.pages import translator
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from backend.times import parse_ms
 
 ALICE, BOB = "p-" + "a" * 20, "p-" + "b" * 20

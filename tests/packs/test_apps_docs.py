@@ -10,13 +10,13 @@ import pytest
 from pydantic import BaseModel
 
 from backend.app_commands import app as group
+from backend.machine import REPOSITORY
 from backend.packs import scenarios
 from backend.packs.manifest import Manifest, TemplateEntry
 from backend.packs.parameters import TYPES
 from backend.packs.scaffold import starters
 from backend.packs.template import NoticeText
 from backend.packs.vocabulary import CONCLUSION_ATOMS, PREDICATES, PROPERTIES_SUPPLIED, Supplied
-from backend.settings import REPOSITORY
 from tests.packs.folders import AppFolder
 
 TEXT = (REPOSITORY / "docs" / "apps.md").read_text(encoding="utf-8")

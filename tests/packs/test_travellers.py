@@ -21,9 +21,9 @@ from backend.city.replay import Replay
 from backend.city.travellers import Roads, Trip, distance_m, told
 from backend.ingest.payloads import Place
 from backend.ingest.records import ClockReading, Standing
+from backend.machine import REPOSITORY
 from backend.pipeline.played import Played
 from backend.pipeline.recorded import _with, entries
-from backend.settings import REPOSITORY
 from backend.times import to_ms
 from tests.api.templates import pack_of
 

@@ -12,9 +12,10 @@ from unittest.mock import MagicMock
 import pytest
 
 from backend import machine
+from backend.machine import REPOSITORY
 from backend.pipeline import cluster
 from backend.pipeline.cluster import ClusterError
-from backend.settings import REPOSITORY, Settings, SettingsError, load
+from backend.settings import Settings, SettingsError, load
 
 SERVED = {"serve_host": "10.0.0.5", "serve_port": 7190, "serve_token": "0123456789abcdef"}
 

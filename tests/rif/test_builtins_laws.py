@@ -13,7 +13,7 @@ from elementpath.exceptions import ElementPathError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.errors import SolvingError
 from reasoning.languages.rif.builtins import builtin, names
 from reasoning.languages.rif.document import FUNC, PRED

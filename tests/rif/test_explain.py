@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.engines.incremental.relation import BEGINNING
 from reasoning.errors import ItemError
 from reasoning.explain.justifications import Given, Justifications

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from tests.command import Folder
 
 EXAMPLES = sorted((REPOSITORY / "examples" / "rif").glob("*.rif*"))

@@ -9,7 +9,7 @@ from flask import Flask
 
 from backend.api import access, limits
 from backend.api.access import Access
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from tests.security.cast import Cast
 
 DOCS = REPOSITORY / "docs"

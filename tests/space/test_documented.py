@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from backend.machine import REPOSITORY
 from backend.packs.vocabulary import PREDICATES
-from backend.settings import REPOSITORY
 
 SPACE_AND_TIME = "near_ ahead passed opposite distance off_ inside i_am during open time week date"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from backend.settings import REPOSITORY
+from backend.machine import REPOSITORY
 from reasoning.model.request import Signature
 from reasoning.partition.description import Description, describe, to_dot, to_json, to_text
 from reasoning.partition.plan import Follow, Key, Name, Share
