@@ -41,6 +41,12 @@ test-long: prepare-tests ## run the tests that take minutes each, on new random 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)
 
+dist: prepare ## build a wheel and an sdist of everything into dist/
+	@mkdir -p dist && $(BIN)/python -c "from setuptools import build_meta as build; \
+	build.build_sdist('dist'); build.build_wheel('dist')" >.cache/dist.log 2>&1 \
+	|| { cat .cache/dist.log; exit 1; }
+	@ls dist/*
+
 prepare: ## set up what the demo needs
 	@$(PREPARE)
 
@@ -48,15 +54,15 @@ prepare-tests: ## set up what the tests need
 	@$(PREPARE) --tests
 
 clean: ## remove everything that set-up made; keeps .citywise, the data of running systems
-	rm -rf .venv .cache node_modules citywise.egg-info build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .cache node_modules citywise.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 lock: ## renew the pinned versions (needs uv and npm)
-	$(LOCK) --upgrade pyproject.toml -o requirements.lock
-	$(LOCK) --upgrade pyproject.toml --extra dev -c requirements.lock -o requirements-dev.lock
+	$(LOCK) --upgrade pyproject.toml --extra server --extra spark -o requirements.lock
+	$(LOCK) --upgrade pyproject.toml --extra server --extra spark --extra dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) --upgrade requirements-tools.in -o requirements-tools.lock
 	npm install --package-lock-only --cache .cache/npm
 
-.PHONY: help demo test check test-long bench prepare prepare-tests clean lock
+.PHONY: help demo test check test-long bench dist prepare prepare-tests clean lock

@@ -14,14 +14,12 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("web", "ontologies")
-LEFT_OUT = shutil.ignore_patterns(
-    "*.map", "*.ts", "README*", "CHANGELOG*", "src", "test", "tests", "__pycache__"
-)
+LEFT_OUT = shutil.ignore_patterns("*.map", "*.ts")
 """Of a library of npm: what neither Node nor a browser reads. Licences stay."""
 
 
 class BuildWithPages(build_py):
-    """Copies into the package `backend` what `backend.machine.SHIPPED` names."""
+    """Copies what lies beside the packages in a checkout into the package that holds them."""
 
     def run(self) -> None:
         if self.editable_mode:  # A checkout has it all at its root.
@@ -29,7 +27,7 @@ class BuildWithPages(build_py):
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)  # An earlier build's would come along.
         super().run()
-        target = Path(self.build_lib) / "backend"
+        target = Path(self.build_lib) / "citywise"
         for name in FOLDERS:
             shutil.copytree(ROOT / name, target / name, dirs_exist_ok=True)
         for name in libraries():
@@ -41,12 +39,16 @@ class BuildWithPages(build_py):
 def libraries() -> list[str]:
     """Folders of the libraries that we need at run time, as npm's lock names them."""
     packages = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    kept = {"dev", "optional", "devOptional", "peer"}
-    wanted = [name for name, package in packages.items() if name and not kept & package.keys()]
+    others = {"dev", "optional", "devOptional", "peer"}
+    wanted = [
+        name
+        for name, package in packages.items()
+        if name and not others & package.keys() and not name.startswith("node_modules/@types/")
+    ]
     missing = [name for name in wanted if not (ROOT / name).is_dir()]
     if missing:
         raise SystemExit(f"{missing[0]} is not there: run `make prepare` before a build")
-    return [name for name in wanted if not name.startswith("node_modules/@types/")]
+    return wanted
 
 
 setup(cmdclass={"build_py": BuildWithPages})

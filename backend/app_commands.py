@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from backend.limit_options import bounded
-from backend.times import parse_ms
+from citywise.backend.limit_options import bounded
+from citywise.backend.times import parse_ms
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -37,7 +37,7 @@ def app() -> None:
 )
 def new(name: str, starter: str, folder: Path) -> None:
     """Make the app NAME: a folder with an app that runs, to be changed."""
-    from backend.packs.scaffold import create
+    from citywise.backend.packs.scaffold import create
 
     made = create(name, starter, folder)
     click.echo(f"{made}: a new app; next: citywise check {made}, citywise app test {made}")
@@ -54,10 +54,10 @@ def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
     SCENARIOS are names or files; without them all are run. Ends with 1 if a notice is
     missing, unexpected or different, or if something could not be evaluated.
     """
-    from backend.packs import scenario_run, scenario_text
-    from backend.packs.check import checked
-    from backend.packs.library import find
-    from backend.pipeline.recorded import concluded
+    from citywise.backend.packs import scenario_run, scenario_text
+    from citywise.backend.packs.check import checked
+    from citywise.backend.packs.library import find
+    from citywise.backend.pipeline.recorded import concluded
 
     pack = checked(find(path))
     conclude = partial(concluded, requests=[str(file) for file in pack.requests])
@@ -81,11 +81,11 @@ def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
 @bounded
 def why(path: str, scenario: str, at: str | None, instance: str, kind: str, about: str) -> None:
     """Explain why a notice was, or was not, open in SCENARIO of the app at PATH."""
-    from backend.packs import scenario_run
-    from backend.packs.check import checked
-    from backend.packs.library import find
-    from backend.packs.scenario_why import reasons
-    from backend.pipeline.recorded import run_after
+    from citywise.backend.packs import scenario_run
+    from citywise.backend.packs.check import checked
+    from citywise.backend.packs.library import find
+    from citywise.backend.packs.scenario_why import reasons
+    from citywise.backend.pipeline.recorded import run_after
 
     try:
         at_ms = None if at is None else parse_ms(at)
@@ -101,8 +101,8 @@ def why(path: str, scenario: str, at: str | None, instance: str, kind: str, abou
 @click.argument("paths", nargs=-1, type=_FOLDER)
 def list_apps(paths: tuple[Path, ...]) -> None:
     """List the apps in PATHS, or all that Citywise and installed packages bring."""
-    from backend.packs.library import available, folders
-    from backend.packs.listing import lines
+    from citywise.backend.packs.library import available, folders
+    from citywise.backend.packs.listing import lines
 
     found = [folder for path in paths for folder in folders(path)] if paths else available()
     for folder in found:

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from backend import machine
-from backend.errors import CitywiseError
-from backend.network import broker_rights, websocket
-from backend.network.topics import Topics
-from backend.packs.parts import of_settings
-from backend.settings import Settings
+from citywise.backend import machine
+from citywise.backend.errors import CitywiseError
+from citywise.backend.network import broker_rights, websocket
+from citywise.backend.network.topics import Topics
+from citywise.backend.packs.parts import of_settings
+from citywise.backend.settings import Settings
 
 SCRIPT = Path(__file__).with_name("broker.mjs")
 _TOPIC_BYTES = 1024

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from backend import own_files
-from backend.roads import City, Mode
-from backend.roads.cityfiles import import_into
-from backend.settings import Settings
-from backend.system_option import of_a_system
+from citywise.backend import own_files
+from citywise.backend.roads import City, Mode
+from citywise.backend.roads.cityfiles import import_into
+from citywise.backend.settings import Settings
+from citywise.backend.system_option import of_a_system
 
 
 @click.group()
@@ -32,7 +32,7 @@ def import_file(settings: Settings, file: Path, into: Path | None) -> None:
 
     FILE is .osm, .osm.bz2 or .osm.pbf. A running system uses it after its next start.
     """
-    from backend.roads import osm
+    from citywise.backend.roads import osm
 
     begin = time.monotonic()
     made = osm.city(file, lambda text: click.echo(text, err=True))

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from backend import settings as configuration
-from backend.app_commands import app as app_commands
-from backend.errors import CitywiseError
-from backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
-from backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
-from backend.settings import Apps, Ingest, People, Settings, Web
-from backend.system_option import GroupWithApps, LaterGroup, of_a_system
-from reasoning import Limits, ReasoningError
+from citywise.backend import settings as configuration
+from citywise.backend.app_commands import app as app_commands
+from citywise.backend.errors import CitywiseError
+from citywise.backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
+from citywise.backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
+from citywise.backend.settings import Apps, Ingest, People, Settings, Web
+from citywise.backend.system_option import GroupWithApps, LaterGroup, of_a_system
+from citywise.reasoning import Limits, ReasoningError
 
 if TYPE_CHECKING:
-    from backend.pipeline.appreplay import Recording
-    from reasoning import Choice, Operator, Recorded
-    from reasoning.partition.plan import Form, Name
+    from citywise.backend.pipeline.appreplay import Recording
+    from citywise.reasoning import Choice, Operator, Recorded
+    from citywise.reasoning.partition.plan import Form, Name
 
 
 class Time(click.ParamType[datetime]):
@@ -194,7 +194,7 @@ def run(
 
     With --host it serves phones and computers of a network (docs/deployment.md).
     """
-    from backend.pipeline.requests import check, find
+    from citywise.backend.pipeline.requests import check, find
 
     if config is None and host is None:
         raise click.UsageError("give --config FILE, or --host ADDRESS to serve a network, or both")
@@ -215,9 +215,9 @@ def _run_hosted(
     settings: Settings, host: str, port: int | None, seconds: float | None, verbose: bool
 ) -> None:
     """Run, with a page beside it over plain HTTP that says how to trust the certificate."""
-    from backend.network import qr_codes
-    from backend.network.hosting import hosted
-    from backend.network.welcome import welcome
+    from citywise.backend.network import qr_codes
+    from citywise.backend.network.hosting import hosted
+    from citywise.backend.network.welcome import welcome
 
     hosting = hosted(settings, host, port)
     web = hosting.settings.web
@@ -259,8 +259,8 @@ def replay(app: str | None, data: Path, start: datetime, until: datetime, **give
 
     APP is the folder or the name of an app. No broker is needed.
     """
-    from backend.pipeline.appreplay import Recording
-    from backend.pipeline.recorded import announcements
+    from citywise.backend.pipeline.appreplay import Recording
+    from citywise.backend.pipeline.recorded import announcements
 
     if app is None:
         if any(given[name] is not None for name in ("users", "travellers", "against")):
@@ -280,9 +280,9 @@ def _replay_app(
     seed: int,
     against: str | None,
 ) -> None:
-    from backend.packs.library import find
-    from backend.pipeline.against import earlier
-    from backend.pipeline.appreplay import Replayed, compare
+    from citywise.backend.packs.library import find
+    from citywise.backend.pipeline.against import earlier
+    from citywise.backend.pipeline.appreplay import Replayed, compare
 
     if not users and not travellers:
         raise click.UsageError(
@@ -365,7 +365,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 @metered
 def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
     """Evaluate PROGRAM (.casp, .lars, .rif, .rifps, .lp) over recordings; print JSON Lines."""
-    from backend.reason import emitted, report, results
+    from citywise.backend.reason import emitted, report, results
 
     if emit_as and emit == "results":
         raise click.UsageError("--emit-as names the stream that --emit prints; give --emit too")
@@ -404,7 +404,7 @@ def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **
 @bounded
 def plan(program: Path, form: Form, name: Name) -> None:
     """Show how PROGRAM is evaluated: in which parts side by side and why, or by which network."""
-    from reasoning import read
+    from citywise.reasoning import read
 
     click.echo(read(program).plan(name, form), nl=False)
 
@@ -419,15 +419,15 @@ def plan(program: Path, form: Form, name: Name) -> None:
 @bounded
 def check(path: Path, partitioned: bool) -> None:
     """Look for faults in a program, an app, or all there are in a folder; one line each."""
-    from backend.packs.library import folders, of_template
-    from reasoning.run.language import LANGUAGES
+    from citywise.backend.packs.library import folders, of_template
+    from citywise.reasoning.run.language import LANGUAGES
 
     if folders(path) or of_template(path) is not None:
-        from backend.packs.check import check_path as find_faults
+        from citywise.backend.packs.check import check_path as find_faults
     elif path.is_dir() and not any(file.suffix in LANGUAGES for file in path.rglob("*")):
         raise click.UsageError(f"{path} holds no app and no program ({', '.join(LANGUAGES)})")
     else:  # The rules of apps need much more than the reasoner.
-        from reasoning import check as find_faults
+        from citywise.reasoning import check as find_faults
     found = find_faults(path, partitioned=partitioned)
     for finding in found:
         click.echo(str(finding))
@@ -474,8 +474,8 @@ def explain(
 
     The limits are on each evaluation, as for `reason`, and on the explanation.
     """
-    from reasoning import limited
-    from reasoning.explain.tree import render
+    from citywise.reasoning import limited
+    from citywise.reasoning.explain.tree import render
 
     run = _recorded(**given)
     about = run.explainer(at, answer, evaluation)
@@ -514,7 +514,7 @@ def entails(
     \b
         citywise entails streets.rifps expected.ttl --kb sensors.ttl
     """
-    from reasoning.languages.rif.answering import answer
+    from citywise.reasoning.languages.rif.answering import answer
 
     found = answer(document, conclusion, knowledge, Limits(time_limit, memory_limit, atom_limit))
     for line in found.lines():
@@ -532,7 +532,7 @@ def _recorded(
     models: int | None,
     **limits: float,
 ) -> Recorded:
-    from reasoning import Recorded
+    from citywise.reasoning import Recorded
 
     bounds = Limits(
         limits["time_limit"],
@@ -560,8 +560,8 @@ def decide(what: str, request: Path, data: Path, at: datetime | None) -> None:
 
     WHAT is what is decided: travel or parking, or another app's decision.
     """
-    from backend.packs.parts import found
-    from backend.times import to_ms
+    from citywise.backend.packs.parts import found
+    from citywise.backend.times import to_ms
 
     known = {name: each for parts in found().values() for name, each in parts.decisions.items()}
     if what not in known:
@@ -611,8 +611,8 @@ def write_broker_rights(settings: Settings, folder: Path) -> None:
 
     Then let mosquitto read it again: kill -HUP (docs/deployment.md).
     """
-    from backend.network.broker_rights import write_for_mosquitto
-    from backend.people_commands import database
+    from citywise.backend.network.broker_rights import write_for_mosquitto
+    from citywise.backend.people_commands import database
 
     with database(settings) as engine:
         for file in write_for_mosquitto(engine, settings, folder):
@@ -621,7 +621,7 @@ def write_broker_rights(settings: Settings, folder: Path) -> None:
 
 def _temporary_folder() -> Path:
     """A new folder for a demo; what demos left that were killed is removed."""
-    from backend.supervisor import is_used
+    from citywise.backend.supervisor import is_used
 
     base = STATE
     base.mkdir(parents=True, exist_ok=True)
@@ -633,9 +633,9 @@ def _temporary_folder() -> Path:
 
 def _go_on(play: dict[str, Any], folder: Path) -> None:
     """A folder that holds a city's past goes on from there: time does not go back in it."""
-    from backend.ingest import log
-    from backend.packs.live import NoClockError, last_clock
-    from backend.times import from_ms, parse_ms
+    from citywise.backend.ingest import log
+    from citywise.backend.packs.live import NoClockError, last_clock
+    from citywise.backend.times import from_ms, parse_ms
 
     path = folder / "log"
     if not path.is_dir() or not log.segments(path):
@@ -657,9 +657,9 @@ def _go_on(play: dict[str, Any], folder: Path) -> None:
 def _left_off(until: str | None, folder: Path, past: int) -> dict[str, Any]:
     """How a source goes on that has sent everything up to `past` (Unix ms): its start stays
     what it was, and where it was to end earlier nothing is left to send."""
-    from backend.city.source import SETTLE_MS
-    from backend.supervisor import last_played
-    from backend.times import iso, parse_ms
+    from citywise.backend.city.source import SETTLE_MS
+    from citywise.backend.supervisor import last_played
+    from citywise.backend.times import iso, parse_ms
 
     end = past if until is None else parse_ms(until)
     if end + SETTLE_MS < past:
@@ -671,7 +671,7 @@ def _left_off(until: str | None, folder: Path, past: int) -> dict[str, Any]:
 
 def _check_source(play: dict[str, Any]) -> None:
     """Find out now, not in a child's log, whether the source can begin."""
-    from backend.process import city
+    from citywise.backend.process import city
 
     city(play)
 
@@ -684,8 +684,8 @@ def _run(
     more: Sequence[str] = (),
 ) -> None:
     """Run a system until it is told to end; `more` is said when it is ready."""
-    from backend.people_commands import invited
-    from backend.supervisor import System
+    from citywise.backend.people_commands import invited
+    from citywise.backend.supervisor import System
 
     logging.basicConfig(
         level=logging.INFO if verbose else logging.ERROR, format="%(levelname)s: %(message)s"
@@ -714,21 +714,21 @@ cli.add_command(app_commands)
 cli.add_command(
     LaterGroup(
         "city",
-        "backend.city_commands",
+        "citywise.backend.city_commands",
         "Import a road network and its named places, or show what there is (docs/city.md).",
     )
 )
 cli.add_command(
     LaterGroup(
         "log",
-        "backend.log_commands",
+        "citywise.backend.log_commands",
         "Look whether the log is whole, or save what can be read of it (docs/delivery.md).",
     )
 )
 cli.add_command(
     LaterGroup(
         "user",
-        "backend.people_commands",
+        "citywise.backend.people_commands",
         "Make, list, change and remove accounts, and give devices tokens (docs/deployment.md).",
     )
 )
@@ -767,7 +767,7 @@ def main() -> None:
 def _not_installed(error: Exception) -> str | None:
     """What to say where only a part of the packages is installed, such as the reasoner's."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
-    if name is None or name.partition(".")[0] in ("reasoning", "backend", "apps"):
+    if name is None or name.partition(".")[0] == "citywise":
         return None
     cure = "python3 scripts/prepare.py" if IS_CHECKOUT else "pip install 'citywise[all]'"
     return f"this needs `{name}`, which is not installed; run `{cure}`"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from backend.times import iso, parse_ms
+from citywise.backend.times import iso, parse_ms
 
 _LATEST_MS = 4_102_444_800_000
 """2100: what is later is a slip."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from reasoning import Limits, budget
+from citywise.reasoning import Limits, budget
 
 _SUBJECTS = "program", "path", "document", "request", "app", "data"
 """What a command is about: the first of its arguments that is given."""

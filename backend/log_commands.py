@@ -8,15 +8,15 @@ import click
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend import own_files
-from backend.errors import CitywiseError
-from backend.ingest import salvage as salvaging
-from backend.ingest.salvage import Found
-from backend.settings import Settings
-from backend.store.database import create_engine_for
-from backend.store.models import CursorRow
-from backend.supervisor import is_used
-from backend.system_option import of_a_system
+from citywise.backend import own_files
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import salvage as salvaging
+from citywise.backend.ingest.salvage import Found
+from citywise.backend.settings import Settings
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import CursorRow
+from citywise.backend.supervisor import is_used
+from citywise.backend.system_option import of_a_system
 
 
 class LogDamagedError(CitywiseError):

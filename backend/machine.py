@@ -18,12 +18,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
-REPOSITORY = _PACKAGE.parent
+REPOSITORY = Path(__file__).resolve().parent.parent
+"""The folder of our packages, and of `web`, `ontologies` and `node_modules`: the checkout's root,
+or the installed package, into which `setup.py` has put them."""
 IS_CHECKOUT = (REPOSITORY / "pyproject.toml").is_file()
-"""Whether we run from a checkout, which holds all there is; else from an installed package."""
-SHIPPED = REPOSITORY if IS_CHECKOUT else _PACKAGE
-"""Where `web`, `ontologies` and `node_modules` are; `setup.py` puts them into the package."""
 
 
 def _own_folder(in_checkout: str, variable: str, otherwise: str) -> Path:

@@ -15,8 +15,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from backend.errors import CitywiseError
-from backend.settings import Broker
+from citywise.backend.errors import CitywiseError
+from citywise.backend.settings import Broker
 
 SESSION_SECONDS = 7 * 24 * 3600
 KEEPALIVE_SECONDS = 30

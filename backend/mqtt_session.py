@@ -11,8 +11,8 @@ import paho.mqtt.client as paho
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from backend import mqtt
-from backend.settings import Broker
+from citywise.backend import mqtt
+from citywise.backend.settings import Broker
 
 LOG = logging.getLogger("citywise.mqtt")
 Hear = Callable[[paho.MQTTMessage], None]

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from opening_hours import OpeningHours, validate
 
-from backend.errors import CitywiseError
+from citywise.backend.errors import CitywiseError
 
 _MINUTE_MS = 60_000
 _COUNTRIES = {"Europe/Copenhagen": "DK"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.settings import Start
+from citywise.backend.settings import Start
 
 _LEAST_CPU_S = 0.2
 _LEAST_CPU_SHARE = 0.02

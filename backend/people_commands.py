@@ -14,15 +14,23 @@ from typing import Any
 import click
 from sqlalchemy import Connection, Engine
 
-from backend import own_files
-from backend.network import broker_rights as rights
-from backend.people import accounts, administration, audit, first_admin, invitations, logins, tokens
-from backend.people.accounts import ROLES, Account
-from backend.people.secret import digest
-from backend.settings import Settings
-from backend.store.database import create_engine_for, migrate
-from backend.system_option import of_a_system
-from backend.times import from_ms
+from citywise.backend import own_files
+from citywise.backend.network import broker_rights as rights
+from citywise.backend.people import (
+    accounts,
+    administration,
+    audit,
+    first_admin,
+    invitations,
+    logins,
+    tokens,
+)
+from citywise.backend.people.accounts import ROLES, Account
+from citywise.backend.people.secret import digest
+from citywise.backend.settings import Settings
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.system_option import of_a_system
+from citywise.backend.times import from_ms
 
 ACTOR = "command"
 _ROLE = click.Choice(ROLES)
@@ -168,7 +176,7 @@ def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...]) ->
 @of_a_system
 def forget(settings: Settings, name: str, yes: bool) -> None:
     """Forget the account NAME and everything that is theirs; it cannot be undone."""
-    from backend.privacy.forgetting import forget as forget_all
+    from citywise.backend.privacy.forgetting import forget as forget_all
 
     with database(settings) as engine:
         with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""One process of a running system: `python -m backend.process ROLE FILE`.
+"""One process of a running system: `python -m citywise.backend.process ROLE FILE`.
 
 FILE is JSON: the settings, and for the source what to play. The process ends orderly on
 SIGTERM, and at once when its standard input closes, so that none outlives the supervisor.
@@ -20,11 +20,11 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend import own_files
-from backend.errors import CitywiseError
-from backend.people.ids import ACCOUNT
-from backend.repeats import Repeats
-from backend.settings import Settings
+from citywise.backend import own_files
+from citywise.backend.errors import CitywiseError
+from citywise.backend.people.ids import ACCOUNT
+from citywise.backend.repeats import Repeats
+from citywise.backend.settings import Settings
 
 
 class Discreet(logging.Formatter):
@@ -63,8 +63,8 @@ def main() -> None:
 
 def _tell(settings: Settings, role: str, error: CitywiseError) -> None:
     """Say what the user can mend: in the process' log, and at /readyz."""
-    from backend.store.database import create_engine_for
-    from backend.store.heartbeat import fail
+    from citywise.backend.store.database import create_engine_for
+    from citywise.backend.store.heartbeat import fail
 
     logging.getLogger("citywise").error("%s", error)
     with (
@@ -82,31 +82,31 @@ def _end_with_parent() -> None:
 
 
 def _web(settings: Settings) -> None:
-    from backend.api.serve import main as serve
+    from citywise.backend.api.serve import main as serve
 
     serve(settings)
 
 
 def _ingest(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
-    from backend.ingest.intake import IntakeStore
-    from backend.ingest.service import IngestService
-    from backend.store.database import create_engine_for
-    from backend.store.letters import Bounds
+    from citywise.backend.ingest.intake import IntakeStore
+    from citywise.backend.ingest.service import IngestService
+    from citywise.backend.store.database import create_engine_for
+    from citywise.backend.store.letters import Bounds
 
     store = IntakeStore(create_engine_for(settings.database_url), Bounds.of(settings.ingest))
     IngestService(settings, store, stop).run()
 
 
 def _pipeline(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
-    from backend.pipeline.service import PipelineService
-    from backend.store.database import create_engine_for
+    from citywise.backend.pipeline.service import PipelineService
+    from citywise.backend.store.database import create_engine_for
 
     PipelineService(settings, create_engine_for(settings.database_url), stop).run()
 
 
 def _notifier(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
-    from backend.notices.notifier import NotifierService
-    from backend.store.database import create_engine_for
+    from citywise.backend.notices.notifier import NotifierService
+    from citywise.backend.store.database import create_engine_for
 
     NotifierService(settings, create_engine_for(settings.database_url), stop).run()
 
@@ -115,8 +115,8 @@ def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], 
     """The process that an app brings, which is called as the app."""
 
     def serve(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
-        from backend.packs.parts import of_settings
-        from backend.store.database import create_engine_for
+        from citywise.backend.packs.parts import of_settings
+        from citywise.backend.store.database import create_engine_for
 
         service = of_settings(settings)[name].service
         assert service is not None, f"the app {name} brings no process"
@@ -126,7 +126,7 @@ def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], 
 
 
 def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -> None:
-    from backend.city.source import run_source
+    from citywise.backend.city.source import run_source
 
     play = values["source"]
     since = _time(play.get("since"))
@@ -135,8 +135,8 @@ def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -
 
 def city(play: dict[str, Any]) -> Any:
     """The source that the demo asked for: a replay of recorded data, or the simulation."""
-    from backend.city.replay import Replay
-    from backend.city.simulation import Simulation
+    from citywise.backend.city.replay import Replay
+    from citywise.backend.city.simulation import Simulation
 
     start, until = _time(play["start"]), _time(play["until"])
     lead_in = None if play["lead_in_s"] is None else timedelta(seconds=play["lead_in_s"])

@@ -9,8 +9,8 @@ from typing import TextIO
 
 import orjson
 
-from reasoning import Operator, Recorded, write
-from reasoning.interpreter import seldom_collected
+from citywise.reasoning import Operator, Recorded, write
+from citywise.reasoning.interpreter import seldom_collected
 
 _PROGRESS_S = 1.0
 

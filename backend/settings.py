@@ -18,8 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from backend.errors import CitywiseError
-from reasoning import Limits
+from citywise.backend.errors import CitywiseError
+from citywise.reasoning import Limits
 
 
 class SettingsError(CitywiseError):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import psutil
 
-from backend.causes import cause
-from backend.operations.readiness import Check, Heartbeat
-from backend.patience import Mark, Reason, Stuck
-from backend.settings import Start
+from citywise.backend.causes import cause
+from citywise.backend.operations.readiness import Check, Heartbeat
+from citywise.backend.patience import Mark, Reason, Stuck
+from citywise.backend.settings import Start
 
 _OF_INGEST = ("ingest_heartbeat_s", "broker_connected", "ingest_blocked", "ingest_lag_bytes")
 _PARTS = {"database": "database", **dict.fromkeys(_OF_INGEST, "ingest")}

@@ -24,26 +24,26 @@ from typing import IO, Any
 from sqlalchemy import Engine, delete
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend import machine, mqtt, own_files, starting
-from backend.broker import EmbeddedBroker
-from backend.errors import CitywiseError
-from backend.ingest import log
-from backend.network import broker_rights, certificates
-from backend.network.secret_files import replace
-from backend.operations import readiness
-from backend.operations.readiness import Heartbeat, Heartbeats
-from backend.packs.check import checked
-from backend.packs.installed import StaleVersionError, install
-from backend.packs.library import available, of_packages
-from backend.packs.manifest import Pack, PackError
-from backend.packs.parts import of_settings
-from backend.patience import Mark, Patience, Reason, Stuck
-from backend.settings import Settings
-from backend.store import heartbeat, progress
-from backend.store.database import create_engine_for, migrate
-from backend.store.models import HeartbeatRow
-from backend.times import iso
-from reasoning.interpreter import environment
+from citywise.backend import machine, mqtt, own_files, starting
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import log
+from citywise.backend.network import broker_rights, certificates
+from citywise.backend.network.secret_files import replace
+from citywise.backend.operations import readiness
+from citywise.backend.operations.readiness import Heartbeat, Heartbeats
+from citywise.backend.packs.check import checked
+from citywise.backend.packs.installed import StaleVersionError, install
+from citywise.backend.packs.library import available, of_packages
+from citywise.backend.packs.manifest import Pack, PackError
+from citywise.backend.packs.parts import of_settings
+from citywise.backend.patience import Mark, Patience, Reason, Stuck
+from citywise.backend.settings import Settings
+from citywise.backend.store import heartbeat, progress
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.store.models import HeartbeatRow
+from citywise.backend.times import iso
+from citywise.reasoning.interpreter import environment
 
 LOG = logging.getLogger("citywise.supervisor")
 ORDERS = "orders.json"
@@ -186,7 +186,7 @@ class System:
 
     def _prepare_city(self) -> None:
         """Have the road network and the named places where the processes look for them."""
-        from backend.roads.cityfiles import prepare
+        from citywise.backend.roads.cityfiles import prepare
 
         prepare(self.settings, self.play)
 
@@ -251,7 +251,7 @@ class System:
 
     def command(self, role: str) -> Sequence[str]:
         """What is executed for a role."""
-        return [sys.executable, "-m", "backend.process", role, str(self._orders)]
+        return [sys.executable, "-m", "citywise.backend.process", role, str(self._orders)]
 
     def log_file(self, role: str) -> Path:
         """The file a process of ours writes its messages to."""

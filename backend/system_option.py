@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from backend import settings as configuration
-from backend.settings import Settings
+from citywise.backend import settings as configuration
+from citywise.backend.settings import Settings
 
 
 def of_a_system(command: Callable[..., None]) -> Callable[..., None]:
@@ -77,7 +77,7 @@ class GroupWithApps(click.Group):
 def _of_apps() -> dict[str, LaterGroup]:
     if find_spec("flask") is None:  # The reasoner alone is installed: it runs no apps.
         return {}
-    from backend.packs.parts import found
+    from citywise.backend.packs.parts import found
 
     brought = (item for parts in found().values() for item in parts.commands.items())
     return {name: LaterGroup(name, group.module, group.help) for name, group in brought}

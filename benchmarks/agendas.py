@@ -12,8 +12,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from apps.meeting_mgr.agenda import proposed
-from apps.meeting_mgr.model import CAPABILITIES, Attendee, Busy, Item, Meeting, Person, Room
+from citywise.apps.meeting_mgr.agenda import proposed
+from citywise.apps.meeting_mgr.model import (
+    CAPABILITIES,
+    Attendee,
+    Busy,
+    Item,
+    Meeting,
+    Person,
+    Room,
+)
 from tests.meeting_mgr.agendas import MINUTE, STARTS, off, person, random_meeting
 
 ITEMS, PEOPLE = 20, 30

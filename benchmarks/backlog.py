@@ -32,12 +32,12 @@ from typing import Any, Literal
 import orjson
 from sqlalchemy import Engine, func, select
 
-from backend.ingest import log
-from backend.machine import REPOSITORY
-from backend.settings import Pipeline, Settings
-from backend.store.database import create_engine_for, migrate
-from backend.store.models import CursorRow, OutboxRow, TraceRow
 from benchmarks.measured.processes import cpu_s
+from citywise.backend.ingest import log
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Pipeline, Settings
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.store.models import CursorRow, OutboxRow, TraceRow
 
 SECONDS = 600
 ROADS = 500
@@ -242,7 +242,7 @@ def _pipeline(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
     with (settings.data_dir / "pipeline.log").open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "backend.process", "pipeline", str(orders)],
+            [sys.executable, "-m", "citywise.backend.process", "pipeline", str(orders)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,

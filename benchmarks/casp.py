@@ -51,20 +51,20 @@ import clingo
 from pyoxigraph import Literal as OxLiteral
 from pyoxigraph import NamedNode, Quad, Store
 
-from backend.machine import REPOSITORY
 from benchmarks.incremental.overlap import Overlap, overlapping
-from reasoning.engines.clingo.guard import GROUND_ONCE, GuardedEngine
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse, parse_file
-from reasoning.limits import Limits
-from reasoning.model.engine import Engine, WindowFacts, program
-from reasoning.model.request import KnowledgeSource, Request, Signature
-from reasoning.rdf.knowledge import Background, background
-from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Encoder, Item
-from reasoning.streams.recordings import Recording
-from reasoning.streams.results import Evaluation
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.engines.clingo.guard import GROUND_ONCE, GuardedEngine
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse, parse_file
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import Engine, WindowFacts, program
+from citywise.reasoning.model.request import KnowledgeSource, Request, Signature
+from citywise.reasoning.rdf.knowledge import Background, background
+from citywise.reasoning.rdf.mapping import XSD, Iri, Literal, Triple
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.recordings import Recording
+from citywise.reasoning.streams.results import Evaluation
 
 PACK = Path(os.environ.get("CITYWISE_DATA", REPOSITORY.parent / "shared" / "data"))
 SIZES = (100, 1_000, 10_000, 100_000)

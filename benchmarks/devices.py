@@ -23,14 +23,14 @@ import orjson
 import paho.mqtt.client as paho
 from sqlalchemy import Engine, insert
 
-from backend import mqtt
-from backend.broker import EmbeddedBroker
-from backend.machine import REPOSITORY, free_port
-from backend.notices.notifier import NotifierService
-from backend.people import accounts, tokens
-from backend.settings import Broker, Settings
-from backend.store.database import create_engine_for, migrate
-from backend.store.models import OutboxRow, ReceiverRow
+from citywise.backend import mqtt
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.machine import REPOSITORY, free_port
+from citywise.backend.notices.notifier import NotifierService
+from citywise.backend.people import accounts, tokens
+from citywise.backend.settings import Broker, Settings
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.store.models import OutboxRow, ReceiverRow
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.notices.device import Device
 

@@ -29,9 +29,9 @@ from typing import Any
 
 import rdflib
 
-from reasoning.rdf import parsing
-from reasoning.rdf.entailment import closure, has
-from reasoning.rdf.mapping import Triple
+from citywise.reasoning.rdf import parsing
+from citywise.reasoning.rdf.entailment import closure, has
+from citywise.reasoning.rdf.mapping import Triple
 from tests.conftest import PACK
 
 Reasoner = Callable[[Path], tuple[Triple, ...]]

@@ -31,20 +31,20 @@ import agendas
 import orjson
 from street import _Echo as Echo
 
-from apps.meeting_mgr import store, topics
-from apps.meeting_mgr.model import Room, Sensor
-from apps.meeting_mgr.steps import consent, running, taking_part
-from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
-from apps.meeting_mgr.steps.editing import create
-from backend import mqtt
-from backend.errors import CitywiseError
-from backend.machine import REPOSITORY
-from backend.people.ids import DEMO
-from backend.settings import People, Settings
-from backend.store.outbox import begin
-from backend.times import wall_ms
 from benchmarks.measured.event_streams import followed
 from benchmarks.measured.processes import cpu_s
+from citywise.apps.meeting_mgr import store, topics
+from citywise.apps.meeting_mgr.model import Room, Sensor
+from citywise.apps.meeting_mgr.steps import consent, running, taking_part
+from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
+from citywise.apps.meeting_mgr.steps.editing import create
+from citywise.backend import mqtt
+from citywise.backend.errors import CitywiseError
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.people.ids import DEMO
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import wall_ms
 from tests.meeting_mgr.system import Running
 from tests.meeting_mgr.system import running as system
 

@@ -45,18 +45,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from backend.machine import REPOSITORY
 from benchmarks.measured.processes import cpu_s, memory_mb
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.limits import UNLIMITED
-from reasoning.model.engine import AnswerSet, Engine, WindowFacts
-from reasoning.model.request import Request
-from reasoning.partition import greedy
-from reasoning.partition.engine import ParallelEngine
-from reasoning.partition.executors import Processes
-from reasoning.streams.items import Encoder
-from reasoning.streams.recordings import Recording
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.limits import UNLIMITED
+from citywise.reasoning.model.engine import AnswerSet, Engine, WindowFacts
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.partition import greedy
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.partition.executors import Processes
+from citywise.reasoning.streams.items import Encoder
+from citywise.reasoning.streams.recordings import Recording
 
 POSITIVE = REPOSITORY / "examples" / "lubm" / "listing61.casp"
 NEGATION = REPOSITORY / "examples" / "lubm" / "listing62.casp"

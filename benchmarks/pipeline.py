@@ -27,16 +27,16 @@ import psutil
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 
-from backend.city.publisher import Publisher
-from backend.ingest.payloads import Clock
-from backend.settings import Pipeline, Settings
-from backend.store.database import create_engine_for
-from backend.store.models import OutboxRow
-from backend.supervisor import System
-from backend.times import wall_ms
 from benchmarks import backlog
 from benchmarks.measured.processes import cpu_s
 from benchmarks.street import TRIPLES_PER_OBSERVATION, running
+from citywise.backend.city.publisher import Publisher
+from citywise.backend.ingest.payloads import Clock
+from citywise.backend.settings import Pipeline, Settings
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.supervisor import System
+from citywise.backend.times import wall_ms
 
 RATES = (1000, 2500, 5000, 7500, 10_000, 15_000)
 """Readings a second; each is five triples."""

@@ -41,18 +41,18 @@ import orjson
 import paho.mqtt.client as paho
 import routers
 
-from backend import mqtt
-from backend.city.aarhus import POLLUTANTS
-from backend.machine import REPOSITORY
-from backend.roads.cityfiles import City
-from backend.roads.network import Mode, RoadNetwork
-from backend.roads.router import Router
-from backend.settings import People, Settings
-from backend.store.database import create_engine_for, migrate
-from backend.store.models import ReadingRow
-from backend.times import iso, parse_ms
 from benchmarks.measured.event_streams import followed
 from benchmarks.measured.processes import cpu_s
+from citywise.backend import mqtt
+from citywise.backend.city.aarhus import POLLUTANTS
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.roads.cityfiles import City
+from citywise.backend.roads.network import Mode, RoadNetwork
+from citywise.backend.roads.router import Router
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.store.models import ReadingRow
+from citywise.backend.times import iso, parse_ms
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.street import running as street

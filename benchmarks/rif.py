@@ -30,13 +30,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
 
-from backend.machine import REPOSITORY
 from benchmarks.parallel import table
 from benchmarks.r4 import conclusions
 from benchmarks.r4.experiment import Experiment
 from benchmarks.r4.offers import OFFERS, Offers
 from benchmarks.r4.scans import Lists
 from benchmarks.r4.weather import DAYS, Weather
+from citywise.backend.machine import REPOSITORY
 
 Row: TypeAlias = dict[str, Any]
 GOAL_S = 25.0

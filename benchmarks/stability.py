@@ -28,14 +28,14 @@ from typing import Any
 from clingo.ast import ASTType
 from parallel import table
 
-from backend.machine import REPOSITORY
-from reasoning.asp.rules import atom_signatures, atoms, read
-from reasoning.asp.syntax import Node, variables
-from reasoning.engines.clingo.guard import GuardedEngine
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.limits import LimitError, Limits
-from reasoning.model.engine import WindowFacts
-from reasoning.model.request import Request, Signature
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.asp.rules import atom_signatures, atoms, read
+from citywise.reasoning.asp.syntax import Node, variables
+from citywise.reasoning.engines.clingo.guard import GuardedEngine
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.model.request import Request, Signature
 
 DEFAULT = REPOSITORY / "tests" / "cases" / "thesis" / "listing_5_3_corrected.casp"
 _SMALLEST = 8

@@ -32,14 +32,14 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Engine
 
-from backend.machine import REPOSITORY
-from backend.notices import book
-from backend.notices.announcing import begin
-from backend.people import accounts, logins
-from backend.settings import People, Settings
-from backend.store.database import create_engine_for, migrate
-from backend.times import from_ms, wall_ms
 from benchmarks.measured.processes import cpu_s, memory_mb
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.notices import book
+from citywise.backend.notices.announcing import begin
+from citywise.backend.people import accounts, logins
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.times import from_ms, wall_ms
 from tests.api.browsers import quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import Change, change, install, jam_ahead

@@ -26,12 +26,12 @@ import orjson
 import psutil
 from playwright.sync_api import sync_playwright
 
-from backend import machine, mqtt
-from backend.city.publisher import Publisher
-from backend.ingest.payloads import Clock, LineString, Place
-from backend.machine import REPOSITORY
-from backend.settings import Ingest, Pipeline, Settings
-from backend.supervisor import System
+from citywise.backend import machine, mqtt
+from citywise.backend.city.publisher import Publisher
+from citywise.backend.ingest.payloads import Clock, LineString, Place
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Ingest, Pipeline, Settings
+from citywise.backend.supervisor import System
 
 SENSORS = 449
 TRIPLES_PER_OBSERVATION = 5

@@ -23,12 +23,12 @@ from zoneinfo import ZoneInfo
 import orjson
 from street import running
 
-from backend.city.replay import Replay
-from backend.ingest.intake import IntakeStore
-from backend.machine import REPOSITORY
-from backend.pipeline.recorded import changes
-from backend.store.database import create_engine_for
-from backend.supervisor import System
+from citywise.backend.city.replay import Replay
+from citywise.backend.ingest.intake import IntakeStore
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.pipeline.recorded import changes
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.supervisor import System
 
 START = datetime(2014, 8, 5, tzinfo=UTC)
 DAY_END = START + timedelta(days=1)

@@ -44,14 +44,14 @@ import clingo
 import numpy as np
 import numpy.typing as npt
 
-from backend.city.observations import EVENT
-from backend.ingest.records import ClockReading, Standing
-from backend.machine import REPOSITORY
-from backend.packs.numbers import NumberParameter
-from backend.packs.prepared import prepared
-from backend.packs.run import TemplateRun, serves
-from backend.packs.template import NoticeText, TemplateVersion
-from reasoning.rdf.mapping import quote
+from citywise.backend.city.observations import EVENT
+from citywise.backend.ingest.records import ClockReading, Standing
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.numbers import NumberParameter
+from citywise.backend.packs.prepared import prepared
+from citywise.backend.packs.run import TemplateRun, serves
+from citywise.backend.packs.template import NoticeText, TemplateVersion
+from citywise.reasoning.rdf.mapping import quote
 from tests.space import reference
 
 EXTENT, AREA_KM2 = (0.107, 0.069), 51

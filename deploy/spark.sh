@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 : "${CITYWISE_SPARK_SECRET:?set it to the value of pipeline.cluster.secret}"
 : "${PYTHON:=$here/.venv/bin/python}"
 : "${SPARK_HOME:=$("$PYTHON" -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent)')}"
-: "${JAVA_HOME:=$(cd "$here" && "$PYTHON" -c 'from backend import machine; print(machine.java_home())')}"
+: "${JAVA_HOME:=$(cd "$here" && "$PYTHON" -c 'from citywise.backend import machine; print(machine.java_home())')}"
 case $role in
 master) class=org.apache.spark.deploy.master.Master ;;
 worker) class=org.apache.spark.deploy.worker.Worker ;;

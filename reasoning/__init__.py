@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reasoning.engines.choosing import Choice, engine_for
-    from reasoning.engines.limited import limited
-    from reasoning.errors import (
+    from citywise.reasoning.engines.choosing import Choice, engine_for
+    from citywise.reasoning.engines.limited import limited
+    from citywise.reasoning.errors import (
         Finding,
         ItemError,
         Location,
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
         RequestError,
         SolvingError,
     )
-    from reasoning.languages.casp.parsing import parse, parse_file
-    from reasoning.limits import LimitError, Limits
-    from reasoning.model.engine import AnswerSet, Engine, Knowledge, WindowFacts
-    from reasoning.model.request import KnowledgeSource, Request, Signature
-    from reasoning.rdf.knowledge import Background, background
-    from reasoning.rdf.mapping import Iri, Literal, Triple
-    from reasoning.run.language import RecordedError, check, read
-    from reasoning.run.reasoner import Reasoner, State
-    from reasoning.run.recorded import Recorded
-    from reasoning.streams.items import Encoder, Item
-    from reasoning.streams.recordings import Recording, write
-    from reasoning.streams.results import Evaluation, Operator
+    from citywise.reasoning.languages.casp.parsing import parse, parse_file
+    from citywise.reasoning.limits import LimitError, Limits
+    from citywise.reasoning.model.engine import AnswerSet, Engine, Knowledge, WindowFacts
+    from citywise.reasoning.model.request import KnowledgeSource, Request, Signature
+    from citywise.reasoning.rdf.knowledge import Background, background
+    from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
+    from citywise.reasoning.run.language import RecordedError, check, read
+    from citywise.reasoning.run.reasoner import Reasoner, State
+    from citywise.reasoning.run.recorded import Recorded
+    from citywise.reasoning.streams.items import Encoder, Item
+    from citywise.reasoning.streams.recordings import Recording, write
+    from citywise.reasoning.streams.results import Evaluation, Operator
 
 _PLACES = {
-    "reasoning.engines.choosing": ("Choice", "engine_for"),
-    "reasoning.engines.limited": ("limited",),
-    "reasoning.errors": (
+    "citywise.reasoning.engines.choosing": ("Choice", "engine_for"),
+    "citywise.reasoning.engines.limited": ("limited",),
+    "citywise.reasoning.errors": (
         "Finding", "ItemError", "Location", "ReasoningError", "RequestError", "SolvingError",
     ),
-    "reasoning.languages.casp.parsing": ("parse", "parse_file"),
-    "reasoning.limits": ("LimitError", "Limits"),
-    "reasoning.model.engine": ("AnswerSet", "Engine", "Knowledge", "WindowFacts"),
-    "reasoning.model.request": ("KnowledgeSource", "Request", "Signature"),
-    "reasoning.rdf.knowledge": ("Background", "background"),
-    "reasoning.rdf.mapping": ("Iri", "Literal", "Triple"),
-    "reasoning.run.language": ("RecordedError", "check", "read"),
-    "reasoning.run.reasoner": ("Reasoner", "State"),
-    "reasoning.run.recorded": ("Recorded",),
-    "reasoning.streams.items": ("Encoder", "Item"),
-    "reasoning.streams.recordings": ("Recording", "write"),
-    "reasoning.streams.results": ("Evaluation", "Operator"),
+    "citywise.reasoning.languages.casp.parsing": ("parse", "parse_file"),
+    "citywise.reasoning.limits": ("LimitError", "Limits"),
+    "citywise.reasoning.model.engine": ("AnswerSet", "Engine", "Knowledge", "WindowFacts"),
+    "citywise.reasoning.model.request": ("KnowledgeSource", "Request", "Signature"),
+    "citywise.reasoning.rdf.knowledge": ("Background", "background"),
+    "citywise.reasoning.rdf.mapping": ("Iri", "Literal", "Triple"),
+    "citywise.reasoning.run.language": ("RecordedError", "check", "read"),
+    "citywise.reasoning.run.reasoner": ("Reasoner", "State"),
+    "citywise.reasoning.run.recorded": ("Recorded",),
+    "citywise.reasoning.streams.items": ("Encoder", "Item"),
+    "citywise.reasoning.streams.recordings": ("Recording", "write"),
+    "citywise.reasoning.streams.results": ("Evaluation", "Operator"),
 }  # fmt: skip
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 

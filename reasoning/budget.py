@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from reasoning.limits import LimitError, Limits, too_large, too_long
+from citywise.reasoning.limits import LimitError, Limits, too_large, too_long
 
 _TICK_S = 0.05
 """CPU time between two looks."""

@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[1]
+import citywise
+
+_ROOT = Path(citywise.__file__).resolve().parents[1]
 
 
 def environment() -> dict[str, str]:

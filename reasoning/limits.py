@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from reasoning.errors import SolvingError
+from citywise.reasoning.errors import SolvingError
 
 
 @dataclass(frozen=True)

@@ -36,20 +36,20 @@ import orjson
 import psutil
 from sqlalchemy import select
 
-from backend import machine
-from backend.broker import EmbeddedBroker
-from backend.city.simulation import START, Simulation
-from backend.city.source import run_source
-from backend.ingest.intake import IntakeStore
-from backend.machine import REPOSITORY
-from backend.pipeline.recorded import changes
-from backend.settings import Broker
-from backend.store.database import create_engine_for
-from backend.store.models import EventRow, HeartbeatRow, OutboxRow
-from backend.times import iso_or_none, to_ms
+from citywise.backend import machine
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.city.simulation import START, Simulation
+from citywise.backend.city.source import run_source
+from citywise.backend.ingest.intake import IntakeStore
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.pipeline.recorded import changes
+from citywise.backend.settings import Broker
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import EventRow, HeartbeatRow, OutboxRow
+from citywise.backend.times import iso_or_none, to_ms
 
 Announcement = tuple[int, str, Mapping[str, Any]]
-OURS = [REPOSITORY / name for name in ("reasoning", "backend", "apps")]
+OURS = [REPOSITORY / name for name in ("citywise", "reasoning", "backend", "apps")]
 LEAD_IN = timedelta(hours=1)
 SEED = 7
 FEWEST_TASKS = 4
@@ -384,7 +384,7 @@ def run(folder: Path, stretch: timedelta, speed: float, database: str | None) ->
         url = database or f"sqlite:///{city / 'citywise.db'}"
         file.write_text(configuration(city, broker, cluster, url))
         store = Store(url)
-        command = [sys.executable, "-m", "backend.cli", "run", "--config", file]
+        command = [sys.executable, "-m", "citywise.backend.cli", "run", "--config", file]
         with process(command, folder / "system.log", cwd=REPOSITORY) as system:
             wait_until(
                 store.is_up, 120, f"the system is not up, see {folder}/system.log and {city}/logs"

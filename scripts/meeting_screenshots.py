@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from backend import machine
+from citywise.backend import machine
 
 Json = dict[str, Any]
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from backend import machine
+from citywise.backend import machine
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZES = {"phone": (390, 844), "desktop": (1366, 850)}

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from backend.broker import BrowserListener, EmbeddedBroker
-from backend.network.topics import Topics
-from backend.people.tokens import broker_hash
-from backend.settings import Broker
+from citywise.backend.broker import BrowserListener, EmbeddedBroker
+from citywise.backend.network.topics import Topics
+from citywise.backend.people.tokens import broker_hash
+from citywise.backend.settings import Broker
 
 REFUSED = 128
 SENT = 120.0

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from backend import cli
-from backend.machine import REPOSITORY
+from citywise.backend import cli
+from citywise.backend.machine import REPOSITORY
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Folder:
     def _outside(self, arguments: Sequence[str], given: str, seed: int | None) -> Done:
         seeded = {} if seed is None else {"PYTHONHASHSEED": str(seed)}
         done = subprocess.run(
-            [sys.executable, "-m", "backend.cli", *arguments],
+            [sys.executable, "-m", "citywise.backend.cli", *arguments],
             cwd=self.path,
             input=given,
             env={"PYTHONPATH": str(REPOSITORY), "PATH": "", **seeded},

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine, make_url, text
 
-from backend.store.database import create_engine_for, migrate
-from backend.store.models import Base
+from citywise.backend.store.database import create_engine_for, migrate
+from citywise.backend.store.models import Base
 
 
 def begun(url: str) -> Engine:

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from backend.own_files import OTHERS
+from citywise.backend.own_files import OTHERS
 
 
 def open_to_others(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backend import machine
+from citywise.backend import machine
 
 _USER = "citywise"
 

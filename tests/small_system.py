@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from backend.settings import Ingest, Settings
-from backend.supervisor import System
+from citywise.backend.settings import Ingest, Settings
+from citywise.backend.supervisor import System
 
 _PATIENCE_S = 240
 """With which progress is waited for on a machine that does much else."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.causes import cause
+from citywise.backend.causes import cause
 
 WARNS = """\
 26/11/23 01:02:03 WARN NativeCodeLoader: Unable to load native-hadoop library

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.machine import REPOSITORY
+from citywise.backend.machine import REPOSITORY
 from tests.command import Done, Folder
 
 FINDING = re.compile(r"\S+:\d+:\d+: (?:error|warning) [a-z0-9-]+: \S.*")

@@ -14,7 +14,7 @@ from tests.command import Folder
 
 def citywise(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "backend.cli", *arguments],
+        [sys.executable, "-m", "citywise.backend.cli", *arguments],
         capture_output=True,
         text=True,
         timeout=timeout,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from backend.machine import REPOSITORY
-from backend.settings import Settings, load
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Settings, load
 
 DEPLOY = REPOSITORY / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))

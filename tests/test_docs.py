@@ -12,9 +12,9 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from backend.cli import cli
-from backend.machine import REPOSITORY
-from backend.settings import Settings
+from citywise.backend.cli import cli
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Settings
 
 DOCS = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
 
@@ -98,9 +98,10 @@ def imports_among_rooms() -> set[tuple[str, str]]:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
-                top, *rest = node.module.split(".")
-                if top == "reasoning":
-                    found |= {(room, rest[0] if rest else name.name) for name in node.names}
+                inside = f"{node.module}.".removeprefix("citywise.reasoning.")
+                if inside != f"{node.module}.":
+                    other = inside.partition(".")[0]
+                    found |= {(room, other or name.name) for name in node.names}
     return {(room, other) for room, other in found if room != other and other not in FOR_ALL}
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
-from backend.machine import REPOSITORY
-from reasoning.engines.clingo import guard
-from reasoning.engines.limited import limited
-from reasoning.errors import ItemError, SolvingError
-from reasoning.limits import LimitError, Limits
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.engines.clingo import guard
+from citywise.reasoning.engines.limited import limited
+from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.limits import LimitError, Limits
 from tests.command import Folder
 
 pytestmark = pytest.mark.slow
@@ -214,8 +214,8 @@ def _fill(megabytes: int) -> None:
 def test_limited_work_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
     """Also when that is killed, and while the work does not come back to Python."""
     work = (
-        "import os, clingo; from reasoning.engines.limited import limited; "
-        "from reasoning.limits import Limits\n"
+        "import os, clingo; from citywise.reasoning.engines.limited import limited; "
+        "from citywise.reasoning.limits import Limits\n"
         "def work():\n"
         "    print(os.getpid(), flush=True)\n"
         "    control = clingo.Control()\n"

@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from playwright.sync_api import Browser
 
-from backend import machine
+from citywise.backend import machine
 
 ROOT = machine.REPOSITORY
 IGNORED = (ROOT / ".gitignore").read_text(encoding="utf-8").replace("/\n", "\n").split()
@@ -73,7 +73,7 @@ def committed() -> Iterator[tuple[Path, str]]:
     for path in listed():
         try:
             yield path, (ROOT / path).read_text(encoding="utf-8")
-        except (UnicodeDecodeError, FileNotFoundError):
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):  # also a link to one
             continue
 
 
@@ -127,6 +127,15 @@ def test_what_is_referred_to_is_in_the_repository() -> None:
         found += [f"{path}: {match[0]}" for match in PLAN.finditer(text)]
         pages = {match[0] for match in PAGE.finditer(text)}
         found += [f"{path}: {page}" for page in sorted(pages) if not (ROOT / page).is_file()]
+    assert found == []
+
+
+def test_our_packages_are_imported_by_one_name() -> None:
+    """They would be there twice: in a checkout Python finds the folders at its root, too."""
+    names = re.compile(r"^\s*(?:from|import) (?:reasoning|backend|apps)\b(?!\w)", re.M)
+    found = [
+        path for path, text in committed() if path.suffix in (".py", ".md") and names.search(text)
+    ]
     assert found == []
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoning import budget
-from reasoning.limits import LimitError, Limits
+from citywise.reasoning import budget
+from citywise.reasoning.limits import LimitError, Limits
 from tests.command import Done, Folder
 
 WINDOW = "#from stream <http://e/s> [time 10s step 1s].\n"

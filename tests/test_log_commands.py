@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select
 
-from backend.ingest import log, records
-from backend.pipeline.slices import Slices
-from backend.process import _tell
-from backend.settings import Settings
-from backend.store.models import CursorRow, HeartbeatRow
+from citywise.backend.ingest import log, records
+from citywise.backend.pipeline.slices import Slices
+from citywise.backend.process import _tell
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import CursorRow, HeartbeatRow
 from tests.command import Done, Folder
 from tests.databases import begun
 from tests.ingest.test_damage import READINGS, flip, written
@@ -85,7 +85,7 @@ def test_the_system_does_not_start_and_says_where_the_damage_is(
     given = ["--state", str(state.folder)] if command == "demo" else ["--config", str(config)]
     before = {path: path.read_bytes() for path in state.log.iterdir()}
     done = subprocess.run(
-        [sys.executable, "-m", "backend.cli", command, *given, "--for", "1"],
+        [sys.executable, "-m", "citywise.backend.cli", command, *given, "--for", "1"],
         capture_output=True,
         text=True,
         timeout=120,

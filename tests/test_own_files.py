@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from backend import own_files
-from backend.network.addresses import Names
-from backend.network.certificates import folder_of, issued
-from backend.store.database import create_engine_for, migrate
+from citywise.backend import own_files
+from citywise.backend.network.addresses import Names
+from citywise.backend.network.certificates import folder_of, issued
+from citywise.backend.store.database import create_engine_for, migrate
 from tests.modes import open_to_others
 from tests.small_system import small_system
 

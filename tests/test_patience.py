@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from backend.patience import Mark, Patience, Reason, Stuck
-from backend.settings import Start
+from citywise.backend.patience import Mark, Patience, Reason, Stuck
+from citywise.backend.settings import Start
 
 LIMITS = Start(patience_s=100, limit_s=5000)
 SPARK = Reason("pipeline", "stage starting Spark", "pipeline is starting Spark")

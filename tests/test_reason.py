@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from backend.machine import REPOSITORY
-from reasoning.run.recorded import Recorded
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.run.recorded import Recorded
 from tests.command import Folder
 
 COUNT = """
@@ -312,7 +312,15 @@ def test_a_program_of_plain_lars_says_that_it_is_evaluated_in_one_process(folder
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc lists what is left")
 def test_nothing_is_left_behind_when_the_command_is_killed(folder: Folder) -> None:
     folder.write("endless.lp", "n(0). n(X+1) :- n(X).")
-    command = [sys.executable, "-m", "backend.cli", "reason", "endless.lp", "--time-limit", "60"]
+    command = [
+        sys.executable,
+        "-m",
+        "citywise.backend.cli",
+        "reason",
+        "endless.lp",
+        "--time-limit",
+        "60",
+    ]
     environment = {"PYTHONPATH": str(REPOSITORY), "PATH": ""}
     with subprocess.Popen(command, cwd=folder.path, env=environment) as process:
         parent = psutil.Process(process.pid)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend.repeats import Repeats
+from citywise.backend.repeats import Repeats
 
 
 class Logged:

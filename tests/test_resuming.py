@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from backend import cli
-from backend.city.simulation import START
-from backend.city.source import SETTLE_MS
-from backend.ingest import records
-from backend.ingest.journal import Journal
-from backend.ingest.payloads import Clock
-from backend.process import city
-from backend.settings import Settings
-from backend.supervisor import ORDERS, Child, System
-from backend.times import from_ms, iso, to_ms, wall_ms
+from citywise.backend import cli
+from citywise.backend.city.simulation import START
+from citywise.backend.city.source import SETTLE_MS
+from citywise.backend.ingest import records
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.payloads import Clock
+from citywise.backend.process import city
+from citywise.backend.settings import Settings
+from citywise.backend.supervisor import ORDERS, Child, System
+from citywise.backend.times import from_ms, iso, to_ms, wall_ms
 from tests.command import Done, Folder
 from tests.databases import begun
 

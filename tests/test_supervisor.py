@@ -18,11 +18,11 @@ import orjson
 import pytest
 from sqlalchemy import insert
 
-from backend.operations import readiness
-from backend.settings import Settings, Start, Web
-from backend.store.models import CursorRow
-from backend.supervisor import StartError, System
-from backend.times import parse_ms
+from citywise.backend.operations import readiness
+from citywise.backend.settings import Settings, Start, Web
+from citywise.backend.store.models import CursorRow
+from citywise.backend.supervisor import StartError, System
+from citywise.backend.times import parse_ms
 from tests.api.town import NOON, Town, soon
 from tests.databases import begun
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.machine import REPOSITORY
+from citywise.backend.machine import REPOSITORY
 
 TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -37,7 +37,7 @@ def shell(tmp_path: Path) -> dict[str, str]:
     """An environment in which `citywise` is ours."""
     command = tmp_path / "bin" / "citywise"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m backend.cli "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m citywise.backend.cli "$@"\n')
     command.chmod(0o755)
     path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "PYTHONPATH": str(REPOSITORY)}

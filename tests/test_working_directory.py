@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.interpreter import environment
+from citywise.reasoning.interpreter import environment
 from tests.small_system import small_system
 
-NAMES = ("apps", "backend", "reasoning", "pyspark", "flask", "json")
+NAMES = ("citywise", "apps", "backend", "reasoning", "pyspark", "flask", "json")
 """Of ours, of a library and of the standard library."""
 RULE = "q(X) :- p(X), not r(X).\n#show q/1.\n"
 
@@ -28,7 +28,10 @@ def crowded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_process_of_ours_finds_our_modules(crowded: Path) -> None:
-    program = "import apps, backend, json, logging, reasoning; print(reasoning.__file__)"
+    program = (
+        "import json, logging; from citywise import apps, backend, reasoning; "
+        "print(reasoning.__file__)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=crowded, env=environment(), capture_output=True, text=True, check=False,
@@ -50,7 +53,7 @@ def test_a_program_is_evaluated_in_a_crowded_folder(crowded: Path) -> None:
     """The solver works in a process of its own. `-P` is how the installed command runs."""
     (crowded / "program.lp").write_text(RULE + "p(1..2). r(1).\n")
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "backend.cli", "reason", "program.lp", "--engine", "solver"],
+        [sys.executable, "-P", "-m", "citywise", "reason", "program.lp", "--engine", "solver"],
         cwd=crowded, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stderr == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from apps.meeting_mgr.model import Attendee, Busy
+from citywise.apps.meeting_mgr.model import Attendee, Busy
 
 
 def is_busy(attendee: Attendee, from_ms: int, until_ms: int) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from backend.settings import Settings
-from backend.system_option import of_a_system
+from citywise.backend.settings import Settings
+from citywise.backend.system_option import of_a_system
 
 
 @click.group()
@@ -32,9 +32,9 @@ def replay_room(settings: Settings, file: Path, room: str, speed: float) -> None
 
     FILE is one of UCI's Occupancy Detection or Room Occupancy Estimation (CSV, may be gzipped).
     """
-    from apps.meeting_mgr import replaying, topics
-    from backend import mqtt
-    from backend.supervisor import as_run
+    from citywise.apps.meeting_mgr import replaying, topics
+    from citywise.backend import mqtt
+    from citywise.backend.supervisor import as_run
 
     recording = [*replaying.rows(file)]
     broker = as_run(settings).broker

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     Ability,
     Answer,
     AttendeeId,

@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.entries import Entry
-from apps.meeting_mgr.model import Person, Sensor
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import consent
-from backend.privacy.boxes import Boxes
-from backend.settings import Settings
-from backend.store.models import MeetingPersonRow, MeetingRow
-from backend.times import iso_or_none, wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.entries import Entry
+from citywise.apps.meeting_mgr.model import Person, Sensor
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import consent
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import MeetingPersonRow, MeetingRow
+from citywise.backend.times import iso_or_none, wall_ms
 
 RESTS_ON: Mapping[str, tuple[Sensor, ...]] = {"position": ("distance", "speed")}
 """Which sensors tell of a kind of context (`backend.people.consents`)."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from backend.people.names import is_seen
+from citywise.backend.people.names import is_seen
 
 APP = "meeting_mgr"
 

@@ -9,26 +9,26 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from apps.meeting_mgr import telling, topics
-from backend.packs.parts import Commands, Parts
-from backend.settings import Settings
+from citywise.apps.meeting_mgr import telling, topics
+from citywise.backend.packs.parts import Commands, Parts
+from citywise.backend.settings import Settings
 
 
 def _api() -> Sequence[Any]:
-    from apps.meeting_mgr.api import history, meetings, papers, people, stream
+    from citywise.apps.meeting_mgr.api import history, meetings, papers, people, stream
 
     views = (meetings, history, people, stream, papers)
     return tuple(view.blueprint for view in views)
 
 
 def _pages() -> Sequence[Any]:
-    from apps.meeting_mgr.api import page
+    from citywise.apps.meeting_mgr.api import page
 
     return (page.blueprint,)
 
 
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
-    from apps.meeting_mgr.process import service
+    from citywise.apps.meeting_mgr.process import service
 
     service.serve(settings, engine, stop)
 
@@ -36,19 +36,19 @@ def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
 def _meetings_of(
     connection: Connection, settings: Settings, user: str
 ) -> Sequence[Mapping[str, Any]]:
-    from apps.meeting_mgr import exported
+    from citywise.apps.meeting_mgr import exported
 
     return exported.export(connection, settings, user)
 
 
 def _withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
-    from apps.meeting_mgr import exported
+    from citywise.apps.meeting_mgr import exported
 
     exported.withdrawn(connection, settings, user, subject)
 
 
 def _forgotten(connection: Connection, user: str) -> None:
-    from apps.meeting_mgr import exported
+    from citywise.apps.meeting_mgr import exported
 
     exported.forgotten(connection, user)
 
@@ -67,7 +67,7 @@ PARTS = Parts(
     channels=telling.open_to,
     commands={
         "meetings": Commands(
-            "apps.meeting_mgr.commands",
+            "citywise.apps.meeting_mgr.commands",
             "Play a recorded office as a meeting room (docs/meeting-manager.md).",
         )
     },

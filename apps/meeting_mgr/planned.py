@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from apps.meeting_mgr.model import Item, Meeting, MeetingState
+from citywise.apps.meeting_mgr.model import Item, Meeting, MeetingState
 
 MINUTE_MS = 60_000
 

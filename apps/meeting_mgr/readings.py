@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from apps.meeting_mgr.model import Room, Sensor, Value
-from backend.errors import CitywiseError
-from backend.instants import Instant
+from citywise.apps.meeting_mgr.model import Room, Sensor, Value
+from citywise.backend.errors import CitywiseError
+from citywise.backend.instants import Instant
 
 MAX_BYTES = 2_000
 """A reading with all there is takes some 300."""

@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
-from apps.meeting_mgr.entries import Entry
-from apps.meeting_mgr.model import PERSON_ID, Meeting, MeetingState, Person, Proposal, Sensor
-from backend.errors import CitywiseError
-from backend.people.ids import random_text
+from citywise.apps.meeting_mgr.entries import Entry
+from citywise.apps.meeting_mgr.model import (
+    PERSON_ID,
+    Meeting,
+    MeetingState,
+    Person,
+    Proposal,
+    Sensor,
+)
+from citywise.backend.errors import CitywiseError
+from citywise.backend.people.ids import random_text
 
 Change = Literal[
     "created",

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from apps.meeting_mgr.readings import RoomValues
-from backend.errors import CitywiseError
-from backend.times import to_ms
+from citywise.apps.meeting_mgr.readings import RoomValues
+from citywise.backend.errors import CitywiseError
+from citywise.backend.times import to_ms
 
 QUIET_V, QUIET_DB = 0.05, 45.0
 _PLACES = range(1, 5)

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, String, cast, delete, insert, or_, select
 
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.record import Change, Step
-from backend.people.ids import channel
-from backend.store import clocks
-from backend.store.chunks import chunks
-from backend.store.models import MeetingPersonRow, OutboxRow
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.record import Change, Step
+from citywise.backend.people.ids import channel
+from citywise.backend.store import clocks
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import MeetingPersonRow, OutboxRow
+from citywise.backend.times import wall_ms
 
 MEETING = "meeting"
 """Kind of the announcements, and what boxes are sealed for."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from apps.meeting_mgr.model import OPEN
-from backend.network.topics import Device, Topics
-from backend.settings import Broker
-from backend.store.models import MeetingPersonRow, MeetingRow
+from citywise.apps.meeting_mgr.model import OPEN
+from citywise.backend.network.topics import Device, Topics
+from citywise.backend.settings import Broker
+from citywise.backend.store.models import MeetingPersonRow, MeetingRow
 
 MEETINGS, ROOMS = "meetings", "rooms"
 TOPICS = Topics(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from apps.travel_planner import following, proposals, replanning, trips
-from apps.travel_planner.following import line_of
-from apps.travel_planner.trips import Body, Change, Content, Trip
+from citywise.apps.travel_planner import following, proposals, replanning, trips
+from citywise.apps.travel_planner.following import line_of
+from citywise.apps.travel_planner.trips import Body, Change, Content, Trip
 
 _OF_PROPOSALS = frozenset(
     {

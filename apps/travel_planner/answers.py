@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from apps.travel_planner.candidates import Candidate
-from apps.travel_planner.ground import walk_s
-from apps.travel_planner.requests import Spot
-from backend.roads import Mode, RoadNetwork
-from backend.roads.conditions import Conditions
-from backend.roads.costs import EdgeCosts
-from backend.roads.disturbances import OpenEvent
-from backend.roads.network import F64
-from backend.roads.paths import Path
-from backend.roads.snapping import Snap
-from backend.times import iso
+from citywise.apps.travel_planner.candidates import Candidate
+from citywise.apps.travel_planner.ground import walk_s
+from citywise.apps.travel_planner.requests import Spot
+from citywise.backend.roads import Mode, RoadNetwork
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.costs import EdgeCosts
+from citywise.backend.roads.disturbances import OpenEvent
+from citywise.backend.roads.network import F64
+from citywise.backend.roads.paths import Path
+from citywise.backend.roads.snapping import Snap
+from citywise.backend.times import iso
 
 Json = dict[str, Any]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from apps.travel_planner.api_plans import ask
-from backend.api import access, limits, parameters
-from backend.api.citypulse import NOTE
+from citywise.apps.travel_planner.api_plans import ask
+from citywise.backend.api import access, limits, parameters
+from citywise.backend.api.citypulse import NOTE
 
 blueprint = Blueprint("citypulse_plans", __name__, url_prefix="/citypulse")
 

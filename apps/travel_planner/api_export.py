@@ -12,19 +12,19 @@ from zoneinfo import ZoneInfo
 from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup, escape
 
-from apps.travel_planner.kept_plans import kept
-from apps.travel_planner.wording import Words
-from backend.api import access, languages, limits, parameters
-from backend.api.aside import aside
-from backend.api.pages import translator
-from backend.api.problems import bad_parameter, not_found
-from backend.api.state import state
-from backend.roads.cityfiles import NETWORK
-from backend.roads.network import NetworkError, RoadNetwork
-from backend.times import ZONE, parse_ms
+from citywise.apps.travel_planner.kept_plans import kept
+from citywise.apps.travel_planner.wording import Words
+from citywise.backend.api import access, languages, limits, parameters
+from citywise.backend.api.aside import aside
+from citywise.backend.api.pages import translator
+from citywise.backend.api.problems import bad_parameter, not_found
+from citywise.backend.api.state import state
+from citywise.backend.roads.cityfiles import NETWORK
+from citywise.backend.roads.network import NetworkError, RoadNetwork
+from citywise.backend.times import ZONE, parse_ms
 
 if TYPE_CHECKING:
-    from apps.travel_planner.exporting import MapFile, Shape
+    from citywise.apps.travel_planner.exporting import MapFile, Shape
 
 blueprint = Blueprint("plan_export", __name__)
 Option = Mapping[str, Any]
@@ -51,7 +51,9 @@ def export_plan() -> Response:
 
 def document(answer: Option, language: str) -> str:
     """The file itself, for an answer of a planner."""
-    from apps.travel_planner.exporting import colour  # It loads folium, which takes a while.
+    from citywise.apps.travel_planner.exporting import (
+        colour,  # It loads folium, which takes a while.
+    )
 
     t = translator(language)
     options = answer.get("routes") or answer.get("garages") or []
@@ -104,7 +106,7 @@ def _facts(option: Option, t: Translate, words: Words) -> Sequence[str]:
 
 def _shape(option: Option, facts: Sequence[str]) -> Shape:
     """The way of a route; of a garage the drive and the walk."""
-    from apps.travel_planner.exporting import Shape, positions
+    from citywise.apps.travel_planner.exporting import Shape, positions
 
     drive = positions((option.get("drive") or {}).get("geometry"))
     ways = [way for way in (positions(option.get("geometry")), drive) if way]
@@ -116,7 +118,7 @@ def _shape(option: Option, facts: Sequence[str]) -> Shape:
 
 def _drawn(shapes: Sequence[Shape], ends: Sequence[tuple[float, float]]) -> MapFile:
     """The map; it takes a while, in which the event streams go on."""
-    from apps.travel_planner.exporting import drawn
+    from citywise.apps.travel_planner.exporting import drawn
 
     path = state().settings.city_dir / NETWORK
     return aside(lambda: drawn(shapes, ends, _network(path)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from flask import Blueprint, Flask, Response, request
 from flask.blueprints import BlueprintSetupState
 
-from apps.travel_planner import pool, streets
-from backend.api import access, pages
-from backend.api.aside import aside
-from backend.api.problems import not_found
-from backend.api.state import state
-from backend.roads import cityfiles
-from backend.roads.network import NetworkError
+from citywise.apps.travel_planner import pool, streets
+from citywise.backend.api import access, pages
+from citywise.backend.api.aside import aside
+from citywise.backend.api.problems import not_found
+from citywise.backend.api.state import state
+from citywise.backend.roads import cityfiles
+from citywise.backend.roads.network import NetworkError
 
 blueprint = Blueprint("plan_page", __name__)
 blueprint.before_request(pages.remember_choice)

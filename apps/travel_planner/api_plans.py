@@ -7,11 +7,11 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from apps.travel_planner import pool
-from apps.travel_planner.kept_plans import kept
-from apps.travel_planner.replies import Reply
-from backend.api import access, languages, limits, parameters, problems
-from backend.api.state import state
+from citywise.apps.travel_planner import pool
+from citywise.apps.travel_planner.kept_plans import kept
+from citywise.apps.travel_planner.replies import Reply
+from citywise.backend.api import access, languages, limits, parameters, problems
+from citywise.backend.api.state import state
 
 blueprint = Blueprint("plans", __name__)
 MOST_FOUND = 20
@@ -114,7 +114,7 @@ def _planned(what: str) -> Response:
 
 def _refuse_ill_formed(what: str, body: dict[str, Any]) -> None:
     """A problem if a request could not be planned anywhere: better told than that none can."""
-    from apps.travel_planner import requests
+    from citywise.apps.travel_planner import requests
 
     try:
         if what == "travel":

@@ -12,26 +12,34 @@ from typing import Any, NamedTuple
 from flask import Blueprint, Response
 from sqlalchemy import Connection
 
-from apps.travel_planner import answering, beginning, ending, following, trip_stream, trips
-from apps.travel_planner.answering import Answered
-from apps.travel_planner.following import line_of
-from apps.travel_planner.kept_plans import kept
-from apps.travel_planner.trip_bodies import Answer, NewTrip, ToldPosition
-from apps.travel_planner.trip_objects import trip_object
-from apps.travel_planner.trips import Position, Trip
-from backend.api import access, context, identity, instance_bodies, languages, limits, parameters
-from backend.api.answers import as_json
-from backend.api.problems import ProblemError, not_found
-from backend.api.state import state
-from backend.ingest import inlet
-from backend.notices import advising
-from backend.people import consents
-from backend.privacy.boxes import BoxError, Boxes
-from backend.store import clocks
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.full import is_full
-from backend.store.outbox import begin
-from backend.times import iso, wall_ms
+from citywise.apps.travel_planner import answering, beginning, ending, following, trip_stream, trips
+from citywise.apps.travel_planner.answering import Answered
+from citywise.apps.travel_planner.following import line_of
+from citywise.apps.travel_planner.kept_plans import kept
+from citywise.apps.travel_planner.trip_bodies import Answer, NewTrip, ToldPosition
+from citywise.apps.travel_planner.trip_objects import trip_object
+from citywise.apps.travel_planner.trips import Position, Trip
+from citywise.backend.api import (
+    access,
+    context,
+    identity,
+    instance_bodies,
+    languages,
+    limits,
+    parameters,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.problems import ProblemError, not_found
+from citywise.backend.api.state import state
+from citywise.backend.ingest import inlet
+from citywise.backend.notices import advising
+from citywise.backend.people import consents
+from citywise.backend.privacy.boxes import BoxError, Boxes
+from citywise.backend.store import clocks
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.full import is_full
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import iso, wall_ms
 
 blueprint = Blueprint("trips", __name__)
 LOG = logging.getLogger(__name__)

@@ -8,17 +8,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from apps.travel_planner import answering, ending, trips
-from apps.travel_planner.following import line_of
-from apps.travel_planner.trips import APP, TEMPLATES, Body, Content, Kind, Position, Trip
-from backend.api import instances
-from backend.api.instance_bodies import NewInstance
-from backend.api.problems import invalid
-from backend.ingest import inlet
-from backend.privacy.boxes import Boxes
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import InstanceRow
-from backend.store.upsert import upsert
+from citywise.apps.travel_planner import answering, ending, trips
+from citywise.apps.travel_planner.following import line_of
+from citywise.apps.travel_planner.trips import APP, TEMPLATES, Body, Content, Kind, Position, Trip
+from citywise.backend.api import instances
+from citywise.backend.api.instance_bodies import NewInstance
+from citywise.backend.api.problems import invalid
+from citywise.backend.ingest import inlet
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.models import InstanceRow
+from citywise.backend.store.upsert import upsert
 
 AROUND_M = 75.0
 """What happens so near a garage may be about it."""

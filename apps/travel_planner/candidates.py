@@ -7,16 +7,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from apps.travel_planner.choosing import UPPER, Wanted
-from apps.travel_planner.ground import Measured, Objective, Weights, measure, per_edge, rounded
-from apps.travel_planner.wording import Values
-from backend.decisions import Constraint
-from backend.roads import Mode
-from backend.roads.costs import EdgeCosts
-from backend.roads.graph import Weighted
-from backend.roads.network import F64
-from backend.roads.paths import Path
-from backend.roads.snapping import Snap
+from citywise.apps.travel_planner.choosing import UPPER, Wanted
+from citywise.apps.travel_planner.ground import (
+    Measured,
+    Objective,
+    Weights,
+    measure,
+    per_edge,
+    rounded,
+)
+from citywise.apps.travel_planner.wording import Values
+from citywise.backend.decisions import Constraint
+from citywise.backend.roads import Mode
+from citywise.backend.roads.costs import EdgeCosts
+from citywise.backend.roads.graph import Weighted
+from citywise.backend.roads.network import F64
+from citywise.backend.roads.paths import Path
+from citywise.backend.roads.snapping import Snap
 
 MANY = 6
 """Alternatives sought where the least are not what is wanted."""

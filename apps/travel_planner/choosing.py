@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from apps.travel_planner.requests import Bound, ParkingLimit, Preference
-from apps.travel_planner.wording import Among, Values, Words
-from backend.decisions import (
+from citywise.apps.travel_planner.requests import Bound, ParkingLimit, Preference
+from citywise.apps.travel_planner.wording import Among, Values, Words
+from citywise.backend.decisions import (
     Constraint,
     Decision,
     Direction,

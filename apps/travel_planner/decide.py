@@ -8,19 +8,19 @@ from typing import Any, TypeVar
 
 import orjson
 
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.requests import (
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.requests import (
     ParkingRequest,
     RequestError,
     Situation,
     TravelRequest,
     read,
 )
-from backend.city.aarhus import Pack
-from backend.errors import CitywiseError
-from backend.roads import City, Gazetteer, aarhus
-from backend.roads.conditions import Conditions
-from backend.roads.recorded import recorded
+from citywise.backend.city.aarhus import Pack
+from citywise.backend.errors import CitywiseError
+from citywise.backend.roads import City, Gazetteer, aarhus
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.recorded import recorded
 
 Request = TypeVar("Request", TravelRequest, ParkingRequest)
 

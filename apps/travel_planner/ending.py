@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, delete
 
-from apps.travel_planner import trips
-from apps.travel_planner.following import line_of
-from apps.travel_planner.trips import Kind, Position, State, Trip
-from backend.ingest import inlet
-from backend.notices import advising
-from backend.privacy.boxes import Boxes
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import InstanceRow
+from citywise.apps.travel_planner import trips
+from citywise.apps.travel_planner.following import line_of
+from citywise.apps.travel_planner.trips import Kind, Position, State, Trip
+from citywise.backend.ingest import inlet
+from citywise.backend.notices import advising
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.models import InstanceRow
 
 ACTIVITIES: Mapping[str, str] = {"car": "DrivingCar", "bicycle": "Cycling", "walk": "Walking"}
 NEEDED: Mapping[Kind, tuple[str, ...]] = {

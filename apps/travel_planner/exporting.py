@@ -18,10 +18,10 @@ import numpy as np
 from branca.element import Figure
 from folium.template import Template
 
-from backend.machine import SHIPPED
-from backend.roads.network import RoadNetwork
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.roads.network import RoadNetwork
 
-LIBRARY = SHIPPED / "node_modules" / "leaflet" / "dist"
+LIBRARY = REPOSITORY / "node_modules" / "leaflet" / "dist"
 COLOURS = ("#0f5f57", "#b4460f", "#3f51b5", "#8a5a00", "#86145c", "#35617c", "#4d6b1f", "#6b4c9a")
 """Of routes and garages in their order; each also has a number and a dash of its own."""
 DASHES = (None, "10 7", "2 8", "14 6 2 6")

@@ -19,22 +19,22 @@ import orjson
 from prometheus_client import Counter, Histogram
 from sqlalchemy import Connection, Engine, select
 
-from apps.travel_planner import ending, proposals, trips
-from apps.travel_planner.news import change_of
-from apps.travel_planner.planner import Planner, planner_of, tariff_of
-from apps.travel_planner.trips import APP, TRIP, Body, Change, Trip
-from apps.travel_planner.watching import Open, Outcome, Watch
-from backend.notices import advising
-from backend.notices.announcing import NOTICE
-from backend.privacy.boxes import Boxes
-from backend.roads.cityfiles import city_of
-from backend.roads.conditions import Conditions
-from backend.roads.disturbances import OpenEvent
-from backend.roads.livecity import LiveCity
-from backend.roads.network import I32
-from backend.settings import Settings
-from backend.store.models import InstanceRow, NoticeRow, OutboxRow, TripRow
-from backend.store.outbox import begin, newest
+from citywise.apps.travel_planner import ending, proposals, trips
+from citywise.apps.travel_planner.news import change_of
+from citywise.apps.travel_planner.planner import Planner, planner_of, tariff_of
+from citywise.apps.travel_planner.trips import APP, TRIP, Body, Change, Trip
+from citywise.apps.travel_planner.watching import Open, Outcome, Watch
+from citywise.backend.notices import advising
+from citywise.backend.notices.announcing import NOTICE
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.roads.cityfiles import city_of
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.disturbances import OpenEvent
+from citywise.backend.roads.livecity import LiveCity
+from citywise.backend.roads.network import I32
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import InstanceRow, NoticeRow, OutboxRow, TripRow
+from citywise.backend.store.outbox import begin, newest
 
 LOG = logging.getLogger("citywise.travel_planner")
 AGAIN_S = 10.0

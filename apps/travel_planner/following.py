@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from apps.travel_planner.trips import Body, Content, Position
-from backend.roads.paths import Path
-from backend.space.geometry import Path as Line
-from backend.space.geometry import apart_m
-from backend.space.space import OFF_ROUTE_M, Space
+from citywise.apps.travel_planner.trips import Body, Content, Position
+from citywise.backend.roads.paths import Path
+from citywise.backend.space.geometry import Path as Line
+from citywise.backend.space.geometry import apart_m
+from citywise.backend.space.space import OFF_ROUTE_M, Space
 
 Coordinates = Sequence[Sequence[float]]
 """(lon, lat) pairs in order of travel."""

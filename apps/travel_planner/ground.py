@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from backend.roads import Mode
-from backend.roads.costs import KMH, Basis, EdgeCosts
-from backend.roads.graph import Weighted
-from backend.roads.network import F64
-from backend.roads.paths import Path
-from backend.roads.router import Router
-from backend.roads.snapping import MOST_SNAP_M, Snap
-from backend.space.geometry import between, project
+from citywise.backend.roads import Mode
+from citywise.backend.roads.costs import KMH, Basis, EdgeCosts
+from citywise.backend.roads.graph import Weighted
+from citywise.backend.roads.network import F64
+from citywise.backend.roads.paths import Path
+from citywise.backend.roads.router import Router
+from citywise.backend.roads.snapping import MOST_SNAP_M, Snap
+from citywise.backend.space.geometry import between, project
 
 Objective = Literal["time", "distance", "pollution"]
 """What ways are sought for; the cost of driving is least where the distance is."""

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field, ValidationError
 
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.requests import (
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.requests import (
     FUTURE_MS,
     PAST_MS,
     ParkingRequest,
@@ -24,20 +24,20 @@ from apps.travel_planner.requests import (
     point_fault,
     read,
 )
-from backend.api.body_faults import faults as told
-from backend.context.alignment import UnknownNameError, our_event_type
-from backend.context.messages import (
+from citywise.backend.api.body_faults import faults as told
+from citywise.backend.context.alignment import UnknownNameError, our_event_type
+from citywise.backend.context.messages import (
     FunctionalDetails,
     Message,
     Place,
     ReasoningRequest,
     Scalar,
 )
-from backend.packs.guesses import did_you_mean
-from backend.packs.ontology import local_name
-from backend.roads.conditions import Conditions
-from backend.roads.disturbances import OpenEvent
-from backend.times import iso
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.ontology import local_name
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.disturbances import OpenEvent
+from citywise.backend.times import iso
 
 ALTERNATIVES = 5
 _QUANTITIES = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.travel_planner import proposals
-from apps.travel_planner.trips import Body, Change, Trip
-from apps.travel_planner.watching import Outcome
+from citywise.apps.travel_planner import proposals
+from citywise.apps.travel_planner.trips import Body, Change, Trip
+from citywise.apps.travel_planner.watching import Outcome
 
 
 def change_of(trip: Trip, outcome: Outcome, now_ms: int) -> Change | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 
-from apps.travel_planner.answers import (
+from citywise.apps.travel_planner.answers import (
     Json,
     access_object,
     events_on,
@@ -16,10 +16,10 @@ from apps.travel_planner.answers import (
     steps,
     way_object,
 )
-from apps.travel_planner.choosing import Choice, Wanted, choose, conflict_object
-from apps.travel_planner.ground import walk_s
-from apps.travel_planner.requests import MOST_RADIUS_M, OF_DRIVE
-from apps.travel_planner.spotted import (
+from citywise.apps.travel_planner.choosing import Choice, Wanted, choose, conflict_object
+from citywise.apps.travel_planner.ground import walk_s
+from citywise.apps.travel_planner.requests import MOST_RADIUS_M, OF_DRIVE
+from citywise.apps.travel_planner.spotted import (
     Errand,
     Spotted,
     garages_near,
@@ -27,11 +27,11 @@ from apps.travel_planner.spotted import (
     refusal,
     walked,
 )
-from apps.travel_planner.travel import MOST_REJECTED
-from backend.decisions import Constraint
-from backend.roads import Mode
-from backend.roads.garages import Garage
-from backend.times import iso, iso_or_none
+from citywise.apps.travel_planner.travel import MOST_REJECTED
+from citywise.backend.decisions import Constraint
+from citywise.backend.roads import Mode
+from citywise.backend.roads.garages import Garage
+from citywise.backend.times import iso, iso_or_none
 
 CRITERIA = ("walk", "cost")
 _LIKELY_FULL = 0.3

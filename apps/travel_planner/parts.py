@@ -9,56 +9,56 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from backend.packs.parts import Parts
-from backend.settings import Settings
-from backend.store import clocks
+from citywise.backend.packs.parts import Parts
+from citywise.backend.settings import Settings
+from citywise.backend.store import clocks
 
 
 def _api() -> Sequence[Any]:
-    from apps.travel_planner import api_plans, api_trips
+    from citywise.apps.travel_planner import api_plans, api_trips
 
     return api_plans.blueprint, api_trips.blueprint
 
 
 def _pages() -> Sequence[Any]:
-    from apps.travel_planner import api_citypulse, api_export, api_page
+    from citywise.apps.travel_planner import api_citypulse, api_export, api_page
 
     return api_page.blueprint, api_export.blueprint, api_citypulse.blueprint
 
 
 def _travel(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
-    from apps.travel_planner import decide
+    from citywise.apps.travel_planner import decide
 
     return decide.travel(request, data, at_ms)
 
 
 def _parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
-    from apps.travel_planner import decide
+    from citywise.apps.travel_planner import decide
 
     return decide.parking(request, data, at_ms)
 
 
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
-    from apps.travel_planner import service
+    from citywise.apps.travel_planner import service
 
     service.serve(settings, engine, stop)
 
 
 def _trips_of(connection: Connection, settings: Settings, user: str) -> Sequence[Mapping[str, Any]]:
-    from apps.travel_planner import trips
+    from citywise.apps.travel_planner import trips
 
     return trips.export(connection, settings, user)
 
 
 def _withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
-    from apps.travel_planner import ending, trips
+    from citywise.apps.travel_planner import ending, trips
 
     now_ms = clocks.read(connection).now_ms
     ending.withdrawn(connection, trips.boxes_of(settings), user, subject, now_ms)
 
 
 def _warm(settings: Settings) -> None:
-    from apps.travel_planner import pool
+    from citywise.apps.travel_planner import pool
 
     pool.warm(settings)
 

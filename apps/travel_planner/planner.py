@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.travel_planner.answers import Json, way_of
-from apps.travel_planner.ground import Measured, Weights, measure
-from apps.travel_planner.parking import plan_parking
-from apps.travel_planner.requests import ParkingRequest, Situation, TravelRequest
-from apps.travel_planner.spotted import Errand
-from apps.travel_planner.travel import Journey, plan_travel
-from apps.travel_planner.wording import Words
-from backend.roads import City, Mode
-from backend.roads.conditions import Conditions
-from backend.roads.paths import Path
-from backend.roads.router import Router
-from backend.roads.tariffs import Tariff
-from backend.settings import Settings
+from citywise.apps.travel_planner.answers import Json, way_of
+from citywise.apps.travel_planner.ground import Measured, Weights, measure
+from citywise.apps.travel_planner.parking import plan_parking
+from citywise.apps.travel_planner.requests import ParkingRequest, Situation, TravelRequest
+from citywise.apps.travel_planner.spotted import Errand
+from citywise.apps.travel_planner.travel import Journey, plan_travel
+from citywise.apps.travel_planner.wording import Words
+from citywise.backend.roads import City, Mode
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.paths import Path
+from citywise.backend.roads.router import Router
+from citywise.backend.roads.tariffs import Tariff
+from citywise.backend.settings import Settings
 
 
 class Planner:

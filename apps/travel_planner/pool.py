@@ -16,10 +16,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from apps.travel_planner.replies import Reply, no_network, problem
-from backend.roads.cityfiles import network_file
-from backend.settings import Settings
-from backend.spawned import EndedError, Frame, Spawned
+from citywise.apps.travel_planner.replies import Reply, no_network, problem
+from citywise.backend.roads.cityfiles import network_file
+from citywise.backend.settings import Settings
+from citywise.backend.spawned import EndedError, Frame, Spawned
 
 LOG = logging.getLogger(__name__)
 ANSWER_S = 5.0
@@ -29,7 +29,7 @@ WARM_S = 30.0
 """So long after the web process planners are started, if nobody needs them before."""
 WAIT_S = 10.0
 """How long a question may wait for a free process; until the first answer as long as a start."""
-_MODULE = "apps.travel_planner.worker"
+_MODULE = "citywise.apps.travel_planner.worker"
 
 
 class Planners(Protocol):

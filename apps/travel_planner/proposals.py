@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from apps.travel_planner import trip_wording, wording
-from apps.travel_planner.following import done_share
-from apps.travel_planner.replanning import (
+from citywise.apps.travel_planner import trip_wording, wording
+from citywise.apps.travel_planner.following import done_share
+from citywise.apps.travel_planner.replanning import (
     CRITERIA,
     FORCING,
     QUANTITIES,
@@ -17,7 +17,7 @@ from apps.travel_planner.replanning import (
     telling,
     values_of,
 )
-from apps.travel_planner.trips import Body, Content, Kind
+from citywise.apps.travel_planner.trips import Body, Content, Kind
 
 
 def proposal(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from apps.travel_planner.trips import Body, Content, Position, Trip
+from citywise.apps.travel_planner.trips import Body, Content, Position, Trip
 
 Values = Mapping[str, float | None]
 """Of an option, or of what remains of one: seconds, metres, index · hours, money, metres on

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.spawned import Frame
+from citywise.backend.spawned import Frame
 
 
 @dataclass(frozen=True)

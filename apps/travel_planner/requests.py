@@ -20,15 +20,15 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from backend.api.body_faults import faults as told
-from backend.decisions import Constraint
-from backend.decisions.bounds import bounds as exact_bounds
-from backend.errors import CitywiseError
-from backend.packs.guesses import did_you_mean
-from backend.packs.values import show
-from backend.roads import Mode
-from backend.space.geometry import apart_m
-from backend.times import iso, parse_ms
+from citywise.backend.api.body_faults import faults as told
+from citywise.backend.decisions import Constraint
+from citywise.backend.decisions.bounds import bounds as exact_bounds
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.values import show
+from citywise.backend.roads import Mode
+from citywise.backend.space.geometry import apart_m
+from citywise.backend.times import iso, parse_ms
 
 Criterion = Literal["time", "distance", "pollution", "cost", "walk"]
 TravelBound = Literal["time", "distance", "pollution", "cost", "walk", "air"]

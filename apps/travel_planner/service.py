@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine, select
 
-from apps.travel_planner import trips
-from apps.travel_planner.trips import APP
-from backend.errors import CitywiseError
-from backend.settings import Settings
-from backend.store import clocks
-from backend.store.heartbeat import beat
-from backend.store.models import TripRow
-from backend.store.outbox import begin
+from citywise.apps.travel_planner import trips
+from citywise.apps.travel_planner.trips import APP
+from citywise.backend.errors import CitywiseError
+from citywise.backend.settings import Settings
+from citywise.backend.store import clocks
+from citywise.backend.store.heartbeat import beat
+from citywise.backend.store.models import TripRow
+from citywise.backend.store.outbox import begin
 
 if TYPE_CHECKING:
-    from apps.travel_planner.follower import Follower
-    from backend.roads.learned import Learner
+    from citywise.apps.travel_planner.follower import Follower
+    from citywise.backend.roads.learned import Learner
 
 LOG = logging.getLogger("citywise.travel_planner")
 POLL_S = 0.05
@@ -100,14 +100,14 @@ class Service:
             return connection.scalar(query) is not None
 
     def _learn(self) -> None:
-        from backend.roads.learned import Learner
+        from citywise.backend.roads.learned import Learner
 
         self._learner = self._learner or Learner(self._engine)
         self._learner.learn()
 
     def _made(self) -> Follower | None:
         """The follower, as soon as there is a city to follow in."""
-        from apps.travel_planner import follower
+        from citywise.apps.travel_planner import follower
 
         try:
             made = follower.follower_of(self._settings, self._engine)

@@ -9,18 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
-from apps.travel_planner.answers import Json
-from apps.travel_planner.ground import Measured, measure, rounded
-from apps.travel_planner.requests import MOST_RADIUS_M, ParkingRequest, Spot
-from apps.travel_planner.task import Task
-from apps.travel_planner.travel import access_m, off_street
-from apps.travel_planner.wording import Values
-from backend.roads import Mode
-from backend.roads.garages import Garage
-from backend.roads.paths import Path
-from backend.roads.snapping import Snap
-from backend.space.geometry import between, project
-from backend.times import iso_or_none
+from citywise.apps.travel_planner.answers import Json
+from citywise.apps.travel_planner.ground import Measured, measure, rounded
+from citywise.apps.travel_planner.requests import MOST_RADIUS_M, ParkingRequest, Spot
+from citywise.apps.travel_planner.task import Task
+from citywise.apps.travel_planner.travel import access_m, off_street
+from citywise.apps.travel_planner.wording import Values
+from citywise.backend.roads import Mode
+from citywise.backend.roads.garages import Garage
+from citywise.backend.roads.paths import Path
+from citywise.backend.roads.snapping import Snap
+from citywise.backend.space.geometry import between, project
+from citywise.backend.times import iso_or_none
 
 _HOLDS_MS = 2 * 3_600_000
 """So far ahead a garage that is full now is not offered; later it is as it usually is."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from apps.travel_planner.ground import Weights
-from apps.travel_planner.wording import Words
-from backend.roads import RoadNetwork
-from backend.roads.conditions import Conditions
-from backend.roads.costs import EdgeCosts
+from citywise.apps.travel_planner.ground import Weights
+from citywise.apps.travel_planner.wording import Words
+from citywise.backend.roads import RoadNetwork
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.costs import EdgeCosts
 
 Request = TypeVar("Request")
 

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from apps.travel_planner.answers import (
+from citywise.apps.travel_planner.answers import (
     Json,
     note,
     passes_outside,
     place_object,
     route_object,
 )
-from apps.travel_planner.candidates import Candidate, Search
-from apps.travel_planner.choosing import UPPER, Choice, Wanted, choose, conflict_object
-from apps.travel_planner.requests import RequestError, Spot, TravelRequest, point_fault
-from apps.travel_planner.task import Task
-from backend.roads import Mode, RoadNetwork
-from backend.roads.snapping import MOST_SNAP_M, Snap
-from backend.space.geometry import between, project
-from backend.times import iso
+from citywise.apps.travel_planner.candidates import Candidate, Search
+from citywise.apps.travel_planner.choosing import UPPER, Choice, Wanted, choose, conflict_object
+from citywise.apps.travel_planner.requests import RequestError, Spot, TravelRequest, point_fault
+from citywise.apps.travel_planner.task import Task
+from citywise.backend.roads import Mode, RoadNetwork
+from citywise.backend.roads.snapping import MOST_SNAP_M, Snap
+from citywise.backend.space.geometry import between, project
+from citywise.backend.times import iso
 
 CRITERIA = ("time", "pollution", "distance", "cost", "walk")
 """What counts for dominance, in the order that decides where wishes do not."""

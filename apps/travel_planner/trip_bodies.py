@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from apps.travel_planner.trips import Position
-from backend.instants import instant_ms
+from citywise.apps.travel_planner.trips import Position
+from citywise.backend.instants import instant_ms
 
 LONGEST_SNOOZE_MIN = 240
 

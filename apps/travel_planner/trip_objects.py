@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.travel_planner import following, proposals
-from apps.travel_planner.following import done_share, driven, is_off_route, line_of
-from apps.travel_planner.replanning import values_of
-from apps.travel_planner.trips import Body, Content, Trip
-from backend.times import iso, iso_or_none
+from citywise.apps.travel_planner import following, proposals
+from citywise.apps.travel_planner.following import done_share, driven, is_off_route, line_of
+from citywise.apps.travel_planner.replanning import values_of
+from citywise.apps.travel_planner.trips import Body, Content, Trip
+from citywise.backend.times import iso, iso_or_none
 
 _NOT_SHOWN = ("cause", "cause_level", "causes", "spent", "way")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import orjson
 from flask import Response
 
-from apps.travel_planner import trips
-from apps.travel_planner.trip_objects import trip_object
-from apps.travel_planner.trips import TRIP
-from backend.api import event_stream, identity, languages, limits
-from backend.api.entitled import Reader
-from backend.api.hub import Message
-from backend.api.state import WebState, state
-from backend.store import clocks
+from citywise.apps.travel_planner import trips
+from citywise.apps.travel_planner.trip_objects import trip_object
+from citywise.apps.travel_planner.trips import TRIP
+from citywise.backend.api import event_stream, identity, languages, limits
+from citywise.backend.api.entitled import Reader
+from citywise.backend.api.hub import Message
+from citywise.backend.api.state import WebState, state
+from citywise.backend.store import clocks
 
 
 def stream(trip_id: str, user: str) -> Response:

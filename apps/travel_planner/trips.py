@@ -15,11 +15,11 @@ from typing import Any, Literal
 import orjson
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
-from backend.privacy.boxes import Boxes, boxes_for
-from backend.settings import Settings
-from backend.store.models import OutboxRow, TripRow
-from backend.store.upsert import upsert
-from backend.times import iso, iso_or_none, wall_ms
+from citywise.backend.privacy.boxes import Boxes, boxes_for
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import OutboxRow, TripRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import iso, iso_or_none, wall_ms
 
 Kind = Literal["travel", "parking"]
 State = Literal["following", "arrived", "ended"]

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from apps.travel_planner import following, proposals, replanning, requests, trip_wording
-from apps.travel_planner.answers import events_on, steps
-from apps.travel_planner.following import done_share, driven, is_off_route
-from apps.travel_planner.parking import count_object, expected_object
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.replanning import Cause, Values
-from apps.travel_planner.trips import Body, Content, Trip
-from backend.roads import Mode
-from backend.roads.conditions import Conditions
-from backend.roads.garages import Garage
-from backend.roads.network import I32
-from backend.roads.paths import Path
-from backend.times import iso
+from citywise.apps.travel_planner import following, proposals, replanning, requests, trip_wording
+from citywise.apps.travel_planner.answers import events_on, steps
+from citywise.apps.travel_planner.following import done_share, driven, is_off_route
+from citywise.apps.travel_planner.parking import count_object, expected_object
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.replanning import Cause, Values
+from citywise.apps.travel_planner.trips import Body, Content, Trip
+from citywise.backend.roads import Mode
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.garages import Garage
+from citywise.backend.roads.network import I32
+from citywise.backend.roads.paths import Path
+from citywise.backend.times import iso
 
 LIKELY_FULL = 0.5
 """Chance of being full on arrival from which a garage that fills up is given up."""

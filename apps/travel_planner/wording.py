@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from backend.decisions import Conflict, Constraint, Loosening, Reason
-from backend.times import ZONE, from_ms
+from citywise.backend.decisions import Conflict, Constraint, Loosening, Reason
+from citywise.backend.times import ZONE, from_ms
 
 _WORDS = Path(__file__).with_name("words")
 _SIGNS = {"<": "<", "<=": "≤", "=": "=", ">=": "≥", ">": ">"}

@@ -1,4 +1,4 @@
-"""A process that plans for the web: `python -m apps.travel_planner.worker DESCRIPTOR`.
+"""A process that plans for the web: `python -m citywise.apps.travel_planner.worker DESCRIPTOR`.
 
 It is asked over a socket (`pool.Worker`), one question at a time, and ends when that closes.
 """
@@ -18,27 +18,27 @@ import orjson
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from apps.travel_planner.messages import answered
-from apps.travel_planner.planner import Planner, planner_of, tariff_of
-from apps.travel_planner.replies import Reply, no_network, problem
-from apps.travel_planner.requests import (
+from citywise.apps.travel_planner.messages import answered
+from citywise.apps.travel_planner.planner import Planner, planner_of, tariff_of
+from citywise.apps.travel_planner.replies import Reply, no_network, problem
+from citywise.apps.travel_planner.requests import (
     ParkingRequest,
     RequestError,
     Spot,
     TravelRequest,
     read,
 )
-from backend.ingest.payloads import Place
-from backend.ingest.places import stored
-from backend.repeats import Repeats
-from backend.roads import City, Found, NetworkError, city_of
-from backend.roads.conditions import Conditions
-from backend.roads.livecity import LiveCity
-from backend.settings import Settings
-from backend.spawned import asker, receive, send
-from backend.store.database import create_engine_for
-from backend.store.models import PlaceRow
-from backend.times import iso_or_none
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.places import stored
+from citywise.backend.repeats import Repeats
+from citywise.backend.roads import City, Found, NetworkError, city_of
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.livecity import LiveCity
+from citywise.backend.settings import Settings
+from citywise.backend.spawned import asker, receive, send
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import PlaceRow
+from citywise.backend.times import iso_or_none
 
 LOG = logging.getLogger(__name__)
 REFRESH_S = 0.2

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 
 from flask import Flask, request
 
-from backend.api import forgery, identity
-from backend.errors import CitywiseError
+from citywise.backend.api import forgery, identity
+from citywise.backend.errors import CitywiseError
 
 View = TypeVar("View", bound=Callable[..., Any])
 Kind = Literal["city", "person", "key", "role", "own_rights"]
@@ -78,7 +78,7 @@ def of(app: Flask, endpoint: str) -> Access:
     if not isinstance(found, Access):
         raise UndeclaredError(
             f"{endpoint} does not say who may call it; declare its view with one of "
-            "backend.api.access: city, person, key_holder, role, own_rights"
+            "citywise.backend.api.access: city, person, key_holder, role, own_rights"
         )
     return found
 

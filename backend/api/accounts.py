@@ -8,16 +8,31 @@ from flask import Blueprint, Response, request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection, delete
 
-from backend.api import access, hashing, identity, instance_bodies, limits, parameters, presence
-from backend.api.answers import as_json
-from backend.api.faults_of_people import as_problems
-from backend.api.problems import ProblemError, bad_parameter, not_found
-from backend.api.state import state
-from backend.people import accounts, administration, audit, first_admin, invitations, logins
-from backend.people.accounts import Account
-from backend.people.secret import digest
-from backend.store.models import InvitationRow
-from backend.times import iso, iso_or_none, wall_ms
+from citywise.backend.api import (
+    access,
+    hashing,
+    identity,
+    instance_bodies,
+    limits,
+    parameters,
+    presence,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
+from citywise.backend.api.state import state
+from citywise.backend.people import (
+    accounts,
+    administration,
+    audit,
+    first_admin,
+    invitations,
+    logins,
+)
+from citywise.backend.people.accounts import Account
+from citywise.backend.people.secret import digest
+from citywise.backend.store.models import InvitationRow
+from citywise.backend.times import iso, iso_or_none, wall_ms
 
 blueprint = Blueprint("accounts", __name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Flask
 from sqlalchemy import Engine
 
-from backend.api import (
+from citywise.backend.api import (
     access,
     accounts,
     apps,
@@ -37,13 +37,13 @@ from backend.api import (
     why,
     wishes,
 )
-from backend.api.brought import contain, sound
-from backend.api.hub import Hub
-from backend.api.state import WebState
-from backend.packs.parts import brought_to, of_settings
-from backend.packs.strings import titles
-from backend.settings import Settings
-from backend.store.database import create_engine_for
+from citywise.backend.api.brought import contain, sound
+from citywise.backend.api.hub import Hub
+from citywise.backend.api.state import WebState
+from citywise.backend.packs.parts import brought_to, of_settings
+from citywise.backend.packs.strings import titles
+from citywise.backend.settings import Settings
+from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
 _OF_CITY = (events, event_stream, places, control, dead_letters, openapi)

@@ -10,17 +10,17 @@ from typing import Any
 from flask import Blueprint, Response
 from sqlalchemy import Connection, func, select
 
-from backend.api import access, parameters
-from backend.api.answers import as_json
-from backend.api.languages import asked
-from backend.api.problems import not_found
-from backend.api.state import state
-from backend.api.templates import Speech, Versions, newest, numbers, spoken_schema
-from backend.notices.objects import LANGUAGE
-from backend.notices.wording import spoken
-from backend.packs import asking
-from backend.packs.template import TemplateVersion
-from backend.store.models import InstanceRow
+from citywise.backend.api import access, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.languages import asked
+from citywise.backend.api.problems import not_found
+from citywise.backend.api.state import state
+from citywise.backend.api.templates import Speech, Versions, newest, numbers, spoken_schema
+from citywise.backend.notices.objects import LANGUAGE
+from citywise.backend.notices.wording import spoken
+from citywise.backend.packs import asking
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.store.models import InstanceRow
 
 blueprint = Blueprint("apps", __name__)
 Describe = Callable[[TemplateVersion, str], dict[str, Any]]

@@ -9,16 +9,16 @@ from flask import Blueprint, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Connection
 
-from backend.api import access, parameters, problems
-from backend.api.answers import as_json
-from backend.api.instance_bodies import read
-from backend.api.notices import own, worded
-from backend.api.state import state
-from backend.notices import answers
-from backend.notices.announcing import begin
-from backend.notices.listeners import Notice
-from backend.store import clocks
-from backend.times import iso, to_ms
+from citywise.backend.api import access, parameters, problems
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.instance_bodies import read
+from citywise.backend.api.notices import own, worded
+from citywise.backend.api.state import state
+from citywise.backend.notices import answers
+from citywise.backend.notices.announcing import begin
+from citywise.backend.notices.listeners import Notice
+from citywise.backend.store import clocks
+from citywise.backend.times import iso, to_ms
 
 blueprint = Blueprint("attend", __name__)
 

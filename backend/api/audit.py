@@ -6,14 +6,14 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import access, control, identity, parameters, presence
-from backend.api.answers import as_json
-from backend.api.faults_of_people import as_problems
-from backend.api.problems import not_found
-from backend.api.state import state
-from backend.people import accounts, audit
-from backend.store.models import LARGEST_ID
-from backend.times import iso, iso_or_none
+from citywise.backend.api import access, control, identity, parameters, presence
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.problems import not_found
+from citywise.backend.api.state import state
+from citywise.backend.people import accounts, audit
+from citywise.backend.store.models import LARGEST_ID
+from citywise.backend.times import iso, iso_or_none
 
 blueprint = Blueprint("audit", __name__)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from backend.api import problems
-from backend.ingest.payloads import IDENTIFIER
-from backend.packs.guesses import did_you_mean
-from backend.packs.values import show
+from citywise.backend.api import problems
+from citywise.backend.ingest.payloads import IDENTIFIER
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.values import show
 
 _SHOULD_BE = "Input should be "
 _FORMS = {

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 from flask import Blueprint, Flask, Response, request
 
-from backend.api import access
-from backend.errors import CitywiseError
-from backend.packs.broken import contained, mended
-from backend.packs.parts import Parts
+from citywise.backend.api import access
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.broken import contained, mended
+from citywise.backend.packs.parts import Parts
 
 Hook = Callable[..., Any]
 _SHELL = {"map", "list", "apps", "system"}

@@ -11,9 +11,9 @@ from folium.plugins import MarkerCluster
 from folium.template import Template
 from sqlalchemy import Engine, func, select
 
-from backend.api.pages import CLUSTER, LEAFLET
-from backend.settings import Web
-from backend.store.models import PlaceRow
+from citywise.backend.api.pages import CLUSTER, LEAFLET
+from citywise.backend.settings import Web
+from citywise.backend.store.models import PlaceRow
 
 AARHUS = ((56.10, 10.08), (56.23, 10.28))
 MAP_JS = [("leaflet", LEAFLET + "leaflet.js")]

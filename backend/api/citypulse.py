@@ -14,23 +14,23 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import Connection, select
 
-from backend.api import access, limits, parameters, presence, problems, sessions
-from backend.api.answers import as_json
-from backend.api.open_events import OpenEvents, template_now
-from backend.api.state import state
-from backend.context import messages
-from backend.context.answers import contextual_events
-from backend.context.critical import APP, TEMPLATE
-from backend.context.interest import straight_point
-from backend.context.messages import Coordinate, MessageError, UserGPSCoordinate
-from backend.context.registration import Registration, register
-from backend.ingest.standing import Entry
-from backend.packs import installed
-from backend.packs.template import TemplateVersion
-from backend.packs.values import BadValuesError
-from backend.people.ids import is_session
-from backend.store.models import PlaceRow
-from backend.times import wall_ms
+from citywise.backend.api import access, limits, parameters, presence, problems, sessions
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.open_events import OpenEvents, template_now
+from citywise.backend.api.state import state
+from citywise.backend.context import messages
+from citywise.backend.context.answers import contextual_events
+from citywise.backend.context.critical import APP, TEMPLATE
+from citywise.backend.context.interest import straight_point
+from citywise.backend.context.messages import Coordinate, MessageError, UserGPSCoordinate
+from citywise.backend.context.registration import Registration, register
+from citywise.backend.ingest.standing import Entry
+from citywise.backend.packs import installed
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.values import BadValuesError
+from citywise.backend.people.ids import is_session
+from citywise.backend.store.models import PlaceRow
+from citywise.backend.times import wall_ms
 
 blueprint = Blueprint("citypulse", __name__, url_prefix="/citypulse")
 

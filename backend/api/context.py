@@ -8,18 +8,26 @@ from collections.abc import Iterable, Sequence
 from flask import Blueprint, Response
 from sqlalchemy import Connection, select
 
-from backend.api import access, identity, instance_bodies, limits, parameters, problems, sessions
-from backend.api.answers import as_json
-from backend.api.aside import aside
-from backend.api.state import state
-from backend.ingest import inlet, records
-from backend.ingest.frames import LogError
-from backend.ingest.standing import CONTEXT, ContextUpdate, Entry, context_entries
-from backend.packs.activities import unknown_activity
-from backend.people import consents
-from backend.people.ids import is_session
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import InletRow
+from citywise.backend.api import (
+    access,
+    identity,
+    instance_bodies,
+    limits,
+    parameters,
+    problems,
+    sessions,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.aside import aside
+from citywise.backend.api.state import state
+from citywise.backend.ingest import inlet, records
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.ingest.standing import CONTEXT, ContextUpdate, Entry, context_entries
+from citywise.backend.packs.activities import unknown_activity
+from citywise.backend.people import consents
+from citywise.backend.people.ids import is_session
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.models import InletRow
 
 blueprint = Blueprint("context", __name__)
 UNREADABLE = (LogError, OSError, sqlite3.Error)

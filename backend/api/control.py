@@ -10,16 +10,16 @@ from flask import Blueprint, Response
 from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
-from backend.api import access, identity, parameters
-from backend.api.answers import as_json
-from backend.api.problems import ProblemError, bad_parameter
-from backend.api.state import state
-from backend.operations.sending import Message, NotSentError, send
-from backend.people import audit
-from backend.settings import Broker
-from backend.store import clocks
-from backend.store.models import AuditRow
-from backend.times import iso
+from citywise.backend.api import access, identity, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.problems import ProblemError, bad_parameter
+from citywise.backend.api.state import state
+from citywise.backend.operations.sending import Message, NotSentError, send
+from citywise.backend.people import audit
+from citywise.backend.settings import Broker
+from citywise.backend.store import clocks
+from citywise.backend.store.models import AuditRow
+from citywise.backend.times import iso
 
 blueprint = Blueprint("control", __name__)
 

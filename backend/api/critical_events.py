@@ -11,14 +11,14 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import access, instance_bodies, limits, parameters, problems
-from backend.api.answers import as_json
-from backend.api.open_events import OpenEvents, template_now
-from backend.api.state import state
-from backend.context.critical import CriticalEvent
-from backend.context.question import Question, faults
-from backend.packs.values import BadValuesError
-from backend.times import iso
+from citywise.backend.api import access, instance_bodies, limits, parameters, problems
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.open_events import OpenEvents, template_now
+from citywise.backend.api.state import state
+from citywise.backend.context.critical import CriticalEvent
+from citywise.backend.context.question import Question, faults
+from citywise.backend.packs.values import BadValuesError
+from citywise.backend.times import iso
 
 blueprint = Blueprint("critical_events", __name__)
 

@@ -8,13 +8,13 @@ from flask import Blueprint, Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from backend.api import access, parameters
-from backend.api.answers import as_json
-from backend.api.state import state
-from backend.operations import letters
-from backend.store import letters as kept_letters
-from backend.store.models import DeadLetterRow
-from backend.times import iso, iso_or_none
+from citywise.backend.api import access, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.state import state
+from citywise.backend.operations import letters
+from citywise.backend.store import letters as kept_letters
+from citywise.backend.store.models import DeadLetterRow
+from citywise.backend.times import iso, iso_or_none
 
 blueprint = Blueprint("dead_letters", __name__)
 

@@ -19,8 +19,8 @@ from gevent.pool import Pool
 from gevent.server import StreamServer
 from werkzeug.exceptions import RequestTimeout
 
-from backend.api.connections import Connection, Connections
-from backend.settings import Web
+from citywise.backend.api.connections import Connection, Connections
+from citywise.backend.settings import Web
 
 _PIECE = 65_536
 _RETRY_S = 5

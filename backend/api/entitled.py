@@ -11,12 +11,12 @@ from sqlalchemy import ColumnElement, Connection, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import InstrumentedAttribute
 
-from backend.packs.parts import Channels
-from backend.people.ids import channel, is_test_person, of_channel
-from backend.people.principal import Principal
-from backend.store.chunks import chunks
-from backend.store.models import AccountRow, LoginRow, TokenRow
-from backend.times import wall_ms
+from citywise.backend.packs.parts import Channels
+from citywise.backend.people.ids import channel, is_test_person, of_channel
+from citywise.backend.people.principal import Principal
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import AccountRow, LoginRow, TokenRow
+from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger(__name__)
 NONE: Mapping[str, Channels] = MappingProxyType({})

@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 from flask import Blueprint, Response, request
 
-from backend.api import access, identity, limits, parameters
-from backend.api.entitled import Reader
-from backend.api.hub import PAGE, Hub, Message, Subscription
-from backend.api.problems import ProblemError, bad_parameter
-from backend.api.state import state
+from citywise.backend.api import access, identity, limits, parameters
+from citywise.backend.api.entitled import Reader
+from citywise.backend.api.hub import PAGE, Hub, Message, Subscription
+from citywise.backend.api.problems import ProblemError, bad_parameter
+from citywise.backend.api.state import state
 
 blueprint = Blueprint("event_stream", __name__)
 

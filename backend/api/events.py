@@ -9,14 +9,14 @@ from flask import Blueprint, Response
 from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import Session
 
-from backend.api import access, parameters
-from backend.api.answers import as_json
-from backend.api.objects import event_feature, event_from
-from backend.api.problems import not_found
-from backend.api.state import state
-from backend.store import clocks, outbox
-from backend.store.models import EventRow, PlaceRow
-from backend.times import iso
+from citywise.backend.api import access, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.objects import event_feature, event_from
+from citywise.backend.api.problems import not_found
+from citywise.backend.api.state import state
+from citywise.backend.store import clocks, outbox
+from citywise.backend.store.models import EventRow, PlaceRow
+from citywise.backend.times import iso
 
 blueprint = Blueprint("events", __name__)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from backend.api.problems import ProblemError, fault, invalid
-from backend.people.audit import NotUndoableError
-from backend.people.errors import NameTakenError, PeopleError
+from citywise.backend.api.problems import ProblemError, fault, invalid
+from citywise.backend.people.audit import NotUndoableError
+from citywise.backend.people.errors import NameTakenError, PeopleError
 
 
 @contextmanager

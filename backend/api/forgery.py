@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from flask import request
 
-from backend.api.problems import ProblemError
-from backend.api.state import state
-from backend.people.principal import Principal
+from citywise.backend.api.problems import ProblemError
+from citywise.backend.api.state import state
+from citywise.backend.people.principal import Principal
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 HEADER = "X-CSRF-Token"

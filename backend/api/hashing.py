@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from gevent.threadpool import ThreadPool
 
-from backend.api import aside, limits
-from backend.api.turns import Turns
+from citywise.backend.api import aside, limits
+from citywise.backend.api.turns import Turns
 
 Result = TypeVar("Result")
 

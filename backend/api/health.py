@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from backend.api import access, metrics
-from backend.api.answers import as_json
-from backend.api.state import state
-from backend.operations import readiness
+from citywise.backend.api import access, metrics
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.state import state
+from citywise.backend.operations import readiness
 
 blueprint = Blueprint("health", __name__)
 

@@ -19,13 +19,13 @@ from sqlalchemy import Engine, Select, func, select, union_all
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.api.entitled import NONE, Reader, unentitled
-from backend.api.objects import reading_object
-from backend.notices.announcing import NOTICE
-from backend.packs.parts import Channels
-from backend.store import clocks, outbox
-from backend.store.models import OutboxRow, ReadingRow
-from backend.times import iso
+from citywise.backend.api.entitled import NONE, Reader, unentitled
+from citywise.backend.api.objects import reading_object
+from citywise.backend.notices.announcing import NOTICE
+from citywise.backend.packs.parts import Channels
+from citywise.backend.store import clocks, outbox
+from citywise.backend.store.models import OutboxRow, ReadingRow
+from citywise.backend.times import iso
 
 POLL_S = 0.06
 READINGS_EVERY_S = 0.25

@@ -8,15 +8,15 @@ from flask import Flask, Response, g, request
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from backend.api import forgery, parameters, sessions
-from backend.api.problems import ProblemError, not_found
-from backend.api.state import state
-from backend.people import accounts, logins, names, tokens
-from backend.people.accounts import ROLES, Account
-from backend.people.ids import DEMO, is_session
-from backend.people.logins import Login
-from backend.people.principal import NOBODY, Principal
-from backend.store.full import is_full
+from citywise.backend.api import forgery, parameters, sessions
+from citywise.backend.api.problems import ProblemError, not_found
+from citywise.backend.api.state import state
+from citywise.backend.people import accounts, logins, names, tokens
+from citywise.backend.people.accounts import ROLES, Account
+from citywise.backend.people.ids import DEMO, is_session
+from citywise.backend.people.logins import Login
+from citywise.backend.people.principal import NOBODY, Principal
+from citywise.backend.store.full import is_full
 
 EVERYTHING = frozenset({"all"})
 DEMO_USER = Principal(DEMO, "Demo", frozenset(ROLES), "demo", EVERYTHING)

@@ -8,16 +8,16 @@ from flask import request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from sqlalchemy import Connection, select
 
-from backend.api import parameters, problems
-from backend.api.body_faults import faults
-from backend.api.templates import numbers
-from backend.ingest.payloads import Identifier, Name
-from backend.packs import installed
-from backend.packs.manifest import Name as PackName
-from backend.packs.template import TemplateVersion
-from backend.packs.values import BadValueError, BadValuesError
-from backend.store.chunks import chunks
-from backend.store.models import PlaceRow
+from citywise.backend.api import parameters, problems
+from citywise.backend.api.body_faults import faults
+from citywise.backend.api.templates import numbers
+from citywise.backend.ingest.payloads import Identifier, Name
+from citywise.backend.packs import installed
+from citywise.backend.packs.manifest import Name as PackName
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.values import BadValueError, BadValuesError
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import PlaceRow
 
 Values = dict[str, JsonValue]
 

@@ -10,10 +10,10 @@ import re
 
 from sqlalchemy import ColumnElement, and_
 
-from backend.api.problems import invalid
-from backend.people.ids import DEMO, is_account, is_session
-from backend.people.principal import Principal
-from backend.store.models import InstanceRow
+from citywise.backend.api.problems import invalid
+from citywise.backend.people.ids import DEMO, is_account, is_session
+from citywise.backend.people.principal import Principal
+from citywise.backend.store.models import InstanceRow
 
 _OF_PEOPLE = ("u-", "citypulse-")
 _SOMEBODY = re.compile(r"u-[a-z2-7]{20}|citypulse-[0-9a-f]{32}")

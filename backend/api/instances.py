@@ -13,19 +13,26 @@ from flask import Blueprint, Response, request
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from backend.api import access, context, identity, instance_bodies, instance_ids, parameters
-from backend.api.answers import as_json
-from backend.api.instance_bodies import ChangedInstance, NewInstance
-from backend.api.problems import ProblemError, not_found
-from backend.api.state import state
-from backend.api.templates import numbers
-from backend.ingest import inlet
-from backend.packs import asking, installed
-from backend.packs.template import TemplateVersion
-from backend.people.ids import is_session
-from backend.store.models import InstanceRow
-from backend.store.upsert import upsert
-from backend.times import iso, wall_ms
+from citywise.backend.api import (
+    access,
+    context,
+    identity,
+    instance_bodies,
+    instance_ids,
+    parameters,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.instance_bodies import ChangedInstance, NewInstance
+from citywise.backend.api.problems import ProblemError, not_found
+from citywise.backend.api.state import state
+from citywise.backend.api.templates import numbers
+from citywise.backend.ingest import inlet
+from citywise.backend.packs import asking, installed
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.people.ids import is_session
+from citywise.backend.store.models import InstanceRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import iso, wall_ms
 
 blueprint = Blueprint("instances", __name__)
 

@@ -8,12 +8,12 @@ from typing import cast
 import orjson
 from flask import Request, request
 
-from backend.api import parameters
-from backend.machine import SHIPPED
+from citywise.backend.api import parameters
+from citywise.backend.machine import REPOSITORY
 
 LANGUAGES = {"en": "English", "da": "Dansk"}
 COOKIE = "lang"
-STRINGS = SHIPPED / "web" / "strings"
+STRINGS = REPOSITORY / "web" / "strings"
 
 
 @lru_cache

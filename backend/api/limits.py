@@ -17,11 +17,11 @@ from limits import (
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from backend.api import forgery, identity
-from backend.api.connections import home
-from backend.api.problems import ProblemError
-from backend.api.state import state
-from backend.people import names
+from citywise.backend.api import forgery, identity
+from citywise.backend.api.connections import home
+from citywise.backend.api.problems import ProblemError
+from citywise.backend.api.state import state
+from citywise.backend.people import names
 
 View = TypeVar("View", bound=Callable[..., Any])
 Kind = Literal[

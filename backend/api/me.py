@@ -8,19 +8,27 @@ from typing import Any, Literal
 from flask import Blueprint, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from backend.api import access, hashing, identity, instance_bodies, limits, parameters, presence
-from backend.api.answers import as_json
-from backend.api.aside import aside
-from backend.api.context import UNREADABLE
-from backend.api.faults_of_people import as_problems
-from backend.api.problems import fault, invalid, log_unreadable, not_found
-from backend.api.state import state
-from backend.people import accounts, audit, consents, logins, tokens
-from backend.people.consents import Consent
-from backend.people.logins import Login
-from backend.people.tokens import Token
-from backend.privacy import consenting, export, forgetting
-from backend.times import iso, iso_or_none, parse_ms, wall_ms
+from citywise.backend.api import (
+    access,
+    hashing,
+    identity,
+    instance_bodies,
+    limits,
+    parameters,
+    presence,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.aside import aside
+from citywise.backend.api.context import UNREADABLE
+from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.problems import fault, invalid, log_unreadable, not_found
+from citywise.backend.api.state import state
+from citywise.backend.people import accounts, audit, consents, logins, tokens
+from citywise.backend.people.consents import Consent
+from citywise.backend.people.logins import Login
+from citywise.backend.people.tokens import Token
+from citywise.backend.privacy import consenting, export, forgetting
+from citywise.backend.times import iso, iso_or_none, parse_ms, wall_ms
 
 blueprint = Blueprint("me", __name__)
 

@@ -16,11 +16,11 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.api import operator
-from backend.operations.readiness import check_all
-from backend.settings import Settings
-from backend.store import letters as refusals
-from backend.store.models import DeadLetterRow, EventRow
+from citywise.backend.api import operator
+from citywise.backend.operations.readiness import check_all
+from citywise.backend.settings import Settings
+from citywise.backend.store import letters as refusals
+from citywise.backend.store.models import DeadLetterRow, EventRow
 
 REQUESTS = Counter(
     "citywise_http_requests", "HTTP requests answered", ("method", "endpoint", "status")

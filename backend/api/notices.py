@@ -8,16 +8,16 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import Connection, Select, and_, or_, select
 
-from backend.api import access, identity, parameters
-from backend.api.answers import as_json
-from backend.api.languages import asked
-from backend.api.state import state
-from backend.notices import book
-from backend.notices.objects import attention_object, notice_object
-from backend.notices.wording import wordings
-from backend.store import clocks, outbox
-from backend.store.models import NoticeRow
-from backend.times import iso
+from citywise.backend.api import access, identity, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.languages import asked
+from citywise.backend.api.state import state
+from citywise.backend.notices import book
+from citywise.backend.notices.objects import attention_object, notice_object
+from citywise.backend.notices.wording import wordings
+from citywise.backend.store import clocks, outbox
+from citywise.backend.store.models import NoticeRow
+from citywise.backend.times import iso
 
 blueprint = Blueprint("notices", __name__)
 

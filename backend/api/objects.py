@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.city.events import event_object
-from backend.store.models import EventRow, PlaceRow, ReadingRow
-from backend.times import iso
+from citywise.backend.city.events import event_object
+from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
+from citywise.backend.times import iso
 
 Json = dict[str, Any]
 

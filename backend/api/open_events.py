@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
-from backend.api import problems
-from backend.api.aside import aside
-from backend.api.objects import event_from
-from backend.api.runs import limits
-from backend.city.events import standing_event
-from backend.context.critical import (
+from citywise.backend.api import problems
+from citywise.backend.api.aside import aside
+from citywise.backend.api.objects import event_from
+from citywise.backend.api.runs import limits
+from citywise.backend.city.events import standing_event
+from citywise.backend.context.critical import (
     APP,
     TEMPLATE,
     CriticalEvent,
@@ -22,11 +22,11 @@ from backend.context.critical import (
     NotAnsweredError,
     critical_events,
 )
-from backend.ingest.standing import Entry
-from backend.packs import installed
-from backend.packs.template import TemplateVersion, Values
-from backend.store import clocks
-from backend.store.models import EventRow, PlaceRow
+from citywise.backend.ingest.standing import Entry
+from citywise.backend.packs import installed
+from citywise.backend.packs.template import TemplateVersion, Values
+from citywise.backend.store import clocks
+from citywise.backend.store.models import EventRow, PlaceRow
 
 
 def template_now(connection: Connection) -> TemplateVersion:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from flask import Blueprint, Flask, Response, current_app
 
-from backend.api import access
+from citywise.backend.api import access
 
 blueprint = Blueprint("openapi", __name__)
 _OURS = Path(__file__).with_name("openapi.json")

@@ -10,17 +10,17 @@ from flask import Blueprint, Response, current_app
 from prometheus_client.core import GaugeMetricFamily
 from pydantic import Field
 
-from backend.api import access, identity, instance_bodies, instance_ids, parameters
-from backend.api.answers import as_json
-from backend.api.aside import aside
-from backend.api.problems import ProblemError, fault, invalid, not_found
-from backend.api.state import state
-from backend.ingest import log
-from backend.ingest.frames import LogError
-from backend.ingest.payloads import KINDS, Payload
-from backend.operations import byhand, events, letters, metrics, processes, requests
-from backend.operations.drafts import Changes, Draft, types
-from backend.operations.errors import (
+from citywise.backend.api import access, identity, instance_bodies, instance_ids, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.aside import aside
+from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
+from citywise.backend.api.state import state
+from citywise.backend.ingest import log
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.ingest.payloads import KINDS, Payload
+from citywise.backend.operations import byhand, events, letters, metrics, processes, requests
+from citywise.backend.operations.drafts import Changes, Draft, types
+from citywise.backend.operations.errors import (
     BadTimesError,
     EventExistsError,
     EventOverError,
@@ -29,14 +29,14 @@ from backend.operations.errors import (
     UnknownLetterError,
     UnknownPlaceError,
 )
-from backend.operations.history import History
-from backend.operations.readiness import HEARTBEAT_LIMIT_S
-from backend.operations.roster import STATES, Look, Roster
-from backend.operations.sending import NotSentError
-from backend.packs import broken
-from backend.store import clocks
-from backend.store.models import LARGEST_ID
-from backend.times import iso, wall_ms
+from citywise.backend.operations.history import History
+from citywise.backend.operations.readiness import HEARTBEAT_LIMIT_S
+from citywise.backend.operations.roster import STATES, Look, Roster
+from citywise.backend.operations.sending import NotSentError
+from citywise.backend.packs import broken
+from citywise.backend.store import clocks
+from citywise.backend.store.models import LARGEST_ID
+from citywise.backend.times import iso, wall_ms
 
 blueprint = Blueprint("operator", __name__)
 

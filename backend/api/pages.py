@@ -17,16 +17,16 @@ from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from backend.api import access, problems
-from backend.api.languages import COOKIE, LANGUAGES, chosen, strings
-from backend.api.security import nonce
-from backend.api.state import state
-from backend.machine import SHIPPED
-from backend.times import ZONE
+from citywise.backend.api import access, problems
+from citywise.backend.api.languages import COOKIE, LANGUAGES, chosen, strings
+from citywise.backend.api.security import nonce
+from citywise.backend.api.state import state
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.times import ZONE
 
-WEB = SHIPPED / "web"
+WEB = REPOSITORY / "web"
 STATIC = WEB / "static"
-LIBRARIES = SHIPPED / "node_modules"
+LIBRARIES = REPOSITORY / "node_modules"
 VENDOR = {
     "leaflet": "leaflet/dist",
     "leaflet.markercluster": "leaflet.markercluster/dist",
@@ -150,7 +150,9 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
 
 def with_map(name: str, **values: Any) -> Response:
     """Render a page of the shell that holds the city's map."""
-    from backend.api import city_map  # It loads folium and pandas, a third of what a start loads.
+    from citywise.backend.api import (
+        city_map,  # It loads folium and pandas, a third of what a start loads.
+    )
 
     city = state()
     parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)

@@ -10,9 +10,9 @@ import orjson
 from flask import request
 from pydantic import TypeAdapter, ValidationError
 
-from backend.api.problems import ProblemError, bad_parameter
-from backend.ingest.payloads import Identifier
-from backend.times import parse_ms
+from citywise.backend.api.problems import ProblemError, bad_parameter
+from citywise.backend.ingest.payloads import Identifier
+from citywise.backend.times import parse_ms
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}

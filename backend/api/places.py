@@ -6,14 +6,14 @@ from flask import Blueprint, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from backend.api import access, parameters
-from backend.api.answers import as_json
-from backend.api.objects import place_feature, reading_object
-from backend.api.state import state
-from backend.ingest.payloads import KINDS
-from backend.store import clocks
-from backend.store.models import PlaceRow, ReadingRow
-from backend.times import iso
+from citywise.backend.api import access, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.objects import place_feature, reading_object
+from citywise.backend.api.state import state
+from citywise.backend.ingest.payloads import KINDS
+from citywise.backend.store import clocks
+from citywise.backend.store.models import PlaceRow, ReadingRow
+from citywise.backend.times import iso
 
 blueprint = Blueprint("places", __name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.api.state import state
-from backend.network import broker_rights
-from backend.people.principal import Principal
+from citywise.backend.api.state import state
+from citywise.backend.network import broker_rights
+from citywise.backend.people.principal import Principal
 
 
 def shown(principal: Principal) -> dict[str, Any]:

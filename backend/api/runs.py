@@ -8,18 +8,18 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, select
 
-from backend.api.aside import aside
-from backend.api.problems import ProblemError, not_found, too_much
-from backend.api.state import state
-from backend.ingest.frames import LogError
-from backend.packs import live
-from backend.packs.prepared import engine_of, prepared
-from backend.packs.run import EVERYBODY, TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.people.ids import is_test_person
-from backend.store.models import TraceRow
-from reasoning import LimitError, Limits, SolvingError, WindowFacts
-from reasoning.rdf.mapping import quote
+from citywise.backend.api.aside import aside
+from citywise.backend.api.problems import ProblemError, not_found, too_much
+from citywise.backend.api.state import state
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.packs import live
+from citywise.backend.packs.prepared import engine_of, prepared
+from citywise.backend.packs.run import EVERYBODY, TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.people.ids import is_test_person
+from citywise.backend.store.models import TraceRow
+from citywise.reasoning import LimitError, Limits, SolvingError, WindowFacts
+from citywise.reasoning.rdf.mapping import quote
 
 Result = TypeVar("Result")
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, g, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from backend.network import certificates
-from backend.settings import Settings
+from citywise.backend.network import certificates
+from citywise.backend.settings import Settings
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -6,7 +6,7 @@ import os
 
 from gevent import monkey
 
-from backend.settings import Settings
+from citywise.backend.settings import Settings
 
 GRACE_S = 1
 
@@ -21,6 +21,6 @@ def main(settings: Settings) -> None:
     monkey.patch_all(subprocess=False)
     # gevent's closes descriptors later: Popen would wait for ever for the end of its pipe.
     os.close = monkey.get_original("os", "close")
-    from backend.api.server import WebServer
+    from citywise.backend.api.server import WebServer
 
     WebServer(settings).run()

@@ -23,14 +23,14 @@ from gevent.pool import Pool
 from gunicorn.app.base import BaseApplication
 from gunicorn.workers.ggevent import GeventWorker
 
-from backend.api.connections import Connections, is_loopback
-from backend.api.door import TOO_MANY, Door, Line, Patience
-from backend.api.serve import GRACE_S
-from backend.network import certificates
-from backend.packs.broken import contained
-from backend.packs.parts import of_settings
-from backend.settings import Settings
-from reasoning.engines.clingo.guard import WARM
+from citywise.backend.api.connections import Connections, is_loopback
+from citywise.backend.api.door import TOO_MANY, Door, Line, Patience
+from citywise.backend.api.serve import GRACE_S
+from citywise.backend.network import certificates
+from citywise.backend.packs.broken import contained
+from citywise.backend.packs.parts import of_settings
+from citywise.backend.settings import Settings
+from citywise.reasoning.engines.clingo.guard import WARM
 
 LOG = logging.getLogger(__name__)
 HANDSHAKE_S = 10.0
@@ -195,8 +195,8 @@ class WebServer(BaseApplication):  # type: ignore[misc]
         self.cfg.set("ssl_context", shaking)
 
     def load(self) -> Flask:
-        from backend.api import sessions
-        from backend.api.app import create_app
+        from citywise.backend.api import sessions
+        from citywise.backend.api.app import create_app
 
         WARM.most = KEPT_SOLVERS
         self.flask = create_app(self.settings)

@@ -12,15 +12,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend.api import problems
-from backend.context.critical import APP, TEMPLATE
-from backend.ingest import inlet
-from backend.ingest.standing import CONTEXT, Entry
-from backend.people.ids import is_session
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import InstanceRow, WishesRow
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.api import problems
+from citywise.backend.context.critical import APP, TEMPLATE
+from citywise.backend.ingest import inlet
+from citywise.backend.ingest.standing import CONTEXT, Entry
+from citywise.backend.people.ids import is_session
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.models import InstanceRow, WishesRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 MOST_SESSIONS = 10_000
 TELLS = "position"

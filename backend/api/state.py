@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from flask import current_app
 from sqlalchemy import Engine
 
-from backend.api.hub import Hub
-from backend.settings import Settings
+from citywise.backend.api.hub import Hub
+from citywise.backend.settings import Settings
 
 
 @dataclass(frozen=True)

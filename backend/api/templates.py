@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from backend.notices.objects import LANGUAGE
-from backend.packs import installed, ontology
-from backend.packs.parameters import AnyParameter, ChoiceParameter, ClassParameter
-from backend.packs.template import TemplateVersion
-from backend.store.models import TemplateVersionRow
+from citywise.backend.notices.objects import LANGUAGE
+from citywise.backend.packs import installed, ontology
+from citywise.backend.packs.parameters import AnyParameter, ChoiceParameter, ClassParameter
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.store.models import TemplateVersionRow
 
 Versions = Mapping[tuple[str, str], list[int]]
 """The installed versions by app and template, ascending."""

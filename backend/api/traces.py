@@ -9,14 +9,14 @@ from flask import Blueprint, Response
 from sqlalchemy import ColumnElement, or_, select, true
 from sqlalchemy.orm import Session
 
-from backend.api import access, identity, instance_ids, parameters
-from backend.api.answers import as_json
-from backend.api.problems import not_found
-from backend.api.state import state
-from backend.people.principal import Principal
-from backend.store import clocks
-from backend.store.models import LARGEST_ID, TraceRow
-from backend.times import iso
+from citywise.backend.api import access, identity, instance_ids, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.problems import not_found
+from citywise.backend.api.state import state
+from citywise.backend.people.principal import Principal
+from citywise.backend.store import clocks
+from citywise.backend.store.models import LARGEST_ID, TraceRow
+from citywise.backend.times import iso
 
 blueprint = Blueprint("traces", __name__)
 

@@ -7,16 +7,24 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from backend.api import access, context, identity, instance_bodies, limits, parameters, runs
-from backend.api.answers import as_json
-from backend.api.instance_bodies import NewInstance
-from backend.api.instances import Row, new_row, standing
-from backend.api.notices import worded
-from backend.api.problems import ProblemError
-from backend.api.state import state
-from backend.notices import book
-from backend.packs import asking, installed, live
-from backend.packs.template import TemplateVersion
+from citywise.backend.api import (
+    access,
+    context,
+    identity,
+    instance_bodies,
+    limits,
+    parameters,
+    runs,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.instance_bodies import NewInstance
+from citywise.backend.api.instances import Row, new_row, standing
+from citywise.backend.api.notices import worded
+from citywise.backend.api.problems import ProblemError
+from citywise.backend.api.state import state
+from citywise.backend.notices import book
+from citywise.backend.packs import asking, installed, live
+from citywise.backend.packs.template import TemplateVersion
 
 blueprint = Blueprint("trials", __name__)
 

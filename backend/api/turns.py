@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from backend.api.problems import ProblemError
+from citywise.backend.api.problems import ProblemError
 
 
 class Turns:

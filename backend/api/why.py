@@ -8,18 +8,18 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import Connection, select
 
-from backend.api import access, identity, limits, parameters, runs
-from backend.api.answers import as_json
-from backend.api.instances import known_instance
-from backend.api.problems import ProblemError, bad_parameter, not_found
-from backend.api.state import state
-from backend.packs import installed, why
-from backend.packs.prepared import prepared
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.people.ids import is_test_person
-from backend.store.models import EventRow, PlaceRow
-from backend.times import iso
+from citywise.backend.api import access, identity, limits, parameters, runs
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.instances import known_instance
+from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
+from citywise.backend.api.state import state
+from citywise.backend.packs import installed, why
+from citywise.backend.packs.prepared import prepared
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.people.ids import is_test_person
+from citywise.backend.store.models import EventRow, PlaceRow
+from citywise.backend.times import iso
 
 blueprint = Blueprint("why", __name__)
 

@@ -8,15 +8,15 @@ from flask import Blueprint, Response, request
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from backend.api import access, identity, parameters, problems
-from backend.api.answers import as_json
-from backend.api.body_faults import faults
-from backend.api.state import state
-from backend.notices import answers
-from backend.notices.announcing import begin
-from backend.notices.attention import DEFAULT, Wishes
-from backend.notices.listeners import wishes_of
-from backend.store import clocks
+from citywise.backend.api import access, identity, parameters, problems
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.body_faults import faults
+from citywise.backend.api.state import state
+from citywise.backend.notices import answers
+from citywise.backend.notices.announcing import begin
+from citywise.backend.notices.attention import DEFAULT, Wishes
+from citywise.backend.notices.listeners import wishes_of
+from citywise.backend.store import clocks
 
 blueprint = Blueprint("wishes", __name__)
 

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from backend.city.steps import Reading, SourceError
-from backend.ingest.payloads import LineString, Place, Point
-from backend.times import ZONE, iso
+from citywise.backend.city.steps import Reading, SourceError
+from citywise.backend.ingest.payloads import LineString, Place, Point
+from citywise.backend.times import ZONE, iso
 
 COPENHAGEN = ZoneInfo(ZONE)
 WEATHER_STATION = "aarhus-weather"

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select
 
-from backend.city.events import ChangeKind, event_object, standing_event
-from backend.ingest import inlet
-from backend.store.models import OutboxRow, PlaceRow
-from backend.times import wall_ms
+from citywise.backend.city.events import ChangeKind, event_object, standing_event
+from citywise.backend.ingest import inlet
+from citywise.backend.store.models import OutboxRow, PlaceRow
+from citywise.backend.times import wall_ms
 
 
 class News(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import clingo
 
-from backend.city.observations import observed_ms, place_id
-from backend.times import iso, iso_or_none, parse_ms
+from citywise.backend.city.observations import observed_ms, place_id
+from citywise.backend.times import iso, iso_or_none, parse_ms
 
 _PLACE = ("name", "kind", "lat", "lon")
 OPERATOR = "operator"

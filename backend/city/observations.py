@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from decimal import Decimal
 
-from backend.ingest.records import Reading
-from backend.times import iso, parse_ms
-from reasoning import Iri, Literal, Triple
-from reasoning.rdf.mapping import XSD
+from citywise.backend.ingest.records import Reading
+from citywise.backend.times import iso, parse_ms
+from citywise.reasoning import Iri, Literal, Triple
+from citywise.reasoning.rdf.mapping import XSD
 
 BASE = "https://w3id.org/citywise/"
 EVENT = BASE + "event/"

@@ -22,9 +22,9 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from backend.errors import CitywiseError
-from backend.mqtt import identify, send_at_once, status_payload, status_topic
-from backend.settings import Broker
+from citywise.backend.errors import CitywiseError
+from citywise.backend.mqtt import identify, send_at_once, status_payload, status_topic
+from citywise.backend.settings import Broker
 
 log = logging.getLogger(__name__)
 

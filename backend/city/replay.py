@@ -10,10 +10,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
-from backend.city.aarhus import COPENHAGEN, Pack
-from backend.city.steps import Batch, SourceError, Step
-from backend.ingest.payloads import KINDS, Kind, Place
-from backend.times import from_ms, to_ms
+from citywise.backend.city.aarhus import COPENHAGEN, Pack
+from citywise.backend.city.steps import Batch, SourceError, Step
+from citywise.backend.ingest.payloads import KINDS, Kind, Place
+from citywise.backend.times import from_ms, to_ms
 
 LEAD_IN = timedelta(hours=24)
 SETTLE = timedelta(hours=1)

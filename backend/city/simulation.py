@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Literal
 
-from backend.city.simulated import town
-from backend.city.simulated.day import SLOT, SLOTS, Day
-from backend.city.steps import Batch, Reading, SourceError, Step
-from backend.ingest.payloads import Place
-from backend.times import iso, to_ms
+from citywise.backend.city.simulated import town
+from citywise.backend.city.simulated.day import SLOT, SLOTS, Day
+from citywise.backend.city.steps import Batch, Reading, SourceError, Step
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.times import iso, to_ms
 
 START = datetime(2025, 5, 27, 4, 30, tzinfo=UTC)
 """A Tuesday, 06:30 in Denmark: the morning rush is about to begin."""

@@ -12,12 +12,12 @@ from typing import Protocol
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from backend.city.pacing import Command, Pace
-from backend.city.publisher import Publisher, PublisherError
-from backend.city.steps import Source, Step
-from backend.ingest.payloads import Clock
-from backend.settings import Broker
-from backend.times import from_ms, to_ms
+from citywise.backend.city.pacing import Command, Pace
+from citywise.backend.city.publisher import Publisher, PublisherError
+from citywise.backend.city.steps import Source, Step
+from citywise.backend.ingest.payloads import Clock
+from citywise.backend.settings import Broker
+from citywise.backend.times import from_ms, to_ms
 
 log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Literal, Protocol
 
 import orjson
 
-from backend.errors import CitywiseError
-from backend.ingest.payloads import OBSERVATIONS, Kind, Observation, Place
-from backend.times import from_ms
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest.payloads import OBSERVATIONS, Kind, Observation, Place
+from citywise.backend.times import from_ms
 
 Reading = Mapping[str, str | int | float | None]
 """One observation as the JSON object that travels (docs/mqtt.md)."""

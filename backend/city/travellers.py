@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from backend.ingest.payloads import LineString, Place
-from backend.ingest.records import Standing
+from citywise.backend.ingest.payloads import LineString, Place
+from citywise.backend.ingest.records import Standing
 
 STEP_S = 60
 """Between two positions of a traveller."""

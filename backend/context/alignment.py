@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from backend.errors import CitywiseError
-from backend.machine import SHIPPED
-from backend.packs.activities import activities
-from backend.packs.ontology import PREFIXES, city, local_name, reads_as
-from backend.packs.values import show
-from reasoning import Iri, KnowledgeSource
-from reasoning.rdf import knowledge
+from citywise.backend.errors import CitywiseError
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.activities import activities
+from citywise.backend.packs.ontology import PREFIXES, city, local_name, reads_as
+from citywise.backend.packs.values import show
+from citywise.reasoning import Iri, KnowledgeSource
+from citywise.reasoning.rdf import knowledge
 
 EC = "http://purl.oclc.org/NET/UNIS/sao/ec#"
 AC = "http://purl.oclc.org/NET/UNIS/sao/ac#"
@@ -70,7 +70,7 @@ class Alignments:
 @cache
 def alignments() -> Alignments:
     """Those of our ontologies."""
-    path = SHIPPED / "ontologies" / "alignments.ttl"
+    path = REPOSITORY / "ontologies" / "alignments.ttl"
     triples = knowledge.read(KnowledgeSource(str(path))).triples
     found = [
         (_MATCHES.index(predicate.value), subject.value, value.value)

@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from backend.city.observations import BASE
-from backend.context.alignment import EC, SAO, alignments, category, their_source
-from backend.context.critical import CriticalEvent
-from backend.packs.ontology import PREFIXES
-from backend.space.geometry import Spot
+from citywise.backend.city.observations import BASE
+from citywise.backend.context.alignment import EC, SAO, alignments, category, their_source
+from citywise.backend.context.critical import CriticalEvent
+from citywise.backend.packs.ontology import PREFIXES
+from citywise.backend.space.geometry import Spot
 
 SAO_KEY = "sao:"
 """How the ids of events begin that CityPulse named."""

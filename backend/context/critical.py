@@ -7,12 +7,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from backend.errors import CitywiseError
-from backend.ingest.records import ClockReading, Standing
-from backend.ingest.standing import Entry
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion, Values
-from reasoning import Limits
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest.records import ClockReading, Standing
+from citywise.backend.ingest.standing import Entry
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion, Values
+from citywise.reasoning import Limits
 
 APP, TEMPLATE = "contextual_filtering", "critical_events"
 _ME = "me"

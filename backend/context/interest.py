@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from backend.context.messages import Coordinate, PlaceOfInterest
+from citywise.backend.context.messages import Coordinate, PlaceOfInterest
 
 POINT_RADIUS_M = 100
 """Events so near to a point of interest are at it, metres."""

@@ -21,8 +21,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from backend.errors import CitywiseError
-from backend.packs.values import show
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.values import show
 
 MOST_POINTS = 10_000
 

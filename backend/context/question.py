@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from backend.ingest.payloads import Line
-from backend.ingest.standing import Entry, UserPosition
-from backend.packs.values import BadValuesError
+from citywise.backend.ingest.payloads import Line
+from citywise.backend.ingest.standing import Entry, UserPosition
+from citywise.backend.packs.values import BadValuesError
 
 Metres = Annotated[int, Field(ge=10, le=1000, multiple_of=10)]
 Weight = Annotated[int, Field(ge=0, le=100)]

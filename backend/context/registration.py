@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from backend.context.alignment import (
+from citywise.backend.context.alignment import (
     UnknownNameError,
     our_activity,
     our_event_type,
     our_source,
 )
-from backend.context.interest import Values, place_values, straight_place
-from backend.context.messages import (
+from citywise.backend.context.interest import Values, place_values, straight_place
+from citywise.backend.context.messages import (
     ChosenAnswer,
     ContextualEventRequest,
     Coordinate,
@@ -21,7 +21,7 @@ from backend.context.messages import (
     RankingFactor,
     fault,
 )
-from backend.packs.ontology import local_name
+from citywise.backend.packs.ontology import local_name
 
 _TRANSPORT = {"CAR": "DrivingCar", "BICYCLE": "Cycling", "WALK": "Walking"}
 _STARTS = ("STARTING_POINT", "ENDING_POINT", "POINT_OF_INTEREST")

@@ -4,8 +4,8 @@ Questions and answers are values; the rules that decide are C-ASP, in `rules/`.
 Imports only `reasoning` and `backend.errors`.
 """
 
-from backend.decisions.deciding import decide
-from backend.decisions.decision import (
+from citywise.backend.decisions.deciding import decide
+from citywise.backend.decisions.decision import (
     Code,
     Conflict,
     Decision,
@@ -13,8 +13,8 @@ from backend.decisions.decision import (
     Reason,
     Relaxation,
 )
-from backend.decisions.encoding import facts
-from backend.decisions.question import (
+from citywise.backend.decisions.encoding import facts
+from citywise.backend.decisions.question import (
     Constraint,
     Direction,
     Op,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from backend.decisions.question import LARGEST, Constraint, Op
+from citywise.backend.decisions.question import LARGEST, Constraint, Op
 
 _THOUSAND = Decimal(1000)
 _DECIMALS = 3

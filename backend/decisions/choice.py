@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.decisions.encoding import ranked
-from backend.decisions.question import Question
-from backend.decisions.running import answers
+from citywise.backend.decisions.encoding import ranked
+from citywise.backend.decisions.question import Question
+from citywise.backend.decisions.running import answers
 
 
 @dataclass(frozen=True)

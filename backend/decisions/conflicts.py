@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 
-from backend.decisions.bounds import change, needed
-from backend.decisions.choice import choose
-from backend.decisions.decision import Conflict, Loosening, Relaxation
-from backend.decisions.encoding import distinct
-from backend.decisions.question import Constraint, Option, Question
-from backend.decisions.running import answers
+from citywise.backend.decisions.bounds import change, needed
+from citywise.backend.decisions.choice import choose
+from citywise.backend.decisions.decision import Conflict, Loosening, Relaxation
+from citywise.backend.decisions.encoding import distinct
+from citywise.backend.decisions.question import Constraint, Option, Question
+from citywise.backend.decisions.running import answers
 
 MOST_CHANGE = 1_000_000
 """Thousandths of a bound; a change beyond a thousand times the bound counts as that."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backend.decisions.choice import Choice, choose
-from backend.decisions.conflicts import conflict
-from backend.decisions.decision import Decision, Reason
-from backend.decisions.encoding import distinct
-from backend.decisions.question import Constraint, Question
-from backend.decisions.reasons import Reasoning
+from citywise.backend.decisions.choice import Choice, choose
+from citywise.backend.decisions.conflicts import conflict
+from citywise.backend.decisions.decision import Decision, Reason
+from citywise.backend.decisions.encoding import distinct
+from citywise.backend.decisions.question import Constraint, Question
+from citywise.backend.decisions.reasons import Reasoning
 
 
 def decide(question: Question) -> Decision:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from backend.decisions.question import Constraint
+from citywise.backend.decisions.question import Constraint
 
 Code = Literal["only", "best", "tie", "behind", "dominated", "violates", "unknown"]
 

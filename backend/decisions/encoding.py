@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from backend.decisions.bounds import bounds, thousandths
-from backend.decisions.question import Constraint, Question, QuestionError
-from reasoning.rdf.mapping import quote
+from citywise.backend.decisions.bounds import bounds, thousandths
+from citywise.backend.decisions.question import Constraint, Question, QuestionError
+from citywise.reasoning.rdf.mapping import quote
 
 MOST_WRITTEN = 2_000_000
 """In facts values are thousandths, as integers of 32 bits."""

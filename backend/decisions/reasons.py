@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from backend.decisions.bounds import thousandths
-from backend.decisions.decision import Code, Reason
-from backend.decisions.question import Constraint, Direction, Option, Question
+from citywise.backend.decisions.bounds import thousandths
+from citywise.backend.decisions.decision import Code, Reason
+from citywise.backend.decisions.question import Constraint, Direction, Option, Question
 
 
 class Compared(NamedTuple):

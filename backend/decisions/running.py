@@ -6,8 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from reasoning import WindowFacts, parse_file
-from reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning import WindowFacts, parse_file
+from citywise.reasoning.engines.clingo.solver import SolverEngine
 
 RULES = Path(__file__).with_name("rules")
 

@@ -17,8 +17,8 @@ import orjson
 from pydantic import FailFast, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from backend.ingest.faults import DeadLetter, described, explained, first, internal
-from backend.ingest.payloads import (
+from citywise.backend.ingest.faults import DeadLetter, described, explained, first, internal
+from citywise.backend.ingest.payloads import (
     KINDS,
     OBSERVATIONS,
     Clock,
@@ -26,10 +26,10 @@ from backend.ingest.payloads import (
     Observation,
     Place,
 )
-from backend.ingest.places import HOURS, readable
-from backend.ingest.records import Reading
-from backend.ingest.standing import Entry, context_entries, event_entries, of_place
-from backend.settings import Ingest
+from citywise.backend.ingest.places import HOURS, readable
+from citywise.backend.ingest.records import Reading
+from citywise.backend.ingest.standing import Entry, context_entries, event_entries, of_place
+from citywise.backend.settings import Ingest
 
 LOG = logging.getLogger("citywise.ingest")
 _REMEMBERED = 4096

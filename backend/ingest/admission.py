@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, Engine
 
-from backend.ingest.acceptance import Verdict
-from backend.ingest.faults import DeadLetter
-from backend.ingest.standing import CONTEXT, Entry, owner
-from backend.people import consents
-from backend.people.ids import is_account, is_test_person
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.faults import DeadLetter
+from citywise.backend.ingest.standing import CONTEXT, Entry, owner
+from citywise.backend.people import consents
+from citywise.backend.people.ids import is_account, is_test_person
 
 UNKNOWN_USER = "unknown-user"
 NO_CONSENT = "no-consent"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.ingest.frames import LogError
-from backend.ingest.keyring import Keyring, beside
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.ingest.keyring import Keyring, beside
 
 MARK = "keyring"
 """A file in the log's folder with the id of its keys."""

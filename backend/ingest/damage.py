@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from backend.ingest import frames
-from backend.ingest.frames import LogError, Record
+from citywise.backend.ingest import frames
+from citywise.backend.ingest.frames import LogError, Record
 
 _HELP = (
     "nothing is cut; stop the system and see what can be saved with `citywise log check` and "

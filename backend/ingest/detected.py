@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select
 
-from backend.city.announcements import News, tell
-from backend.city.events import DETECTOR
-from backend.ingest.standing import Entry, EventState
-from backend.store.models import EventRow, longest
-from backend.store.outbox import begin
-from backend.store.upsert import upsert
+from citywise.backend.city.announcements import News, tell
+from citywise.backend.city.events import DETECTOR
+from citywise.backend.ingest.standing import Entry, EventState
+from citywise.backend.store.models import EventRow, longest
+from citywise.backend.store.outbox import begin
+from citywise.backend.store.upsert import upsert
 
 Row = dict[str, Any]
 _SAME = ("type", "level", "place_id", "start_ms", "end_ms", "place")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from backend.ingest.standing import FIELDS
+from citywise.backend.ingest.standing import FIELDS
 
 _MOST_FAULTS = 1000
 

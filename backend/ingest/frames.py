@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from backend.errors import CitywiseError
+from citywise.backend.errors import CitywiseError
 
 _HEADER = struct.Struct("<II")
 OVERHEAD = _HEADER.size

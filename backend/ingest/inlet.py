@@ -13,14 +13,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, insert, select
 
-from backend.ingest import admission
-from backend.ingest.acceptance import Verdict
-from backend.ingest.admission import Admission
-from backend.ingest.faults import DeadLetter, explained
-from backend.ingest.intake import Entry as Letter
-from backend.ingest.standing import PERSONAL, Entry, checked, owner
-from backend.store.models import InletRow
-from backend.times import wall_ms
+from citywise.backend.ingest import admission
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.admission import Admission
+from citywise.backend.ingest.faults import DeadLetter, explained
+from citywise.backend.ingest.intake import Entry as Letter
+from citywise.backend.ingest.standing import PERSONAL, Entry, checked, owner
+from citywise.backend.store.models import InletRow
+from citywise.backend.times import wall_ms
 
 MOST_ROWS = 200
 """Taken at a time."""

@@ -9,18 +9,18 @@ from typing import Any
 
 from sqlalchemy import Engine, delete, select
 
-from backend.ingest import admission, isolation
-from backend.ingest.acceptance import Verdict
-from backend.ingest.faults import DeadLetter, internal
-from backend.ingest.payloads import Place
-from backend.ingest.places import HOURS, readable, stored
-from backend.store import progress
-from backend.store.heartbeat import beat
-from backend.store.letters import DEFAULT, Bounds, keep
-from backend.store.models import PlaceRow
-from backend.store.progress import Progress
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.ingest import admission, isolation
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.faults import DeadLetter, internal
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.places import HOURS, readable, stored
+from citywise.backend.store import progress
+from citywise.backend.store.heartbeat import beat
+from citywise.backend.store.letters import DEFAULT, Bounds, keep
+from citywise.backend.store.models import PlaceRow
+from citywise.backend.store.progress import Progress
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 _HOUR_MS = 3_600_000
 KEPT_BYTES = 16_000

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from backend.ingest.frames import LogError
-from backend.store.outage import is_outage
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.store.outage import is_outage
 
 LOG = logging.getLogger("citywise.ingest")
 Item = TypeVar("Item")

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from backend.ingest import belonging, frames, log, records
-from backend.ingest.keyring import Key, Keyring, beside
-from backend.ingest.records import StandingRecord, StandingRow
-from backend.ingest.register import Register, digest, row_bytes
-from backend.ingest.seals import Sealed, Sealer, content, seal
-from backend.ingest.standing import CONTEXT, Body, Entry, owner
+from citywise.backend.ingest import belonging, frames, log, records
+from citywise.backend.ingest.keyring import Key, Keyring, beside
+from citywise.backend.ingest.records import StandingRecord, StandingRow
+from citywise.backend.ingest.register import Register, digest, row_bytes
+from citywise.backend.ingest.seals import Sealed, Sealer, content, seal
+from citywise.backend.ingest.standing import CONTEXT, Body, Entry, owner
 
 _SEGMENTS = 8
 _SPREAD = 2

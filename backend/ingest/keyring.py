@@ -19,8 +19,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from backend import own_files
-from backend.store.chunks import chunks
+from citywise.backend import own_files
+from citywise.backend.store.chunks import chunks
 
 KEY_BYTES = 32
 ID_BYTES = 8

@@ -23,9 +23,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from backend.ingest import damage, frames, remote
-from backend.ingest.frames import LogError as LogError
-from backend.ingest.frames import Record as Record
+from citywise.backend.ingest import damage, frames, remote
+from citywise.backend.ingest.frames import LogError as LogError
+from citywise.backend.ingest.frames import Record as Record
 
 _MARK = struct.Struct("<Q")
 _SUM = struct.Struct("<I")

@@ -8,8 +8,8 @@ import time
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend.ingest.journal import Overdue
-from backend.people import consents
+from citywise.backend.ingest.journal import Overdue
+from citywise.backend.people import consents
 
 LOG = logging.getLogger("citywise.ingest")
 _LOOK_SECONDS = 10.0

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from backend.times import to_ms
+from citywise.backend.times import to_ms
 
 Kind = Literal["traffic", "parking", "weather", "air"]
 KINDS: tuple[Kind, ...] = ("traffic", "parking", "weather", "air")

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from backend.ingest.payloads import Place
-from backend.opening import BadHoursError, check_hours
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.opening import BadHoursError, check_hours
 
 LOG = logging.getLogger("citywise.ingest")
 HOURS = "hours"

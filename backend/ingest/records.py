@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from backend.ingest import log, seals
-from backend.ingest.keyring import Keyring, beside
-from backend.ingest.payloads import Clock, Observation
-from backend.ingest.seals import Sealed
-from backend.ingest.standing import CONTEXT
-from backend.times import from_ms, to_ms
+from citywise.backend.ingest import log, seals
+from citywise.backend.ingest.keyring import Keyring, beside
+from citywise.backend.ingest.payloads import Clock, Observation
+from citywise.backend.ingest.seals import Sealed
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
 _IDENTITY = ("sensor", "observed_at")

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from backend.ingest.records import StandingRow
-from backend.ingest.standing import CONTEXT, Entry
+from citywise.backend.ingest.records import StandingRow
+from citywise.backend.ingest.standing import CONTEXT, Entry
 
 _DIGEST_BYTES = 8
 _DIGEST_BITS = 8 * _DIGEST_BYTES

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator
 
 import orjson
 
-from backend.ingest.frames import LogError, Record, scan
+from citywise.backend.ingest.frames import LogError, Record, scan
 
 TOKEN = "CITYWISE_LOG_TOKEN"  # noqa: S105 - the variable's name
 _TIMEOUT_S = 30.0

@@ -13,10 +13,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from backend import own_files
-from backend.ingest import belonging, damage, frames, log, records
-from backend.ingest.damage import Stretch
-from backend.ingest.frames import LogError, Record
+from citywise.backend import own_files
+from citywise.backend.ingest import belonging, damage, frames, log, records
+from citywise.backend.ingest.damage import Stretch
+from citywise.backend.ingest.frames import LogError, Record
 
 _MOST = 4_000_000
 """Bytes of one record that says nothing."""

@@ -19,8 +19,8 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from backend.ingest import belonging, remote
-from backend.ingest.keyring import Key, Keyring, beside
+from citywise.backend.ingest import belonging, remote
+from citywise.backend.ingest.keyring import Key, Keyring, beside
 
 _NONCE_BYTES = 12
 _LOOK_SECONDS = 0.5

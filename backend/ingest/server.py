@@ -20,11 +20,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from backend.bounded_server import TIMEOUT_S, BoundedServer
-from backend.errors import CitywiseError
-from backend.ingest import log
-from backend.ingest.frames import LogError
-from backend.ingest.keyring import Keyring, beside
+from citywise.backend.bounded_server import TIMEOUT_S, BoundedServer
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import log
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.ingest.keyring import Keyring, beside
 
 LOG = logging.getLogger("citywise.ingest")
 MOST_BYTES = 4_000_000

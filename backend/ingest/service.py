@@ -14,19 +14,19 @@ from typing import NamedTuple, TypeVar
 from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend import mqtt
-from backend.ingest import admission, detected, isolation, log, records, standing
-from backend.ingest.acceptance import Acceptor, Verdict
-from backend.ingest.inlet import MOST_ROWS, Inlet, Taken
-from backend.ingest.intake import Entry, IntakeStore
-from backend.ingest.journal import Journal
-from backend.ingest.own_hours import OwnHours
-from backend.ingest.payloads import Clock
-from backend.ingest.server import LogServer
-from backend.ingest.subscription import Message, Subscription, topic_of
-from backend.settings import Settings
-from backend.store.progress import Progress
-from backend.times import iso_or_none, to_ms, wall_ms
+from citywise.backend import mqtt
+from citywise.backend.ingest import admission, detected, isolation, log, records, standing
+from citywise.backend.ingest.acceptance import Acceptor, Verdict
+from citywise.backend.ingest.inlet import MOST_ROWS, Inlet, Taken
+from citywise.backend.ingest.intake import Entry, IntakeStore
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.own_hours import OwnHours
+from citywise.backend.ingest.payloads import Clock
+from citywise.backend.ingest.server import LogServer
+from citywise.backend.ingest.subscription import Message, Subscription, topic_of
+from citywise.backend.settings import Settings
+from citywise.backend.store.progress import Progress
+from citywise.backend.times import iso_or_none, to_ms, wall_ms
 
 LOG = logging.getLogger("citywise.ingest")
 _BEAT_SECONDS = 0.25

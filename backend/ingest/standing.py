@@ -14,8 +14,16 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, TypeAdapter, model_validator
 
-from backend.ingest.payloads import IDENTIFIER, Geometry, Identifier, Line, Name, Payload, Place
-from backend.people import consents
+from citywise.backend.ingest.payloads import (
+    IDENTIFIER,
+    Geometry,
+    Identifier,
+    Line,
+    Name,
+    Payload,
+    Place,
+)
+from citywise.backend.people import consents
 
 Context = consents.Subject
 CONTEXT = consents.SUBJECTS

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import paho.mqtt.client as paho
 
-from backend.mqtt_session import BrokerSession
-from backend.settings import Broker
+from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.settings import Broker
 
 CLIENT_ID = "ingest"
 TOPICS = ("places/#", "observations/#", "events/#", "context/#", "clock")

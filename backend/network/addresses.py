@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from backend.errors import CitywiseError
+from citywise.backend.errors import CitywiseError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAME = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*")

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from backend.network.addresses import Address, Names
-from backend.network.secret_files import replace
+from citywise.backend.network.addresses import Address, Names
+from citywise.backend.network.secret_files import replace
 
 YEARS = 10
 LEAF_DAYS = 397

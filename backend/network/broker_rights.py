@@ -15,12 +15,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from backend.errors import CitywiseError
-from backend.network.secret_files import replace
-from backend.network.topics import Device
-from backend.packs.parts import Devices, Parts, of_settings, within
-from backend.people.tokens import OF_CITY, Token, broker_hash, valid
-from backend.settings import Settings
+from citywise.backend.errors import CitywiseError
+from citywise.backend.network.secret_files import replace
+from citywise.backend.network.topics import Device
+from citywise.backend.packs.parts import Devices, Parts, of_settings, within
+from citywise.backend.people.tokens import OF_CITY, Token, broker_hash, valid
+from citywise.backend.settings import Settings
 
 
 class RightsError(CitywiseError):

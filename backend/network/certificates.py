@@ -13,10 +13,10 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from backend.network import addresses, authority
-from backend.network.addresses import Names
-from backend.network.authority import Authority
-from backend.network.secret_files import replace
+from citywise.backend.network import addresses, authority
+from citywise.backend.network.addresses import Names
+from citywise.backend.network.authority import Authority
+from citywise.backend.network.secret_files import replace
 
 RENEW_BEFORE = timedelta(days=30)
 

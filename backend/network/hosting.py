@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from backend import machine
-from backend.network import addresses, certificates
-from backend.network.authority import Authority
-from backend.settings import Settings, SettingsError
+from citywise.backend import machine
+from citywise.backend.network import addresses, certificates
+from citywise.backend.network.authority import Authority
+from citywise.backend.settings import Settings, SettingsError
 
 WEB_PORT, BROKER_PORT, WEBSOCKET_PORT = 8443, 8883, 8884
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from backend.settings import Settings
+from citywise.backend.settings import Settings
 
 _NAME = re.compile(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]")
 

@@ -15,9 +15,9 @@ from string import Template
 from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-from backend.bounded_server import TIMEOUT_S, BoundedServer
-from backend.errors import CitywiseError
-from backend.network.authority import Authority
+from citywise.backend.bounded_server import TIMEOUT_S, BoundedServer
+from citywise.backend.errors import CitywiseError
+from citywise.backend.network.authority import Authority
 
 CERTIFICATE = "/citywise-ca.crt"
 _TEXTS = Path(__file__).with_name("trust")

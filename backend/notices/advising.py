@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from backend.notices import kept
-from backend.notices.announcing import News, announce
-from backend.notices.listeners import Notice
-from backend.store.models import NoticeRow
+from citywise.backend.notices import kept
+from citywise.backend.notices.announcing import News, announce
+from citywise.backend.notices.listeners import Notice
+from citywise.backend.store.models import NoticeRow
 
 JUST_NOW_MS = 10_000
 """Whoever was alerted to a notice so short a time ago (stream time) is not alerted again."""

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, insert
 
-from backend.notices.listeners import Notice
-from backend.notices.objects import attention_object, notice_object
-from backend.notices.wording import wordings
-from backend.store.models import OutboxRow
-from backend.store.outbox import begin as begin
-from backend.times import wall_ms
+from citywise.backend.notices.listeners import Notice
+from citywise.backend.notices.objects import attention_object, notice_object
+from citywise.backend.notices.wording import wordings
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.store.outbox import begin as begin
+from citywise.backend.times import wall_ms
 
 NOTICE = "notice"
 """Kind of the announcements, and of the pipeline's rows."""

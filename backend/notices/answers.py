@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from backend.errors import CitywiseError
-from backend.notices import kept
-from backend.notices.announcing import News, announce
-from backend.notices.attention import FOR_GOOD, FOR_NOW, Wishes
-from backend.notices.listeners import Listeners, Notice
-from backend.store.models import NoticeRow, WishesRow
-from backend.store.upsert import upsert
-from backend.times import iso, wall_ms
+from citywise.backend.errors import CitywiseError
+from citywise.backend.notices import kept
+from citywise.backend.notices.announcing import News, announce
+from citywise.backend.notices.attention import FOR_GOOD, FOR_NOW, Wishes
+from citywise.backend.notices.listeners import Listeners, Notice
+from citywise.backend.store.models import NoticeRow, WishesRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import iso, wall_ms
 
 LONGEST_SNOOZE_MS = 30 * 86_400_000
 _MOST_OPEN = 10_000

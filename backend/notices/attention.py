@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from backend.times import ZONE
+from citywise.backend.times import ZONE
 
 MUTED = "muted"
 BELOW_THRESHOLD = "below-threshold"

@@ -8,16 +8,16 @@ from typing import Any, Protocol, cast
 
 from sqlalchemy import Connection, delete, or_, select
 
-from backend.notices import kept
-from backend.notices.announcing import NOTICE, News, announce
-from backend.notices.attention import Change
-from backend.notices.listeners import UNATTENDED, Listeners, Notice
-from backend.notices.names import Names
-from backend.packs.notices import named
-from backend.people import accounts
-from backend.store.chunks import chunks
-from backend.store.models import NoticeRow, longest
-from backend.store.upsert import upsert
+from citywise.backend.notices import kept
+from citywise.backend.notices.announcing import NOTICE, News, announce
+from citywise.backend.notices.attention import Change
+from citywise.backend.notices.listeners import UNATTENDED, Listeners, Notice
+from citywise.backend.notices.names import Names
+from citywise.backend.packs.notices import named
+from citywise.backend.people import accounts
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import NoticeRow, longest
+from citywise.backend.store.upsert import upsert
 
 __all__ = ["NOTICE", "Notice", "apply", "end", "end_others", "notices_of", "trim"]
 

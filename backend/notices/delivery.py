@@ -10,14 +10,14 @@ from typing import Any
 from prometheus_client import Counter
 from sqlalchemy import Connection, Engine, delete, func, select
 
-from backend.notices.announcing import NOTICE
-from backend.notices.listeners import wishes_of
-from backend.notices.receivers import WINDOW, Receiver, Said, behind, for_devices, reset
-from backend.people import tokens
-from backend.store import outbox
-from backend.store.chunks import chunks
-from backend.store.models import OutboxRow, ReceiverRow
-from backend.store.upsert import upsert
+from citywise.backend.notices.announcing import NOTICE
+from citywise.backend.notices.listeners import wishes_of
+from citywise.backend.notices.receivers import WINDOW, Receiver, Said, behind, for_devices, reset
+from citywise.backend.people import tokens
+from citywise.backend.store import outbox
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import OutboxRow, ReceiverRow
+from citywise.backend.store.upsert import upsert
 
 REFRESH_S = 2.0
 KEEP_S = 1.0

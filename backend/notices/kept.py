@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, select, update
 
-from backend.notices.listeners import UNATTENDED, Notice
-from backend.store.models import NoticeRow
+from citywise.backend.notices.listeners import UNATTENDED, Notice
+from citywise.backend.store.models import NoticeRow
 
 _TABLE = NoticeRow.__table__
 

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Connection, func, select
 
-from backend.notices.attention import DEFAULT, Attention, Change, Standing, Wishes, decide
-from backend.store.chunks import chunks
-from backend.store.models import NoticeRow, WishesRow
+from citywise.backend.notices.attention import DEFAULT, Attention, Change, Standing, Wishes, decide
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import NoticeRow, WishesRow
 
 LOG = logging.getLogger("citywise.notices")
 Notice = dict[str, Any]

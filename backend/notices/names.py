@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from backend.store.chunks import chunks
-from backend.store.models import EventRow, NoticeRow, PlaceRow, longest
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import EventRow, NoticeRow, PlaceRow, longest
 
 _LONGEST = longest(NoticeRow, "about_name")
 

@@ -10,16 +10,16 @@ import paho.mqtt.client as paho
 from prometheus_client import Counter
 from sqlalchemy import Engine
 
-from backend.errors import CitywiseError
-from backend.mqtt_session import BrokerSession
-from backend.notices.delivery import Delivery
-from backend.notices.reminders import MOST, remind
-from backend.operations import schedule
-from backend.people import logins
-from backend.privacy import forgetting
-from backend.settings import Settings
-from backend.store import clocks
-from backend.store.heartbeat import beat
+from citywise.backend.errors import CitywiseError
+from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.notices.delivery import Delivery
+from citywise.backend.notices.reminders import MOST, remind
+from citywise.backend.operations import schedule
+from citywise.backend.people import logins
+from citywise.backend.privacy import forgetting
+from citywise.backend.settings import Settings
+from citywise.backend.store import clocks
+from citywise.backend.store.heartbeat import beat
 
 LOG = logging.getLogger("citywise.notifier")
 CLIENT_ID = "notifier"

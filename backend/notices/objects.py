@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backend.times import iso, iso_or_none
+from citywise.backend.times import iso, iso_or_none
 
 LANGUAGE = "en"
 """That of an app's own texts."""

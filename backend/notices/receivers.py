@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from backend.store.models import LARGEST_ID
+from citywise.backend.store.models import LARGEST_ID
 
 WINDOW = 200
 """Messages a device is sent before it has said that it has the first of them."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from backend.notices import kept
-from backend.notices.announcing import News, announce, begin
-from backend.notices.listeners import Listeners
-from backend.store.models import NoticeRow
+from citywise.backend.notices import kept
+from citywise.backend.notices.announcing import News, announce, begin
+from citywise.backend.notices.listeners import Listeners
+from citywise.backend.store.models import NoticeRow
 
 MOST = 500
 """Reminders of one transaction; others wait for the database meanwhile."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from backend.notices.objects import LANGUAGE, Wording, Wordings
-from backend.store.chunks import chunks
-from backend.store.models import TemplateVersionRow
+from citywise.backend.notices.objects import LANGUAGE, Wording, Wordings
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import TemplateVersionRow
 
 _Version = tuple[str, str, int]
 

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from backend.city.announcements import News, announce
-from backend.city.events import OPERATOR, ChangeKind
-from backend.operations.errors import UnknownEventError
-from backend.store.models import EventRow, OperatorEventRow
-from backend.store.upsert import upsert
-from backend.times import iso, iso_or_none
+from citywise.backend.city.announcements import News, announce
+from citywise.backend.city.events import OPERATOR, ChangeKind
+from citywise.backend.operations.errors import UnknownEventError
+from citywise.backend.store.models import EventRow, OperatorEventRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import iso, iso_or_none
 
 State = Literal["planned", "open", "ended", "withdrawn"]
 STATES: tuple[State, ...] = ("planned", "open", "ended", "withdrawn")

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from backend.ingest.payloads import Geometry, Identifier, Name, Payload, UtcTime
-from backend.packs import ontology
+from citywise.backend.ingest.payloads import Geometry, Identifier, Name, Payload, UtcTime
+from citywise.backend.packs import ontology
 
 _ROOT = ontology.expand("ev:CityEvent")
 _LANGUAGES = ("en", "da")

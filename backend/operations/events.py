@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, select
 
-from backend.ingest.payloads import LineString, Place, Point
-from backend.notices import announcing
-from backend.operations import byhand
-from backend.operations.byhand import LIVE, ByHand
-from backend.operations.drafts import Changes, Draft
-from backend.operations.errors import (
+from citywise.backend.ingest.payloads import LineString, Place, Point
+from citywise.backend.notices import announcing
+from citywise.backend.operations import byhand
+from citywise.backend.operations.byhand import LIVE, ByHand
+from citywise.backend.operations.drafts import Changes, Draft
+from citywise.backend.operations.errors import (
     BadTimesError,
     EventExistsError,
     EventOverError,
     UnknownEventError,
     UnknownPlaceError,
 )
-from backend.people import audit
-from backend.store import clocks
-from backend.store.models import EventRow, OperatorEventRow, PlaceRow
-from backend.times import iso, parse_ms, to_ms
+from citywise.backend.people import audit
+from citywise.backend.store import clocks
+from citywise.backend.store.models import EventRow, OperatorEventRow, PlaceRow
+from citywise.backend.times import iso, parse_ms, to_ms
 
 OPENED, CHANGED, ENDED = "event.opened", "event.changed", "event.ended"
 _FOREVER = 2**62

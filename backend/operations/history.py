@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from backend.ingest import log, records
-from backend.ingest.payloads import KINDS, Kind
-from backend.ingest.records import Reading
-from backend.operations.sensors import Series
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.payloads import KINDS, Kind
+from citywise.backend.ingest.records import Reading
+from citywise.backend.operations.sensors import Series
 
 MOST_BYTES = 16_000_000
 """Of the log's end that is read at first: half a day of a city with 900 sensors."""

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, func, or_, select, update
 
-from backend.ingest.intake import KEPT_BYTES
-from backend.operations.errors import NotReplayableError, UnknownLetterError
-from backend.operations.sending import Message, NotSentError, send
-from backend.people import audit
-from backend.settings import Broker
-from backend.store.models import DeadLetterRow, longest
-from backend.times import wall_ms
+from citywise.backend.ingest.intake import KEPT_BYTES
+from citywise.backend.operations.errors import NotReplayableError, UnknownLetterError
+from citywise.backend.operations.sending import Message, NotSentError, send
+from citywise.backend.people import audit
+from citywise.backend.settings import Broker
+from citywise.backend.store.models import DeadLetterRow, longest
+from citywise.backend.times import wall_ms
 
 REPLAYED, FAILED = "dead-letter.replayed", "dead-letter.not-replayed"
 MOST = 1000

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from prometheus_client.core import GaugeMetricFamily
 from sqlalchemy import Connection, func, select
 
-from backend.operations.roster import Look
-from backend.store.models import CursorRow, HeartbeatRow, OperatorEventRow
+from citywise.backend.operations.roster import Look
+from citywise.backend.store.models import CursorRow, HeartbeatRow, OperatorEventRow
 
 
 def of_sensors(look: Look) -> Iterator[GaugeMetricFamily]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from backend.operations.requests import HOUR_MS
-from backend.store.letters import refused
-from backend.store.models import DeadLetterRow, HeartbeatRow
-from backend.times import wall_ms
+from citywise.backend.operations.requests import HOUR_MS
+from citywise.backend.store.letters import refused
+from citywise.backend.store.models import DeadLetterRow, HeartbeatRow
+from citywise.backend.times import wall_ms
 
 _PROBLEMS = ("blocked", "error")
 """What a process says is wrong with it."""

@@ -10,9 +10,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from backend.settings import Settings
-from backend.store.models import HeartbeatRow
-from backend.times import wall_ms
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import HeartbeatRow
+from citywise.backend.times import wall_ms
 
 HEARTBEAT_LIMIT_S = 10.0
 WINDOW_LIMIT_S = 600.0

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from backend.settings import RequestLimits
-from backend.store.models import CursorRow, HeartbeatRow, TraceRow
-from backend.times import iso, iso_or_none, wall_ms
+from citywise.backend.settings import RequestLimits
+from citywise.backend.store.models import CursorRow, HeartbeatRow, TraceRow
+from citywise.backend.times import iso, iso_or_none, wall_ms
 
 HOUR_MS = 3_600_000
 MOST_TRACES = 10_000

@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from backend.ingest.payloads import KINDS, Kind
-from backend.operations.history import History
-from backend.operations.sensors import Peers, Series, State, Verdict, judge
-from backend.store import clocks
-from backend.store.models import PlaceRow, ReadingRow
-from backend.times import iso
+from citywise.backend.ingest.payloads import KINDS, Kind
+from citywise.backend.operations.history import History
+from citywise.backend.operations.sensors import Peers, Series, State, Verdict, judge
+from citywise.backend.store import clocks
+from citywise.backend.store.models import PlaceRow, ReadingRow
+from citywise.backend.times import iso
 
 FRESH_S = 5.0
 """How long a look at all sensors is good for."""

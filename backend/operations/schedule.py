@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from backend.notices import announcing
-from backend.operations import byhand
+from citywise.backend.notices import announcing
+from citywise.backend.operations import byhand
 
 MOST = 100
 """Events begun or ended at a time."""

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from backend import mqtt
-from backend.errors import CitywiseError
-from backend.settings import Broker
+from citywise.backend import mqtt
+from citywise.backend.errors import CitywiseError
+from citywise.backend.settings import Broker
 
 TIMEOUT_S = 3.0
 """For the broker to say that it has a message; of several, that it has the next."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from backend.ingest.payloads import Kind
+from citywise.backend.ingest.payloads import Kind
 
 Value = str | float | int | None
 Values = Mapping[str, Value]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from backend.packs.guesses import did_you_mean
-from backend.packs.ontology import PREFIXES, city, local_name
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.ontology import PREFIXES, city, local_name
 
 _ACTIVITY = f"{PREFIXES['ctx']}Activity"
 

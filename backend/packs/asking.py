@@ -8,15 +8,15 @@ from functools import lru_cache
 
 from clingo.ast import ASTType, Sign
 
-from backend.ingest.standing import CONTEXT
-from backend.packs.parameters import ChoiceParameter
-from backend.packs.prepared import prepared
-from backend.packs.rule_atoms import text
-from backend.packs.template import TemplateVersion, Values
-from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
-from reasoning import Signature
-from reasoning.asp import Node, atom_signatures, body_atoms, head_atoms
-from reasoning.rdf.mapping import Mapper
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.packs.parameters import ChoiceParameter
+from citywise.backend.packs.prepared import prepared
+from citywise.backend.packs.rule_atoms import text
+from citywise.backend.packs.template import TemplateVersion, Values
+from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
+from citywise.reasoning import Signature
+from citywise.reasoning.asp import Node, atom_signatures, body_atoms, head_atoms
+from citywise.reasoning.rdf.mapping import Mapper
 
 _Chosen = Mapping[str, tuple[str, ...]]
 """Of the parameters that have a value: what was chosen, or nothing where that is no choice."""

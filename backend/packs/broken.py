@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from backend.errors import CitywiseError
-from backend.times import wall_ms
+from citywise.backend.errors import CitywiseError
+from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.apps")
 Result = TypeVar("Result")

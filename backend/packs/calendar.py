@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from backend.opening import is_open
-from backend.packs.instances import Instance, Instances
-from backend.packs.sight import Sight
-from backend.space import LocalTime, in_span
-from reasoning.rdf.mapping import quote
-from reasoning.run.keyed import KeyedEvaluation
+from citywise.backend.opening import is_open
+from citywise.backend.packs.instances import Instance, Instances
+from citywise.backend.packs.sight import Sight
+from citywise.backend.space import LocalTime, in_span
+from citywise.reasoning.rdf.mapping import quote
+from citywise.reasoning.run.keyed import KeyedEvaluation
 
 
 class Calendar:

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from backend.packs import enclosure, scenarios, strings
-from backend.packs.broken import reason_of
-from backend.packs.library import FILE, folders, of_template
-from backend.packs.loading import Loading
-from backend.packs.manifest import Pack, PackError
-from backend.packs.parts import Parts, PartsError, load
-from backend.packs.prepared import prepared
-from backend.packs.rules import Rules
-from backend.packs.template import TemplateVersion
-from backend.packs.vocabulary import CONCLUSIONS, PREDICATES
-from reasoning import Finding, LimitError, Location, RequestError, budget, check
-from reasoning.languages.casp import read_file
+from citywise.backend.packs import enclosure, scenarios, strings
+from citywise.backend.packs.broken import reason_of
+from citywise.backend.packs.library import FILE, folders, of_template
+from citywise.backend.packs.loading import Loading
+from citywise.backend.packs.manifest import Pack, PackError
+from citywise.backend.packs.parts import Parts, PartsError, load
+from citywise.backend.packs.prepared import prepared
+from citywise.backend.packs.rules import Rules
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES
+from citywise.reasoning import Finding, LimitError, Location, RequestError, budget, check
+from citywise.reasoning.languages.casp import read_file
 
 LOG = logging.getLogger("citywise.apps")
 
@@ -77,7 +77,7 @@ def _judged(loading: Loading) -> tuple[Pack | None, list[Finding]]:
 
 def _why_not_served(app: str, parts: Parts) -> str | None:
     """Why the web process would leave out an app's pages and addresses."""
-    from backend.api.brought import tried
+    from citywise.backend.api.brought import tried
 
     try:
         tried(app, parts)

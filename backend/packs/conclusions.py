@@ -7,20 +7,20 @@ from functools import cached_property
 
 from clingo.ast import ASTType
 
-from backend.packs.guesses import did_you_mean
-from backend.packs.manifest import Manifest
-from backend.packs.names import Names
-from backend.packs.rule_atoms import Findings, firsts, plain, signature, text
-from backend.packs.template import TemplateVersion
-from backend.packs.vocabulary import (
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.manifest import Manifest
+from citywise.backend.packs.names import Names
+from citywise.backend.packs.rule_atoms import Findings, firsts, plain, signature, text
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.vocabulary import (
     CONCLUSION_ATOMS,
     CONCLUSIONS,
     PREDICATES,
     PROPERTIES_SUPPLIED,
 )
-from reasoning import Finding
-from reasoning.asp import Node, head_atoms, variables
-from reasoning.languages.casp import Reading
+from citywise.reasoning import Finding
+from citywise.reasoning.asp import Node, head_atoms, variables
+from citywise.reasoning.languages.casp import Reading
 
 _LEVELS = range(1, 6)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backend.packs.library import FILE
-from backend.packs.ontology import ONTOLOGIES
-from reasoning import Finding, Location
-from reasoning.languages.casp import Reading
+from citywise.backend.packs.library import FILE
+from citywise.backend.packs.ontology import ONTOLOGIES
+from citywise.reasoning import Finding, Location
+from citywise.reasoning.languages.casp import Reading
 
 _OWN = (FILE, "templates/*.casp", "strings/*.json", "scenarios/*")
 """Files of an app that it need not name."""

@@ -9,13 +9,13 @@ from typing import get_args
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
-from backend.ingest.standing import PACK_NAME
-from backend.packs.guesses import did_you_mean
-from backend.packs.manifest import VERSION
-from backend.packs.parameters import TYPES, PlaceKind
-from backend.packs.toml_places import Places
-from backend.packs.values import one_of, show
-from reasoning import Finding
+from citywise.backend.ingest.standing import PACK_NAME
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.manifest import VERSION
+from citywise.backend.packs.parameters import TYPES, PlaceKind
+from citywise.backend.packs.toml_places import Places
+from citywise.backend.packs.values import one_of, show
+from citywise.reasoning import Finding
 
 _OF_NUMBERS = ("int_type", "float_type")
 _PATTERNS = {

@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select
 
-from backend.errors import CitywiseError
-from backend.packs.manifest import Pack
-from backend.packs.template import TemplateVersion
-from backend.store.models import TemplateVersionRow
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.manifest import Pack
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.store.models import TemplateVersionRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 
 class StaleVersionError(CitywiseError):

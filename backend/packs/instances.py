@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backend.packs.notices import Owner
-from backend.packs.template import TemplateVersion, Values
-from backend.space import Area
-from reasoning.rdf.mapping import quote
+from citywise.backend.packs.notices import Owner
+from citywise.backend.packs.template import TemplateVersion, Values
+from citywise.backend.space import Area
+from citywise.reasoning.rdf.mapping import quote
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from backend.errors import CitywiseError
-from backend.packs import broken
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs import broken
 
 FILE = "app.toml"
 """An app's manifest: the folder that it lies in is the app's."""
 GROUP = "citywise.apps"
 """Entry points of packages that bring an app: each names the package that is its folder."""
-_OURS = (("backend.context", "pack"), ("apps", ""))
+_OURS = (("citywise.backend.context", "pack"), ("citywise.apps", ""))
 """Packages of ours that hold apps, and where in them."""
 
 
@@ -51,7 +51,7 @@ def built_in() -> list[Path]:
         for package, within in _OURS
         if (spec := importlib.util.find_spec(package)) is not None
         for location in spec.submodule_search_locations or ()
-        for folder in folders(Path(location) / within)
+        for folder in folders(Path(location).resolve() / within)
     ]
 
 

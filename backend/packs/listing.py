@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from backend.packs.check import checked
-from backend.packs.library import app_name
-from backend.packs.manifest import Pack, PackError, load
+from citywise.backend.packs.check import checked
+from citywise.backend.packs.library import app_name
+from citywise.backend.packs.manifest import Pack, PackError, load
 
 
 def lines(folder: Path) -> Iterator[str]:

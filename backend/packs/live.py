@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from backend.errors import CitywiseError
-from backend.ingest import log, records
-from backend.ingest.records import ClockReading, LogEntry, Standing
-from backend.packs.notices import OpenNotices
-from backend.packs.run import EVERYBODY, TemplateRun
-from backend.packs.template import TemplateVersion
-from reasoning import Limits
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.records import ClockReading, LogEntry, Standing
+from citywise.backend.packs.notices import OpenNotices
+from citywise.backend.packs.run import EVERYBODY, TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.reasoning import Limits
 
 _LAST_CLOCKS = 1 << 16
 """Bytes at the end of the log in which a clock is looked for first."""

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from backend.packs import enclosure, faults, strings, toml_errors
-from backend.packs.library import FILE
-from backend.packs.manifest import Manifest, Pack, PackError, TemplateEntry
-from backend.packs.ontology import Ontology, city, expand, extended, reads_as
-from backend.packs.parameters import AnyParameter, ClassParameter
-from backend.packs.template import TemplateVersion
-from backend.packs.toml_places import Places
-from backend.packs.values import BadValueError
-from backend.packs.vocabulary import PREDICATES
-from reasoning import (
+from citywise.backend.packs import enclosure, faults, strings, toml_errors
+from citywise.backend.packs.library import FILE
+from citywise.backend.packs.manifest import Manifest, Pack, PackError, TemplateEntry
+from citywise.backend.packs.ontology import Ontology, city, expand, extended, reads_as
+from citywise.backend.packs.parameters import AnyParameter, ClassParameter
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.toml_places import Places
+from citywise.backend.packs.values import BadValueError
+from citywise.backend.packs.vocabulary import PREDICATES
+from citywise.reasoning import (
     Background,
     Finding,
     LimitError,
@@ -27,8 +27,8 @@ from reasoning import (
     budget,
     limited,
 )
-from reasoning.languages.casp import Reading, check_reading, read_file
-from reasoning.rdf.mapping import Mapper, quote
+from citywise.reasoning.languages.casp import Reading, check_reading, read_file
+from citywise.reasoning.rdf.mapping import Mapper, quote
 
 MOST_KNOWLEDGE = 1_000_000
 """Bytes of facts that a template may take from knowledge bases: it travels with them."""

@@ -9,12 +9,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from backend.errors import CitywiseError
-from backend.ingest.standing import Context, PackName
-from backend.packs.ontology import Ontology
-from backend.packs.parameters import AnyParameter
-from backend.packs.template import NoticeText, TemplateVersion
-from reasoning import Finding
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest.standing import Context, PackName
+from citywise.backend.packs.ontology import Ontology
+from citywise.backend.packs.parameters import AnyParameter
+from citywise.backend.packs.template import NoticeText, TemplateVersion
+from citywise.reasoning import Finding
 
 VERSION = r"^\d+\.\d+\.\d+$"
 Name = PackName
@@ -95,6 +95,6 @@ def load(folder: Path) -> Pack:
 
     What the rules say is not judged here, but that they can be read: see `check.check_pack`.
     """
-    from backend.packs.loading import Loading
+    from citywise.backend.packs.loading import Loading
 
     return Loading(folder).pack()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from backend.packs.guesses import did_you_mean
-from backend.packs.ontology import Ontology, local_name
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.ontology import Ontology, local_name
 
 
 class Names:

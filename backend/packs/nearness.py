@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from backend.packs.instances import Instance, Instances
-from backend.packs.sight import Context, Sight
-from backend.space import OFF_ROUTE_M, Area, Relation, Space
-from backend.space.areas import Here
-from backend.space.boxes import Boxes
-from backend.space.geometry import Floats, Spot
-from reasoning.rdf.mapping import quote
-from reasoning.run.keyed import StandingFacts
+from citywise.backend.packs.instances import Instance, Instances
+from citywise.backend.packs.sight import Context, Sight
+from citywise.backend.space import OFF_ROUTE_M, Area, Relation, Space
+from citywise.backend.space.areas import Here
+from citywise.backend.space.boxes import Boxes
+from citywise.backend.space.geometry import Floats, Spot
+from citywise.reasoning.rdf.mapping import quote
+from citywise.reasoning.run.keyed import StandingFacts
 
 REACH_M = 1000
 """Where rules ask for distances but name no radius."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import clingo
 
-from backend.packs.template import TemplateVersion
-from backend.times import iso
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.times import iso
 
 _LEVELS = range(1, 6)
 _NAMES = ("notice", "detail", "closed")

@@ -8,9 +8,9 @@ from typing import Any, Literal, Self
 
 from pydantic import JsonValue, model_validator
 
-from backend.packs.parameter import Argument, Parameter
-from backend.packs.values import BadValueError, show
-from reasoning.model import atoms
+from citywise.backend.packs.parameter import Argument, Parameter
+from citywise.backend.packs.values import BadValueError, show
+from citywise.reasoning.model import atoms
 
 LONGEST_M = 50_000
 """Metres: the most where the author of a template sets no bound, as for areas."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from backend.machine import SHIPPED
-from reasoning import Iri, KnowledgeSource, Literal, Triple, budget, limited
-from reasoning.rdf import knowledge
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning import Iri, KnowledgeSource, Literal, Triple, budget, limited
+from citywise.reasoning.rdf import knowledge
 
-ONTOLOGIES = SHIPPED / "ontologies"
+ONTOLOGIES = REPOSITORY / "ontologies"
 _BASE = "https://w3id.org/citywise/"
 PREFIXES: Mapping[str, str] = {
     "ev": f"{_BASE}event#",

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from backend.packs.values import BadValueError, show
-from reasoning import Iri
-from reasoning.rdf.mapping import quote
+from citywise.backend.packs.values import BadValueError, show
+from citywise.reasoning import Iri
+from citywise.reasoning.rdf.mapping import quote
 
 Terms = tuple[str, ...]
 """Arguments of one fact, as text of ASP."""

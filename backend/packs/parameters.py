@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from backend.city.observations import PLACE
-from backend.ingest.payloads import IDENTIFIER, KINDS, Kind
-from backend.packs import patterns, shapes, spans
-from backend.packs.numbers import NumberParameter
-from backend.packs.ontology import local_name, reads_as
-from backend.packs.parameter import Argument, Parameter
-from backend.packs.values import BadValueError, one_of, show
-from reasoning import Iri, ItemError
-from reasoning.model import atoms
+from citywise.backend.city.observations import PLACE
+from citywise.backend.ingest.payloads import IDENTIFIER, KINDS, Kind
+from citywise.backend.packs import patterns, shapes, spans
+from citywise.backend.packs.numbers import NumberParameter
+from citywise.backend.packs.ontology import local_name, reads_as
+from citywise.backend.packs.parameter import Argument, Parameter
+from citywise.backend.packs.values import BadValueError, one_of, show
+from citywise.reasoning import Iri, ItemError
+from citywise.reasoning.model import atoms
 
 PlaceKind = Literal["road", "garage", "weather_station", "air_station"]
 

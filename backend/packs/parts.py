@@ -15,11 +15,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from backend.errors import CitywiseError
-from backend.network.topics import Device, Topics
-from backend.packs import broken
-from backend.packs.library import FILE, app_name, available, package_of, said
-from backend.settings import Settings
+from citywise.backend.errors import CitywiseError
+from citywise.backend.network.topics import Device, Topics
+from citywise.backend.packs import broken
+from citywise.backend.packs.library import FILE, app_name, available, package_of, said
+from citywise.backend.settings import Settings
 
 Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]
 """A decision on recorded data: the request's file, the folder of the data, the time (Unix ms,

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backend.city.observations import kind_of, predicates
-from backend.packs.template import TemplateVersion
-from backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
-from reasoning import Encoder, Engine, Limits, Request, Signature
-from reasoning.asp import Statements
-from reasoning.asp.rules import read
-from reasoning.engines.clingo.guard import GuardedEngine
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.rdf.mapping import Mapper
-from reasoning.run.keyed import KeyedRules
+from citywise.backend.city.observations import kind_of, predicates
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
+from citywise.reasoning import Encoder, Engine, Limits, Request, Signature
+from citywise.reasoning.asp import Statements
+from citywise.reasoning.asp.rules import read
+from citywise.reasoning.engines.clingo.guard import GuardedEngine
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.run.keyed import KeyedRules
 
 
 @dataclass(frozen=True)

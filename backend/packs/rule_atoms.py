@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 import clingo
 from clingo.ast import ASTType
 
-from reasoning import Finding, Signature
-from reasoning.asp import Node
-from reasoning.errors import Severity
-from reasoning.languages.casp import Reading
+from citywise.reasoning import Finding, Signature
+from citywise.reasoning.asp import Node
+from citywise.reasoning.errors import Severity
+from citywise.reasoning.languages.casp import Reading
 
 
 def plain(reading: Reading, part: Callable[[Node], Iterator[Node]]) -> Iterator[Node]:

@@ -7,17 +7,26 @@ from functools import cached_property
 
 from clingo.ast import ASTType
 
-from backend.city.observations import kind_of, stream_iri
-from backend.ingest.payloads import KINDS
-from backend.packs.conclusions import Conclusions
-from backend.packs.guesses import did_you_mean
-from backend.packs.manifest import Manifest
-from backend.packs.names import Names
-from backend.packs.ontology import Ontology
-from backend.packs.parameters import ChoiceParameter, RouteParameter
-from backend.packs.rule_atoms import Findings, firsts, of_rule, plain, signature, string, text, word
-from backend.packs.template import RADIUS, TemplateVersion
-from backend.packs.vocabulary import (
+from citywise.backend.city.observations import kind_of, stream_iri
+from citywise.backend.ingest.payloads import KINDS
+from citywise.backend.packs.conclusions import Conclusions
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.manifest import Manifest
+from citywise.backend.packs.names import Names
+from citywise.backend.packs.ontology import Ontology
+from citywise.backend.packs.parameters import ChoiceParameter, RouteParameter
+from citywise.backend.packs.rule_atoms import (
+    Findings,
+    firsts,
+    of_rule,
+    plain,
+    signature,
+    string,
+    text,
+    word,
+)
+from citywise.backend.packs.template import RADIUS, TemplateVersion
+from citywise.backend.packs.vocabulary import (
     CONCLUSIONS,
     DECIMALS,
     KNOWN_PREFIXES,
@@ -25,9 +34,9 @@ from backend.packs.vocabulary import (
     PROPERTIES_SUPPLIED,
     Supplied,
 )
-from reasoning import Finding, Signature
-from reasoning.asp import Node, body_atoms, variables
-from reasoning.languages.casp import Reading
+from citywise.reasoning import Finding, Signature
+from citywise.reasoning.asp import Node, body_atoms, variables
+from citywise.reasoning.languages.casp import Reading
 
 _LIST = "see the list in docs/apps.md"
 _ARGUMENTS = {"sensor": "Place,Kind", "time_span": "From,To"}

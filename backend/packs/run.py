@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
-from backend.ingest.standing import CONTEXT
-from backend.packs.notices import (
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.packs.notices import (
     Notice,
     changes,
     differing,
@@ -20,16 +20,16 @@ from backend.packs.notices import (
     refreshed,
     stated,
 )
-from backend.packs.prepared import engine_of, prepared
-from backend.packs.stance import Stance
-from backend.packs.supply import UNREADABLE, Supply
-from backend.packs.template import TemplateVersion
-from backend.packs.windows import Windows
-from backend.times import ZONE
-from reasoning import Limits, budget
-from reasoning.partition.routing import bucket
-from reasoning.rdf.mapping import quote
-from reasoning.run.keyed import Evaluated, KeyedAnswer, KeyedEvaluation
+from citywise.backend.packs.prepared import engine_of, prepared
+from citywise.backend.packs.stance import Stance
+from citywise.backend.packs.supply import UNREADABLE, Supply
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.windows import Windows
+from citywise.backend.times import ZONE
+from citywise.reasoning import Limits, budget
+from citywise.reasoning.partition.routing import bucket
+from citywise.reasoning.rdf.mapping import quote
+from citywise.reasoning.run.keyed import Evaluated, KeyedAnswer, KeyedEvaluation
 
 STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""

@@ -6,8 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-from backend.errors import CitywiseError
-from backend.packs.library import FILE
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.library import FILE
 
 _STARTERS = Path(__file__).with_name("starters")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backend.packs.guesses import did_you_mean
-from backend.packs.template import TemplateVersion, Values
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.template import TemplateVersion, Values
 
 
 @dataclass(frozen=True)

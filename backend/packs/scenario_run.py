@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backend.notices.objects import LANGUAGE, filled
-from backend.notices.wording import spoken
-from backend.packs import scenarios
-from backend.packs.manifest import Pack
-from backend.packs.template import TemplateVersion
-from backend.times import iso, parse_ms
+from citywise.backend.notices.objects import LANGUAGE, filled
+from citywise.backend.notices.wording import spoken
+from citywise.backend.packs import scenarios
+from citywise.backend.packs.manifest import Pack
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.times import iso, parse_ms
 
 Line = dict[str, Any]
 """A notice as expected files have it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.packs.manifest import Pack
-from backend.packs.scenario_run import Difference, Outcome
-from backend.packs.scenarios import expected_path
+from citywise.backend.packs.manifest import Pack
+from citywise.backend.packs.scenario_run import Difference, Outcome
+from citywise.backend.packs.scenarios import expected_path
 
 
 def report(pack: Pack, outcome: Outcome, *, updated: bool = False) -> Iterator[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from backend.ingest.records import ClockReading, LogEntry, Standing
-from backend.packs import scenarios
-from backend.packs.guesses import did_you_mean
-from backend.packs.manifest import Pack
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.packs.why import Reasons, explain
-from backend.times import iso
+from citywise.backend.ingest.records import ClockReading, LogEntry, Standing
+from citywise.backend.packs import scenarios
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.manifest import Pack
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.why import Reasons, explain
+from citywise.backend.times import iso
 
 Play = Callable[[Sequence[LogEntry], TemplateVersion, int | None], TemplateRun]
 """A template's run after some entries, and the time (Unix ms) up to which it goes."""

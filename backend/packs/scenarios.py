@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import ValidationError
 
-from backend.errors import CitywiseError
-from backend.ingest import standing
-from backend.ingest.payloads import OBSERVATIONS, Place
-from backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
-from backend.packs import scenario_places
-from backend.packs.activities import unknown_activity
-from backend.packs.guesses import did_you_mean
-from backend.packs.ontology import city, expand, local_name
-from backend.packs.template import TemplateVersion
-from backend.packs.unique_keys import unique
-from backend.times import iso, parse_ms
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import standing
+from citywise.backend.ingest.payloads import OBSERVATIONS, Place
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
+from citywise.backend.packs import scenario_places
+from citywise.backend.packs.activities import unknown_activity
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.ontology import city, expand, local_name
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.unique_keys import unique
+from citywise.backend.times import iso, parse_ms
 
 SUFFIX = ".jsonl"
 EXPECTED = ".expected.jsonl"

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from backend.ingest.payloads import Line
-from backend.packs.values import BadValueError, show
-from backend.space import Area, BadAreaError
+from citywise.backend.ingest.payloads import Line
+from citywise.backend.packs.values import BadValueError, show
+from citywise.backend.space import Area, BadAreaError
 
 _LINE: TypeAdapter[Any] = TypeAdapter(Line)
 _POINT: dict[str, Any] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from backend.city.observations import EVENT, PLACE, PROPERTIES
-from backend.packs.template import TemplateVersion
-from reasoning import Iri, Signature
-from reasoning.rdf.mapping import Mapper, Term, quote
+from citywise.backend.city.observations import EVENT, PLACE, PROPERTIES
+from citywise.backend.packs.template import TemplateVersion
+from citywise.reasoning import Iri, Signature
+from citywise.reasoning.rdf.mapping import Mapper, Term, quote
 
 Context = Mapping[str, Mapping[str, Any]]
 """What is known of a user, by subject: `position`, `route`, `activity`, `preferences`."""

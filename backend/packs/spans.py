@@ -6,7 +6,7 @@ import re
 
 from pydantic import JsonValue
 
-from backend.packs.values import BadValueError, show
+from citywise.backend.packs.values import BadValueError, show
 
 TIME_PATTERN = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 DURATION_PATTERN = r"^(?:[0-9]{1,6}[dhms]){1,4}$|^P(?:[0-9]{1,6}D)?(?:T(?:[0-9]{1,6}[HMS]){1,3})?$"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from backend.space import Relation
+from citywise.backend.space import Relation
 
 ROUTE = ("near_route", "ahead", "passed", "opposite", "off_route", "has_route")
 POSITION = ("near_me", "distance", "has_position", "i_am_inside")

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from backend.packs.guesses import did_you_mean
-from backend.packs.library import said
-from backend.packs.manifest import Manifest
-from backend.packs.parameters import ChoiceParameter
-from backend.packs.unique_keys import unique
-from reasoning import Finding, Location
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.library import said
+from citywise.backend.packs.manifest import Manifest
+from citywise.backend.packs.parameters import ChoiceParameter
+from citywise.backend.packs.unique_keys import unique
+from citywise.reasoning import Finding, Location
 
 Translations = dict[str, dict[str, str]]
 """Texts by language and dotted path."""

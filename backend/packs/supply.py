@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from backend.city.observations import PLACE, values
-from backend.ingest.records import Reading, Standing
-from backend.ingest.standing import CONTEXT, PERSONAL
-from backend.opening import BadHoursError, check_hours
-from backend.packs.calendar import Calendar
-from backend.packs.instances import Instance, Instances
-from backend.packs.nearness import REACH_M, Enclosures, Nearness
-from backend.packs.ontology import PREFIXES
-from backend.packs.sight import Context, Sight
-from backend.packs.stance import POSITION, ROUTE, Stance
-from backend.packs.template import TemplateVersion
-from backend.packs.values import BadValuesError
-from backend.packs.vocabulary import RDF
-from backend.space.geometry import Spot
-from backend.times import iso
-from reasoning import Iri, ItemError, Literal
-from reasoning.rdf.mapping import XSD, Term, quote
-from reasoning.run.keyed import KeyedEvaluation
+from citywise.backend.city.observations import PLACE, values
+from citywise.backend.ingest.records import Reading, Standing
+from citywise.backend.ingest.standing import CONTEXT, PERSONAL
+from citywise.backend.opening import BadHoursError, check_hours
+from citywise.backend.packs.calendar import Calendar
+from citywise.backend.packs.instances import Instance, Instances
+from citywise.backend.packs.nearness import REACH_M, Enclosures, Nearness
+from citywise.backend.packs.ontology import PREFIXES
+from citywise.backend.packs.sight import Context, Sight
+from citywise.backend.packs.stance import POSITION, ROUTE, Stance
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.values import BadValuesError
+from citywise.backend.packs.vocabulary import RDF
+from citywise.backend.space.geometry import Spot
+from citywise.backend.times import iso
+from citywise.reasoning import Iri, ItemError, Literal
+from citywise.reasoning.rdf.mapping import XSD, Term, quote
+from citywise.reasoning.run.keyed import KeyedEvaluation
 
 _EV, _CTX = PREFIXES["ev"], PREFIXES["ctx"]
 UNREADABLE = "readings of"

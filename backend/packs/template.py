@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from backend.packs.guesses import did_you_mean
-from backend.packs.numbers import NumberParameter
-from backend.packs.ontology import city
-from backend.packs.parameter import Term
-from backend.packs.parameters import (
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.numbers import NumberParameter
+from citywise.backend.packs.ontology import city
+from citywise.backend.packs.parameter import Term
+from citywise.backend.packs.parameters import (
     AnyParameter,
     AreaParameter,
     ClassParameter,
@@ -24,13 +24,13 @@ from backend.packs.parameters import (
     SensorParameter,
     TimeSpanParameter,
 )
-from backend.packs.spans import span_minutes
-from backend.packs.values import BadValueError, BadValuesError, show
-from backend.packs.vocabulary import PREDICATES
-from reasoning import Request, Signature
-from reasoning.asp import Constants, body_atoms
-from reasoning.languages.casp import Reading, read
-from reasoning.rdf.mapping import Mapper, quote
+from citywise.backend.packs.spans import span_minutes
+from citywise.backend.packs.values import BadValueError, BadValuesError, show
+from citywise.backend.packs.vocabulary import PREDICATES
+from citywise.reasoning import Request, Signature
+from citywise.reasoning.asp import Constants, body_atoms
+from citywise.reasoning.languages.casp import Reading, read
+from citywise.reasoning.rdf.mapping import Mapper, quote
 
 RADIUS = frozenset(name for name, supplied in PREDICATES.items() if supplied.radius)
 """Predicates whose third argument is a radius in metres."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from reasoning import Finding, Location
+from citywise.reasoning import Finding, Location
 
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)")
 _TWICE = re.compile(r"Cannot declare \((.*)\) twice")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from backend.errors import CitywiseError
+from citywise.backend.errors import CitywiseError
 
 _SHOWN = 60
 

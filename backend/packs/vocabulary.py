@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from backend.city.observations import PROPERTIES
-from backend.packs.ontology import PREFIXES
-from reasoning import Signature
-from reasoning.rdf.mapping import XSD
+from citywise.backend.city.observations import PROPERTIES
+from citywise.backend.packs.ontology import PREFIXES
+from citywise.reasoning import Signature
+from citywise.reasoning.rdf.mapping import XSD
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 KNOWN_PREFIXES: Mapping[str, str] = {

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from backend.errors import CitywiseError
-from backend.packs.run import TemplateRun
-from backend.packs.sight import Sight
-from backend.packs.vocabulary import PREDICATES
-from backend.space import LocalTime, in_span
-from backend.times import ZONE, iso
-from reasoning import Signature
-from reasoning.asp import Statements, atom_signatures, head_atoms
-from reasoning.explain import Explainer, Origin
-from reasoning.explain.tree import render
-from reasoning.rdf.knowledge import KnowledgeOrigin
-from reasoning.rdf.mapping import quote
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.sight import Sight
+from citywise.backend.packs.vocabulary import PREDICATES
+from citywise.backend.space import LocalTime, in_span
+from citywise.backend.times import ZONE, iso
+from citywise.reasoning import Signature
+from citywise.reasoning.asp import Statements, atom_signatures, head_atoms
+from citywise.reasoning.explain import Explainer, Origin
+from citywise.reasoning.explain.tree import render
+from citywise.reasoning.rdf.knowledge import KnowledgeOrigin
+from citywise.reasoning.rdf.mapping import quote
 
 _TOLD = Signature("told", 3)
 _LINE = re.compile(r"\brule line_(?=\d)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from backend.city.observations import kind_of, stream_iri, triples
-from backend.ingest.records import Reading
-from reasoning import AnswerSet, Item, Reasoner, Request, State, WindowFacts
+from citywise.backend.city.observations import kind_of, stream_iri, triples
+from citywise.backend.ingest.records import Reading
+from citywise.reasoning import AnswerSet, Item, Reasoner, Request, State, WindowFacts
 
 
 class Windows:

@@ -9,13 +9,13 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from backend.people import consents, names, passwords
-from backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
-from backend.people.ids import DEMO, is_account, new_id
-from backend.store.chunks import chunks
-from backend.store.exclusion import exclude
-from backend.store.models import AccountRow
-from backend.times import wall_ms
+from citywise.backend.people import consents, names, passwords
+from citywise.backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
+from citywise.backend.people.ids import DEMO, is_account, new_id
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.exclusion import exclude
+from citywise.backend.store.models import AccountRow
+from citywise.backend.times import wall_ms
 
 Role = Literal["user", "host", "developer", "admin"]
 ROLES: tuple[Role, ...] = ("user", "host", "developer", "admin")

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from backend.people import accounts, audit
-from backend.people.accounts import Account
+from citywise.backend.people import accounts, audit
+from citywise.backend.people.accounts import Account
 
 CHANGED = "account.changed"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from backend.people.errors import PeopleError
-from backend.store.models import AuditRow
-from backend.times import wall_ms
+from citywise.backend.people.errors import PeopleError
+from citywise.backend.store.models import AuditRow
+from citywise.backend.times import wall_ms
 
 
 @dataclass(frozen=True)

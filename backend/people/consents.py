@@ -11,12 +11,12 @@ from typing import Literal
 
 from sqlalchemy import Connection, select
 
-from backend.people.errors import PeopleError
-from backend.people.ids import is_account
-from backend.store.chunks import chunks
-from backend.store.models import AccountRow, ConsentRow
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.people.errors import PeopleError
+from citywise.backend.people.ids import is_account
+from citywise.backend.store.chunks import chunks
+from citywise.backend.store.models import AccountRow, ConsentRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 Subject = Literal["position", "route", "activity", "preferences"]
 SUBJECTS: tuple[Subject, ...] = ("position", "route", "activity", "preferences")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.errors import CitywiseError
+from citywise.backend.errors import CitywiseError
 
 
 class PeopleError(CitywiseError):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, delete, select
 
-from backend.people import accounts, audit, invitations
-from backend.people.secret import digest
-from backend.store.models import AuditRow, InvitationRow
+from citywise.backend.people import accounts, audit, invitations
+from citywise.backend.people.secret import digest
+from citywise.backend.store.models import AuditRow, InvitationRow
 
 _ACTION = "invitation.issued"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, delete, insert, select
 
-from backend.people.accounts import checked_roles
-from backend.people.errors import PeopleError
-from backend.people.secret import digest, new_secret
-from backend.store.models import InvitationRow
-from backend.times import wall_ms
+from citywise.backend.people.accounts import checked_roles
+from citywise.backend.people.errors import PeopleError
+from citywise.backend.people.secret import digest, new_secret
+from citywise.backend.store.models import InvitationRow
+from citywise.backend.times import wall_ms
 
 HOURS = 72.0
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from backend.people.accounts import Account, find
-from backend.people.secret import digest, new_secret
-from backend.store.models import LoginRow
-from backend.times import wall_ms
+from citywise.backend.people.accounts import Account, find
+from citywise.backend.people.secret import digest, new_secret
+from citywise.backend.store.models import LoginRow
+from citywise.backend.times import wall_ms
 
 _SEEN_EVERY_MS = 60_000
 _MOST = 50

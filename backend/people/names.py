@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from backend.people.errors import PeopleError
+from citywise.backend.people.errors import PeopleError
 
 LONGEST = 40
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me", "Zl", "Zp", "Zs"})

@@ -6,7 +6,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
-from backend.people.errors import PeopleError
+from citywise.backend.people.errors import PeopleError
 
 SHORTEST, LONGEST = 10, 200
 """In characters; a long sentence is a good password (NIST SP 800-63B)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from backend.people.ids import is_session, is_test_person
-from backend.people.logins import Login
+from citywise.backend.people.ids import is_session, is_test_person
+from citywise.backend.people.logins import Login
 
 Means = Literal["nobody", "login", "token", "demo"]
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from backend.people.accounts import Account, find
-from backend.people.errors import PeopleError
-from backend.people.secret import digest, new_secret
-from backend.store.models import AccountRow, ReceiverRow, TokenRow
-from backend.times import wall_ms
+from citywise.backend.people.accounts import Account, find
+from citywise.backend.people.errors import PeopleError
+from citywise.backend.people.secret import digest, new_secret
+from citywise.backend.store.models import AccountRow, ReceiverRow, TokenRow
+from citywise.backend.times import wall_ms
 
 Right = Literal["context", "notices", "sensors", "places", "all"]
 RIGHTS: tuple[Right, ...] = ("context", "notices", "sensors", "places", "all")

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from backend.errors import CitywiseError
-from backend.packs.enclosure import with_ontologies
-from backend.packs.library import find
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.enclosure import with_ontologies
+from citywise.backend.packs.library import find
 
 
 class EarlierError(CitywiseError):

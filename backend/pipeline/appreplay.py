@@ -12,19 +12,19 @@ from typing import Any
 
 import orjson
 
-from backend.city.replay import Replay
-from backend.city.travellers import Roads, told
-from backend.errors import CitywiseError
-from backend.ingest.payloads import Place
-from backend.ingest.records import ClockReading, Standing
-from backend.packs import scenarios
-from backend.packs.check import checked
-from backend.packs.template import TemplateVersion
-from backend.packs.values import BadValuesError
-from backend.pipeline.played import Announced
-from backend.pipeline.recorded import lines, notices
-from backend.times import iso, to_ms
-from reasoning import budget
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.travellers import Roads, told
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.records import ClockReading, Standing
+from citywise.backend.packs import scenarios
+from citywise.backend.packs.check import checked
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.values import BadValuesError
+from citywise.backend.pipeline.played import Announced
+from citywise.backend.pipeline.recorded import lines, notices
+from citywise.backend.times import iso, to_ms
+from citywise.reasoning import budget
 
 Timed = tuple[int, Standing]
 Line = dict[str, Any]

@@ -14,14 +14,13 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import backend
-import reasoning
-from backend.errors import CitywiseError
-from reasoning.languages.casp import read_file
+import citywise
+from citywise.backend.errors import CitywiseError
+from citywise.reasoning.languages.casp import read_file
 
 _SCHEME = "bundle:"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -85,18 +84,20 @@ def source(text: str, folder: Path | None = None) -> Path:
 
 def code(folder: Path) -> Path:
     """Write our packages as a zip that Python imports from; returns its path in `folder`."""
-    data = _zip(dict(_modules([Path(backend.__file__).parent, Path(reasoning.__file__).parent])))
+    data = _zip(dict(_modules(Path(citywise.__file__).parent)))
     path = folder / f"citywise-{hashlib.sha256(data).hexdigest()[:16]}.zip"
     path.write_bytes(data)
     return path
 
 
-def _modules(packages: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file of some packages."""
-    for package in packages:
-        for path in package.rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path.relative_to(package.parent).as_posix(), path.read_bytes()
+def _modules(package: Path) -> Iterator[tuple[str, bytes]]:
+    """Name and content of what executors need of a package: not its pages and apps."""
+    files = [package / "__init__.py"]
+    for folder in (package / "backend", package / "reasoning"):
+        files += (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+    for path in files:
+        if path.is_file():
+            yield path.relative_to(package.parent).as_posix(), path.read_bytes()
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

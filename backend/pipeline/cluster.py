@@ -15,12 +15,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from backend import machine
-from backend.errors import CitywiseError
-from backend.ingest import remote
-from backend.pipeline import bundle
-from backend.pipeline.requests import find
-from backend.settings import Settings
+from citywise.backend import machine
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import remote
+from citywise.backend.pipeline import bundle
+from citywise.backend.pipeline.requests import find
+from citywise.backend.settings import Settings
 
 _SMALL_BATCHES = {
     "spark.ui.enabled": "false",

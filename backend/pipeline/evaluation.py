@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from backend.city.events import changes
-from backend.city.observations import ObservationKey, kind_of, observation_key
-from backend.ingest.records import ClockReading, LogEntry, Reading
-from backend.pipeline.prepared import Prepared
-from backend.pipeline.sharing import Sight
-from reasoning import Evaluation, Item, Reasoner, State, budget
+from citywise.backend.city.events import changes
+from citywise.backend.city.observations import ObservationKey, kind_of, observation_key
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading
+from citywise.backend.pipeline.prepared import Prepared
+from citywise.backend.pipeline.sharing import Sight
+from citywise.reasoning import Evaluation, Item, Reasoner, State, budget
 
 
 @dataclass(frozen=True)

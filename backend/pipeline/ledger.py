@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.evaluation import Row
 
 _ORDER = {"event.cleared": 0, "event.opened": 1, "event.updated": 2}
 _ANNOUNCE_EVERY_MS = 60_000

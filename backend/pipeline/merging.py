@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from backend.errors import CitywiseError
-from backend.pipeline.evaluation import Row
-from reasoning import AnswerSet
-from reasoning.partition.combining import united
+from citywise.backend.errors import CitywiseError
+from citywise.backend.pipeline.evaluation import Row
+from citywise.reasoning import AnswerSet
+from citywise.reasoning.partition.combining import united
 
 _APART = ("feedback", "supplied", "resting", "kept")
 """What of a state may differ from part to part."""

@@ -15,12 +15,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from backend.city.observations import FEATURE, PLACE, kind_of, predicates
-from reasoning import Encoder, Iri, Request, Signature, State
-from reasoning.model.engine import program
-from reasoning.model.request import previous
-from reasoning.partition.routing import IndivisibleError, Records, Router, bucket, grouped, joint
-from reasoning.partition.sound import plan
+from citywise.backend.city.observations import FEATURE, PLACE, kind_of, predicates
+from citywise.reasoning import Encoder, Iri, Request, Signature, State
+from citywise.reasoning.model.engine import program
+from citywise.reasoning.model.request import previous
+from citywise.reasoning.partition.routing import (
+    IndivisibleError,
+    Records,
+    Router,
+    bucket,
+    grouped,
+    joint,
+)
+from citywise.reasoning.partition.sound import plan
 
 _OBJECT = 2
 _EVENT = Signature("event", 5)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from backend.city import observations
-from backend.city.observations import DATETIME, FEATURE, PLACE, TIME, TYPE
-from backend.ingest.records import Reading
-from backend.times import iso
-from reasoning import Iri, Literal
-from reasoning.rdf.mapping import Mapper, Term
+from citywise.backend.city import observations
+from citywise.backend.city.observations import DATETIME, FEATURE, PLACE, TIME, TYPE
+from citywise.backend.ingest.records import Reading
+from citywise.backend.times import iso
+from citywise.reasoning import Iri, Literal
+from citywise.reasoning.rdf.mapping import Mapper, Term
 
 _MOST = 20_000
 """Remembered of each kind and field."""

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from backend.city.events import event_object, standing_event
-from backend.city.observations import values
-from backend.ingest.payloads import Place
-from backend.ingest.places import stored
-from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
-from backend.ingest.standing import of_place
-from backend.notices.objects import notice_object
-from backend.notices.wording import spoken
-from backend.packs.notices import OpenNotices
-from backend.packs.run import TemplateRun
-from backend.packs.sight import Sight
-from backend.packs.supply import UNREADABLE
-from backend.packs.template import TemplateVersion
-from backend.pipeline.evaluation import RequestRun, Row
-from backend.pipeline.ledger import announced, ordered
-from backend.pipeline.prepared import prepared
-from backend.pipeline.requests import find
-from backend.settings import Pipeline
-from backend.space.geometry import Spot
-from reasoning import Choice, ItemError
+from citywise.backend.city.events import event_object, standing_event
+from citywise.backend.city.observations import values
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.places import stored
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.ingest.standing import of_place
+from citywise.backend.notices.objects import notice_object
+from citywise.backend.notices.wording import spoken
+from citywise.backend.packs.notices import OpenNotices
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.sight import Sight
+from citywise.backend.packs.supply import UNREADABLE
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.pipeline.evaluation import RequestRun, Row
+from citywise.backend.pipeline.ledger import announced, ordered
+from citywise.backend.pipeline.prepared import prepared
+from citywise.backend.pipeline.requests import find
+from citywise.backend.settings import Pipeline
+from citywise.backend.space.geometry import Spot
+from citywise.reasoning import Choice, ItemError
 
 Announced = tuple[int, str, dict[str, Any]]
 """Evaluation time (Unix ms), kind, and the event or notice of docs/api.md."""

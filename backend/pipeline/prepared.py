@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from backend.pipeline.parts import WHOLE, Division, Part
-from reasoning import (
+from citywise.backend.pipeline.parts import WHOLE, Division, Part
+from citywise.reasoning import (
     Background,
     Choice,
     Engine,
@@ -23,11 +23,11 @@ from reasoning import (
     engine_for,
     limited,
 )
-from reasoning.engines.clingo.guard import GuardedEngine
-from reasoning.languages.casp import inferring, read_file
-from reasoning.partition.routing import IndivisibleError
-from reasoning.rdf import knowledge
-from reasoning.rdf.knowledge import KnowledgeBase
+from citywise.reasoning.engines.clingo.guard import GuardedEngine
+from citywise.reasoning.languages.casp import inferring, read_file
+from citywise.reasoning.partition.routing import IndivisibleError
+from citywise.reasoning.rdf import knowledge
+from citywise.reasoning.rdf.knowledge import KnowledgeBase
 
 LIMITS = "pipeline.limits.seconds", "pipeline.limits.megabytes"
 """The settings of the limits."""

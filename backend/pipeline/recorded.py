@@ -11,15 +11,15 @@ from typing import Any
 
 import orjson
 
-from backend.city.replay import Replay
-from backend.city.source import SETTLE_MS
-from backend.city.steps import Source
-from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.pipeline.played import Announced, Failed, Played, unheard
-from backend.times import iso, to_ms
-from reasoning import Choice
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.source import SETTLE_MS
+from citywise.backend.city.steps import Source
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.pipeline.played import Announced, Failed, Played, unheard
+from citywise.backend.times import iso, to_ms
+from citywise.reasoning import Choice
 
 
 def announcements(data: Path, start: datetime, until: datetime, lead_in: float) -> Iterator[str]:

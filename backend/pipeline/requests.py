@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backend.errors import CitywiseError
-from backend.pipeline.prepared import prepared
-from reasoning import Choice, Limits, engine_for
+from citywise.backend.errors import CitywiseError
+from citywise.backend.pipeline.prepared import prepared
+from citywise.reasoning import Choice, Limits, engine_for
 
 OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
 

@@ -14,24 +14,24 @@ from typing import Any
 from prometheus_client import Counter, Histogram
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from backend.city.announcements import News, announce
-from backend.ingest.records import record_position
-from backend.notices import book
-from backend.notices.announcing import begin
-from backend.pipeline.evaluation import Row
-from backend.pipeline.ledger import announced, ordered
-from backend.pipeline.running import RunningTemplates, is_template
-from backend.store import letters
-from backend.store.models import (
+from citywise.backend.city.announcements import News, announce
+from citywise.backend.ingest.records import record_position
+from citywise.backend.notices import book
+from citywise.backend.notices.announcing import begin
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.ledger import announced, ordered
+from citywise.backend.pipeline.running import RunningTemplates, is_template
+from citywise.backend.store import letters
+from citywise.backend.store.models import (
     CursorRow,
     EventRow,
     OutboxRow,
     ReadingRow,
     TraceRow,
 )
-from backend.store.outage import is_outage
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.store.outage import is_outage
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.pipeline")
 EVALUATIONS = Counter("citywise_evaluations", "Windows evaluated", ["request"])

@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from backend.packs.prepared import prepared
-from backend.packs.sight import Sight
-from backend.packs.template import TemplateVersion
-from backend.store.models import CursorRow, InstanceRow, NoticeRow, TemplateVersionRow
+from citywise.backend.packs.prepared import prepared
+from citywise.backend.packs.sight import Sight
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.store.models import CursorRow, InstanceRow, NoticeRow, TemplateVersionRow
 
 _WORTH_PARTS, _WORTH_NONE = 2_000, 1_000
 """Instances from which on a template is divided by user, and below which it is not again."""

@@ -17,22 +17,22 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from backend.errors import CitywiseError
-from backend.ingest import log
-from backend.pipeline import cluster
-from backend.pipeline.evaluation import Row
-from backend.pipeline.merging import merged
-from backend.pipeline.prepared import division
-from backend.pipeline.requests import check, find
-from backend.pipeline.results import Results
-from backend.pipeline.source import COLUMNS, CitywiseLogSource
-from backend.pipeline.worker import READINGS
-from backend.settings import Settings
-from backend.store import progress
-from backend.store.heartbeat import beat
-from backend.store.letters import Bounds
-from backend.store.models import CursorRow
-from reasoning import LimitError, RequestError
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest import log
+from citywise.backend.pipeline import cluster
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.merging import merged
+from citywise.backend.pipeline.prepared import division
+from citywise.backend.pipeline.requests import check, find
+from citywise.backend.pipeline.results import Results
+from citywise.backend.pipeline.source import COLUMNS, CitywiseLogSource
+from citywise.backend.pipeline.worker import READINGS
+from citywise.backend.settings import Settings
+from citywise.backend.store import progress
+from citywise.backend.store.heartbeat import beat
+from citywise.backend.store.letters import Bounds
+from citywise.backend.store.models import CursorRow
+from citywise.reasoning import LimitError, RequestError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -12,11 +12,11 @@ from functools import lru_cache
 from itertools import islice
 from typing import Generic, TypeVar
 
-from backend.city.observations import predicates, stream_iri, triples
-from backend.ingest.records import Reading
-from backend.pipeline.phrases import Phrases
-from reasoning import Encoder, Iri, Item, ItemError, Request, Triple
-from reasoning.model import atoms
+from citywise.backend.city.observations import predicates, stream_iri, triples
+from citywise.backend.ingest.records import Reading
+from citywise.backend.pipeline.phrases import Phrases
+from citywise.reasoning import Encoder, Iri, Item, ItemError, Request, Triple
+from citywise.reasoning.model import atoms
 
 _REMEMBERED = 50_000
 """Readings; each takes about 1 kB with its facts."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.ingest import records
-from backend.ingest.records import LogEntry, item_position
+from citywise.backend.ingest import records
+from citywise.backend.ingest.records import LogEntry, item_position
 
 Entry = LogEntry
 Read = Callable[[str, int, int], Iterable[Entry]]

@@ -20,18 +20,18 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from sqlalchemy import Engine, func, select
 
-from backend.ingest import log, records
-from backend.ingest.log import LogError
-from backend.pipeline import worker
-from backend.pipeline.behind import Behind
-from backend.pipeline.parts import Division
-from backend.pipeline.prepared import division
-from backend.pipeline.requests import find
-from backend.pipeline.running import Running, RunningTemplates
-from backend.pipeline.worker import READINGS, Task
-from backend.store.database import create_engine_for
-from backend.store.models import CursorRow
-from reasoning import Limits, ReasoningError
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.log import LogError
+from citywise.backend.pipeline import worker
+from citywise.backend.pipeline.behind import Behind
+from citywise.backend.pipeline.parts import Division
+from citywise.backend.pipeline.prepared import division
+from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.running import Running, RunningTemplates
+from citywise.backend.pipeline.worker import READINGS, Task
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import CursorRow
+from citywise.reasoning import Limits, ReasoningError
 
 COLUMNS = {"request": "string", "t_ms": "long", "kind": "string", "body": "binary"}
 """Name and SQL type of the columns of a result row."""

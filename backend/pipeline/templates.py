@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
-from backend.packs.run import TemplateRun, serves
-from backend.packs.template import TemplateVersion
-from backend.pipeline.parts import Part
-from backend.pipeline.slices import Slices, Stretch
-from reasoning import Limits
+from citywise.backend.packs.run import TemplateRun, serves
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.pipeline.parts import Part
+from citywise.backend.pipeline.slices import Slices, Stretch
+from citywise.reasoning import Limits
 
 
 class TemplateRuns:

@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from backend.ingest.records import item_position, record_position
-from backend.pipeline.evaluation import RequestRun
-from backend.pipeline.slices import Slices, Stretch
-from reasoning import State
+from citywise.backend.ingest.records import item_position, record_position
+from citywise.backend.pipeline.evaluation import RequestRun
+from citywise.backend.pipeline.slices import Slices, Stretch
+from citywise.reasoning import State
 
 
 @dataclass(frozen=True)

@@ -17,20 +17,20 @@ from typing import Any
 
 import orjson
 
-from backend.ingest import records
-from backend.ingest.log import LogError
-from backend.ingest.records import ClockReading, LogEntry, Reading
-from backend.packs.template import TemplateVersion
-from backend.pipeline import bundle
-from backend.pipeline.evaluation import RequestRun, Row
-from backend.pipeline.parts import Part
-from backend.pipeline.prepared import prepared
-from backend.pipeline.slices import Slices, Stretch
-from backend.pipeline.templates import TemplateRuns
-from backend.pipeline.warm import WarmRuns
-from backend.repeats import Repeats
-from reasoning import Choice, Limits, State
-from reasoning.interpreter import seldom_collected
+from citywise.backend.ingest import records
+from citywise.backend.ingest.log import LogError
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.pipeline import bundle
+from citywise.backend.pipeline.evaluation import RequestRun, Row
+from citywise.backend.pipeline.parts import Part
+from citywise.backend.pipeline.prepared import prepared
+from citywise.backend.pipeline.slices import Slices, Stretch
+from citywise.backend.pipeline.templates import TemplateRuns
+from citywise.backend.pipeline.warm import WarmRuns
+from citywise.backend.repeats import Repeats
+from citywise.reasoning import Choice, Limits, State
+from citywise.reasoning.interpreter import seldom_collected
 
 LOG = logging.getLogger("citywise.worker")
 LOG.addFilter(Repeats())  # Spark's workers have no handler of ours

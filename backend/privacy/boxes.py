@@ -14,10 +14,10 @@ from pathlib import Path
 
 import orjson
 
-from backend.errors import CitywiseError
-from backend.ingest.keyring import Key, Keyring
-from backend.ingest.seals import Keys, Sealed, seal
-from backend.settings import Settings
+from citywise.backend.errors import CitywiseError
+from citywise.backend.ingest.keyring import Key, Keyring
+from citywise.backend.ingest.seals import Keys, Sealed, seal
+from citywise.backend.settings import Settings
 
 
 class BoxError(CitywiseError):

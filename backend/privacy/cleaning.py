@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
-from backend.store.models import Base
-from backend.times import ZONE
+from citywise.backend.store.models import Base
+from citywise.backend.times import ZONE
 
 LOG = logging.getLogger("citywise.privacy")
 AT_ONCE_BYTES = 200_000_000

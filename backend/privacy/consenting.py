@@ -7,12 +7,12 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from backend.ingest import inlet
-from backend.packs.parts import of_settings, within
-from backend.people import consents
-from backend.settings import Settings
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.outbox import begin
+from citywise.backend.ingest import inlet
+from citywise.backend.packs.parts import of_settings, within
+from citywise.backend.people import consents
+from citywise.backend.settings import Settings
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.outbox import begin
 
 
 def change(

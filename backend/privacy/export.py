@@ -10,14 +10,14 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from backend.ingest import log, records
-from backend.ingest.standing import CONTEXT
-from backend.packs import broken
-from backend.packs.parts import brought_to
-from backend.people import accounts, consents, logins, tokens
-from backend.settings import Settings
-from backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
-from backend.times import iso, iso_or_none, wall_ms
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.packs import broken
+from citywise.backend.packs.parts import brought_to
+from citywise.backend.people import accounts, consents, logins, tokens
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
+from citywise.backend.times import iso, iso_or_none, wall_ms
 
 FORMAT = 1
 _SECRET = {"csrf", "has_password"}

@@ -17,18 +17,18 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, String, cast, delete, func, or_, select, update
 
-from backend.ingest import inlet, log
-from backend.ingest.keyring import Keyring
-from backend.ingest.standing import CONTEXT
-from backend.network import broker_rights
-from backend.operations.sending import Message, NotSentError, send
-from backend.packs.parts import brought_to, within
-from backend.people import accounts, tokens
-from backend.people.ids import DEMO
-from backend.privacy import cleaning
-from backend.settings import Settings
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import (
+from citywise.backend.ingest import inlet, log
+from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.network import broker_rights
+from citywise.backend.operations.sending import Message, NotSentError, send
+from citywise.backend.packs.parts import brought_to, within
+from citywise.backend.people import accounts, tokens
+from citywise.backend.people.ids import DEMO
+from citywise.backend.privacy import cleaning
+from citywise.backend.settings import Settings
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.models import (
     AccountRow,
     AuditRow,
     Base,
@@ -50,9 +50,9 @@ from backend.store.models import (
     TripRow,
     WishesRow,
 )
-from backend.store.outbox import begin
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.store.outbox import begin
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.privacy")
 _PATIENCE_MS = 600_000

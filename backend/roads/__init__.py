@@ -4,8 +4,8 @@
 finds named points; `cityfiles` keeps both as files (docs/city.md).
 """
 
-from backend.roads.cityfiles import City, city_of
-from backend.roads.gazetteer import Entry, Found, Gazetteer
-from backend.roads.network import Mode, NetworkError, RoadNetwork
+from citywise.backend.roads.cityfiles import City, city_of
+from citywise.backend.roads.gazetteer import Entry, Found, Gazetteer
+from citywise.backend.roads.network import Mode, NetworkError, RoadNetwork
 
 __all__ = ["City", "Entry", "Found", "Gazetteer", "Mode", "NetworkError", "RoadNetwork", "city_of"]

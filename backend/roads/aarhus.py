@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from backend.city.aarhus import RESTORE, Pack, PackError, read_csv
-from backend.roads import culture, segments, streets
-from backend.roads.building import NetworkBuilder, Position
-from backend.roads.gazetteer import Gazetteer, folded, garages
-from backend.roads.names import Names, stop_entries, stopped_at
-from backend.roads.network import Mode, RoadNetwork
-from backend.roads.segments import Matcher, Segment
+from citywise.backend.city.aarhus import RESTORE, Pack, PackError, read_csv
+from citywise.backend.roads import culture, segments, streets
+from citywise.backend.roads.building import NetworkBuilder, Position
+from citywise.backend.roads.gazetteer import Gazetteer, folded, garages
+from citywise.backend.roads.names import Names, stop_entries, stopped_at
+from citywise.backend.roads.network import Mode, RoadNetwork
+from citywise.backend.roads.segments import Matcher, Segment
 
 EDGES, NODES = "aarhus_osm_edges.csv.gz", "aarhus_osm_nodes.csv.gz"
 SOURCE = "Aarhus data pack"

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from backend.ingest.payloads import AirObservation
-from backend.roads.network import F64, I64, RoadNetwork
-from backend.space.geometry import project
+from citywise.backend.ingest.payloads import AirObservation
+from citywise.backend.roads.network import F64, I64, RoadNetwork
+from citywise.backend.space.geometry import project
 
 POLLUTANTS = tuple(n for n in AirObservation.model_fields if n not in ("sensor", "observed_at"))
 OLDEST_MS = 3 * 3_600_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pyproj import Geod
 
-from backend.roads.network import EVERYBODY, RoadNetwork
+from citywise.backend.roads.network import EVERYBODY, RoadNetwork
 
 Position = tuple[float, float]
 """Longitude and latitude in degrees (WGS84)."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from backend.roads.network import I32, I64, Bools, RoadNetwork
+from citywise.backend.roads.network import I32, I64, Bools, RoadNetwork
 
 
 class Chains:

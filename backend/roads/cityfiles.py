@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.ingest.payloads import Place
-from backend.roads.gazetteer import Gazetteer, garages
-from backend.roads.network import RoadNetwork
-from backend.settings import Settings
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.roads.gazetteer import Gazetteer, garages
+from citywise.backend.roads.network import RoadNetwork
+from citywise.backend.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ def _is_imported(folder: Path) -> bool:
 
 def pack_city(pack: Path) -> City:
     """The city of the Aarhus pack in a folder; raises `PackError`."""
-    from backend.roads import aarhus
+    from citywise.backend.roads import aarhus
 
     network = aarhus.network(pack)
     return City(network, aarhus.gazetteer(pack, network))
@@ -97,7 +97,7 @@ def pack_city(pack: Path) -> City:
 
 def simulated_city() -> City:
     """The simulated town."""
-    from backend.roads import simulated
+    from citywise.backend.roads import simulated
 
     network = simulated.network()
     return City(network, simulated.gazetteer(network))
@@ -106,13 +106,13 @@ def simulated_city() -> City:
 def _made_of(pack: Path | None) -> str:
     """What tells whether files would be made the same again."""
     if pack is None:
-        from backend.city.simulated import faces, streets, town, venues
-        from backend.roads import simulated
+        from citywise.backend.city.simulated import faces, streets, town, venues
+        from citywise.backend.roads import simulated
 
         modules = [Path(str(each.__file__)) for each in (simulated, faces, streets, town, venues)]
         content = hashlib.sha256(b"".join(path.read_bytes() for path in modules))
         return f"{VERSION} simulation {content.hexdigest()}\n"
-    from backend.roads import aarhus
+    from citywise.backend.roads import aarhus
 
     stats = [(path.name, path.stat()) for path in aarhus.files(pack)]
     marks = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats]

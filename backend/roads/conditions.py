@@ -10,13 +10,13 @@ from threading import Lock
 
 import numpy as np
 
-from backend.roads.air import OLDEST_MS, AirMap, Station
-from backend.roads.costs import KMH, EdgeCosts
-from backend.roads.disturbances import Affected, OpenEvent, Reach, slowed
-from backend.roads.garages import Garage
-from backend.roads.learned import SLOTS, usual
-from backend.roads.network import F64, I64, Mode, RoadNetwork
-from backend.roads.travel_times import CarTimes, Sensing, Speeds
+from citywise.backend.roads.air import OLDEST_MS, AirMap, Station
+from citywise.backend.roads.costs import KMH, EdgeCosts
+from citywise.backend.roads.disturbances import Affected, OpenEvent, Reach, slowed
+from citywise.backend.roads.garages import Garage
+from citywise.backend.roads.learned import SLOTS, usual
+from citywise.backend.roads.network import F64, I64, Mode, RoadNetwork
+from citywise.backend.roads.travel_times import CarTimes, Sensing, Speeds
 
 _MINUTE_MS = 60_000
 _MOST_KEPT = 12

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from backend.roads.network import F32, F64, U8, Mode
+from citywise.backend.roads.network import F32, F64, U8, Mode
 
 KMH = {Mode.BICYCLE: 16.0, Mode.WALK: 4.8}
 """How fast people cycle and walk: assumptions (docs/live-city.md)."""

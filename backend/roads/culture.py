@@ -12,8 +12,8 @@ from rdflib import RDF, Graph
 from rdflib.plugins.parsers.notation3 import BadSyntax
 from rdflib.term import Node
 
-from backend.city.aarhus import RESTORE, PackError, utc_ms
-from backend.roads.gazetteer import Entry
+from citywise.backend.city.aarhus import RESTORE, PackError, utc_ms
+from citywise.backend.roads.gazetteer import Entry
 
 CT = rdflib.Namespace("http://www.insight-centre.org/citytraffic#")
 SAO = rdflib.Namespace("http://purl.oclc.org/NET/sao/")

@@ -16,13 +16,13 @@ import numpy as np
 import orjson
 import shapely
 
-from backend.machine import SHIPPED
-from backend.packs.ontology import PREFIXES, city
-from backend.roads.network import F64, I64, Mode, RoadNetwork
-from backend.roads.travel_times import FADING_MS
-from backend.space.geometry import project
-from reasoning import Iri, KnowledgeSource
-from reasoning.rdf import knowledge
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.ontology import PREFIXES, city
+from citywise.backend.roads.network import F64, I64, Mode, RoadNetwork
+from citywise.backend.roads.travel_times import FADING_MS
+from citywise.backend.space.geometry import project
+from citywise.reasoning import Iri, KnowledgeSource
+from citywise.reasoning.rdf import knowledge
 
 RADIUS_M = 200.0
 CLOSED_M = 15.0
@@ -87,7 +87,7 @@ def slowed(type_: str) -> frozenset[Mode]:
 @cache
 def _affected() -> Mapping[str, frozenset[str]]:
     """The activities that `ctx:affects` says events of a class affect, all as IRIs."""
-    source = KnowledgeSource(str(SHIPPED / "ontologies" / "context.ttl"))
+    source = KnowledgeSource(str(REPOSITORY / "ontologies" / "context.ttl"))
     found: dict[str, set[str]] = {}
     for subject, predicate, value in knowledge.read(source).triples:
         if predicate.value == f"{_CTX}affects" and isinstance(subject, Iri):

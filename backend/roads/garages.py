@@ -13,13 +13,13 @@ from math import erf, exp, sqrt
 
 import numpy as np
 
-from backend.ingest.payloads import Place, Price
-from backend.ingest.places import readable
-from backend.opening import is_open
-from backend.roads.learned import usual
-from backend.roads.network import F64
-from backend.roads.tariffs import Tariff
-from backend.times import ZONE
+from citywise.backend.ingest.payloads import Place, Price
+from citywise.backend.ingest.places import readable
+from citywise.backend.opening import is_open
+from citywise.backend.roads.learned import usual
+from citywise.backend.roads.network import F64
+from citywise.backend.roads.tariffs import Tariff
+from citywise.backend.times import ZONE
 
 STALE_S = 90 * 60
 """Seconds after which a count is called old."""

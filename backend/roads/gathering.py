@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from backend.ingest.payloads import Place
-from backend.roads import air
-from backend.roads.conditions import Known, Model
-from backend.roads.garages import TREND_MS, Garage, counted, garage_of, usually
-from backend.roads.learned import SLOTS
-from backend.roads.network import F64, RoadNetwork
-from backend.roads.tariffs import Tariff
-from backend.roads.travel_times import Speeds
-from backend.roads.watched import Watched
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.roads import air
+from citywise.backend.roads.conditions import Known, Model
+from citywise.backend.roads.garages import TREND_MS, Garage, counted, garage_of, usually
+from citywise.backend.roads.learned import SLOTS
+from citywise.backend.roads.network import F64, RoadNetwork
+from citywise.backend.roads.tariffs import Tariff
+from citywise.backend.roads.travel_times import Speeds
+from citywise.backend.roads.watched import Watched
 
 Readings = Sequence[tuple[str, int, Mapping[str, Any]]]
 """Sensor, time (Unix ms) and values, as the payloads of `backend.ingest` name them; each

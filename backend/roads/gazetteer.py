@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 import orjson
 
-from backend.ingest.payloads import Place
-from backend.roads.network import F64, MEND, NetworkError
-from backend.space.geometry import apart_m
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.roads.network import F64, MEND, NetworkError
+from citywise.backend.space.geometry import apart_m
 
 Kind = Literal["street", "junction", "garage", "stop", "venue", "place", "event"]
 """A cultural event happens at a venue; a place is what a map shows beside all these."""

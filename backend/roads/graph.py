@@ -19,9 +19,9 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from backend.roads.chains import Chains
-from backend.roads.network import F64, I32, I64, Bools, Mode, RoadNetwork
-from backend.roads.spurs import Spurs
+from citywise.backend.roads.chains import Chains
+from citywise.backend.roads.network import F64, I32, I64, Bools, Mode, RoadNetwork
+from citywise.backend.roads.spurs import Spurs
 
 
 class Position(NamedTuple):

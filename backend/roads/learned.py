@@ -15,11 +15,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from sqlalchemy import Connection, Engine, func, select
 
-from backend.roads.network import F64, I64
-from backend.roads.travel_times import pace
-from backend.store.models import LearnedRow, ReadingRow
-from backend.store.upsert import upsert
-from backend.times import ZONE
+from citywise.backend.roads.network import F64, I64
+from citywise.backend.roads.travel_times import pace
+from citywise.backend.store.models import LearnedRow, ReadingRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import ZONE
 
 SLOTS = 7 * 24
 HALF_LIFE_MS = 28 * 24 * 3_600_000

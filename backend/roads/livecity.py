@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Select, func, select
 
-from backend.city.events import OPERATOR
-from backend.ingest.places import stored
-from backend.roads.conditions import Conditions, Costing
-from backend.roads.disturbances import OpenEvent
-from backend.roads.gathering import Gathering, Readings
-from backend.roads.learned import Weeks
-from backend.roads.network import RoadNetwork
-from backend.roads.tariffs import ASSUMED, Tariff
-from backend.space.geometry import Spot
-from backend.store import clocks
-from backend.store.models import EventRow, OperatorEventRow, PlaceRow, ReadingRow
+from citywise.backend.city.events import OPERATOR
+from citywise.backend.ingest.places import stored
+from citywise.backend.roads.conditions import Conditions, Costing
+from citywise.backend.roads.disturbances import OpenEvent
+from citywise.backend.roads.gathering import Gathering, Readings
+from citywise.backend.roads.learned import Weeks
+from citywise.backend.roads.network import RoadNetwork
+from citywise.backend.roads.tariffs import ASSUMED, Tariff
+from citywise.backend.space.geometry import Spot
+from citywise.backend.store import clocks
+from citywise.backend.store.models import EventRow, OperatorEventRow, PlaceRow, ReadingRow
 
 _LEARNED_EVERY_S = 60.0
 """Seconds (wall clock) between looks at what is usual."""

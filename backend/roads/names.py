@@ -14,12 +14,12 @@ from statistics import fmean
 import numpy as np
 from shapely import LineString, STRtree, points
 
-from backend.roads.building import Position, metres
-from backend.roads.gazetteer import Entry, folded
-from backend.roads.network import I64, Mode, RoadNetwork
-from backend.roads.segments import Segment
-from backend.roads.streets import APART_M
-from backend.space.geometry import plane
+from citywise.backend.roads.building import Position, metres
+from citywise.backend.roads.gazetteer import Entry, folded
+from citywise.backend.roads.network import I64, Mode, RoadNetwork
+from citywise.backend.roads.segments import Segment
+from citywise.backend.roads.streets import APART_M
+from citywise.backend.space.geometry import plane
 
 STOP_M = 30.0
 """How far from its street a bus stop may stand."""

@@ -17,12 +17,12 @@ from statistics import fmean
 import osmium
 from osmium.osm import Node, Way
 
-from backend.roads import streets
-from backend.roads.building import NetworkBuilder, Position
-from backend.roads.cityfiles import City
-from backend.roads.gazetteer import Entry, Gazetteer, Kind
-from backend.roads.network import NetworkError, RoadNetwork
-from backend.roads.tags import Rules, speed
+from citywise.backend.roads import streets
+from citywise.backend.roads.building import NetworkBuilder, Position
+from citywise.backend.roads.cityfiles import City
+from citywise.backend.roads.gazetteer import Entry, Gazetteer, Kind
+from citywise.backend.roads.network import NetworkError, RoadNetwork
+from citywise.backend.roads.tags import Rules, speed
 
 LICENCE = "© OpenStreetMap contributors, ODbL 1.0"
 KEYS = (

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from backend.roads.network import F64, I32, Bools, RoadNetwork
-from backend.space.geometry import project, ranges
+from citywise.backend.roads.network import F64, I32, Bools, RoadNetwork
+from citywise.backend.space.geometry import project, ranges
 
 _DECIMALS = 6
 """Of degrees in coordinates: about a decimetre."""

@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.city.aarhus import TRAFFIC, Instant, Pack, PackError
-from backend.roads.conditions import Conditions, Costing
-from backend.roads.gathering import Gathering, Readings
-from backend.roads.learned import SLOTS, weeks_of
-from backend.roads.network import F64, I64, RoadNetwork
-from backend.roads.tariffs import ASSUMED, Tariff
-from backend.roads.travel_times import pace
+from citywise.backend.city.aarhus import TRAFFIC, Instant, Pack, PackError
+from citywise.backend.roads.conditions import Conditions, Costing
+from citywise.backend.roads.gathering import Gathering, Readings
+from citywise.backend.roads.learned import SLOTS, weeks_of
+from citywise.backend.roads.network import F64, I64, RoadNetwork
+from citywise.backend.roads.tariffs import ASSUMED, Tariff
+from citywise.backend.roads.travel_times import pace
 
 _MINUTE_MS = 60_000
 _TRAFFIC_MS = 40 * _MINUTE_MS

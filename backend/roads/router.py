@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from backend.roads.graph import ModeGraph, Weighted
-from backend.roads.network import F64, Mode, RoadNetwork
-from backend.roads.paths import Path
-from backend.roads.snapping import Snap, Snapper, twins_of
-from backend.roads.ways import Reach, Search, Way
+from citywise.backend.roads.graph import ModeGraph, Weighted
+from citywise.backend.roads.network import F64, Mode, RoadNetwork
+from citywise.backend.roads.paths import Path
+from citywise.backend.roads.snapping import Snap, Snapper, twins_of
+from citywise.backend.roads.ways import Reach, Search, Way
 
 MOST_DETOUR = 1.6
 """An alternative weighs at most so many times the shortest way, and so does each stretch of

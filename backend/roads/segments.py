@@ -18,10 +18,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from backend.city.aarhus import MOTORWAY_LIMIT_KMH, SEGMENT_COLUMNS, read_csv
-from backend.roads.building import Position
-from backend.roads.network import F64, I32, Mode, RoadNetwork
-from backend.space.geometry import apart_m
+from citywise.backend.city.aarhus import MOTORWAY_LIMIT_KMH, SEGMENT_COLUMNS, read_csv
+from citywise.backend.roads.building import Position
+from citywise.backend.roads.network import F64, I32, Mode, RoadNetwork
+from citywise.backend.space.geometry import apart_m
 
 Ints = npt.NDArray[np.integer[Any]]
 

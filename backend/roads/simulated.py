@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from backend.city.aarhus import utc_ms
-from backend.city.simulated import town, venues
-from backend.city.simulated.streets import MainPiece, Piece, Streets, streets
-from backend.city.simulated.town import Road
-from backend.roads import streets as named
-from backend.roads.building import NetworkBuilder, Position
-from backend.roads.gazetteer import Entry, Gazetteer, garages
-from backend.roads.network import EVERYBODY, Mode, RoadNetwork
+from citywise.backend.city.aarhus import utc_ms
+from citywise.backend.city.simulated import town, venues
+from citywise.backend.city.simulated.streets import MainPiece, Piece, Streets, streets
+from citywise.backend.city.simulated.town import Road
+from citywise.backend.roads import streets as named
+from citywise.backend.roads.building import NetworkBuilder, Position
+from citywise.backend.roads.gazetteer import Entry, Gazetteer, garages
+from citywise.backend.roads.network import EVERYBODY, Mode, RoadNetwork
 
 SOURCE = "simulated town"
 LICENCE = "invented by Citywise"

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import shapely
 
-from backend.roads.network import I32, I64, RoadNetwork
-from backend.roads.paths import stretch
-from backend.space.geometry import Shapes, between, project
+from citywise.backend.roads.network import I32, I64, RoadNetwork
+from citywise.backend.roads.paths import stretch
+from citywise.backend.space.geometry import Shapes, between, project
 
 MOST_SNAP_M = 1500.0
 """Metres: what is further from all streets is not in the city."""

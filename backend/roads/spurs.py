@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from backend.roads.network import I32, Bools, RoadNetwork
+from citywise.backend.roads.network import I32, Bools, RoadNetwork
 
 
 class Spurs:

@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from backend.roads.gazetteer import Entry
-from backend.roads.network import F64, RoadNetwork
-from backend.space.geometry import plane
+from citywise.backend.roads.gazetteer import Entry
+from citywise.backend.roads.network import F64, RoadNetwork
+from citywise.backend.space.geometry import plane
 
 BOTH = " / "
 """Between the names of a road that has one at each end, and of streets that cross."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from backend.roads.building import SPEEDS_KMH
-from backend.roads.network import Mode
+from citywise.backend.roads.building import SPEEDS_KMH
+from citywise.backend.roads.network import Mode
 
 FAST = frozenset(("motorway", "motorway_link", "trunk", "trunk_link"))
 STREETS = frozenset(SPEEDS_KMH) - {"pedestrian", "track"} | {"road"}

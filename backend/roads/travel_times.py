@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.roads.costs import Basis
-from backend.roads.network import F32, F64, I64, U8, Bools, RoadNetwork
+from citywise.backend.roads.costs import Basis
+from citywise.backend.roads.network import F32, F64, I64, U8, Bools, RoadNetwork
 
 SLOWEST_KMH, FASTEST_KMH = 3.0, 130.0
 """What is measured or assumed beyond them is taken to be them."""

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from backend.ingest.payloads import LineString, Place
-from backend.roads.building import Position, metres
-from backend.roads.network import RoadNetwork
-from backend.roads.segments import Matcher, Segment
+from citywise.backend.ingest.payloads import LineString, Place
+from citywise.backend.roads.building import Position, metres
+from citywise.backend.roads.network import RoadNetwork
+from citywise.backend.roads.segments import Matcher, Segment
 
 _Road = tuple[Position, Position, float]
 """Both ends of a measured road, and its length in metres."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.roads.graph import ModeGraph, Position, Tree, Weighted
-from backend.roads.snapping import Snap
-from backend.space.geometry import apart_m, ranges
+from citywise.backend.roads.graph import ModeGraph, Position, Tree, Weighted
+from citywise.backend.roads.snapping import Snap
+from citywise.backend.space.geometry import apart_m, ranges
 
 _MOST_WAYS = 1.5
 """Most ways are no longer than so many times the distance as the crow flies."""

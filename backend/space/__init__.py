@@ -4,9 +4,9 @@ Pure functions and small classes over numbers; the rules see what they give as a
 (docs/space.md says exactly what each means). Metres, degrees of WGS84, Unix milliseconds.
 """
 
-from backend.space.areas import Area, BadAreaError
-from backend.space.hours import LocalTime, in_span
-from backend.space.space import OFF_ROUTE_M, Relation, Space
+from citywise.backend.space.areas import Area, BadAreaError
+from citywise.backend.space.hours import LocalTime, in_span
+from citywise.backend.space.space import OFF_ROUTE_M, Relation, Space
 
 __all__ = [
     "OFF_ROUTE_M",

@@ -11,8 +11,8 @@ import numpy as np
 import shapely
 from shapely.errors import ShapelyError
 
-from backend.errors import CitywiseError
-from backend.space.geometry import Floats, Points, between, project, widened
+from citywise.backend.errors import CitywiseError
+from citywise.backend.space.geometry import Floats, Points, between, project, widened
 
 _LARGEST_M = 50_000
 _CIRCLE, _POLYGON = {"center", "radius_m"}, {"type", "coordinates"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from shapely import Point, STRtree, linestrings
 
-from backend.space.areas import Area, Box, Here
+from citywise.backend.space.areas import Area, Box, Here
 
 Owned = tuple[str, Area]
 """An owner's id and one of its areas."""

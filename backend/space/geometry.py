@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pyproj import Geod, Transformer
 
-from backend.ingest.payloads import LineString, Point
+from citywise.backend.ingest.payloads import LineString, Point
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

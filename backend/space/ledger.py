@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backend.space.geometry import Bools, Floats, Ints
-from backend.space.slots import grown
+from citywise.backend.space.geometry import Bools, Floats, Ints
+from citywise.backend.space.slots import grown
 
 BEHIND, OPPOSITE = 1, 2
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from shapely import STRtree, linestrings
 
-from backend.space.geometry import Bools, Floats, Ints, Path, Shapes, ranges, widened
+from citywise.backend.space.geometry import Bools, Floats, Ints, Path, Shapes, ranges, widened
 
 _PIECE = 8
 """Segments in a piece: fewer make tighter boxes and a larger index."""

@@ -12,9 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from backend.space.geometry import Bools, Floats, Ints, Points, between, foot, project, ranges
-from backend.space.paths import Run
-from backend.space.slots import grown
+from citywise.backend.space.geometry import (
+    Bools,
+    Floats,
+    Ints,
+    Points,
+    between,
+    foot,
+    project,
+    ranges,
+)
+from citywise.backend.space.paths import Run
+from citywise.backend.space.slots import grown
 
 TIE_M = 0.01
 """Points that differ by less in distance are equally near: a way there and back is one."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from backend.space.geometry import Bools, Floats, Ints, Points, between, foot, ranges
-from backend.space.paths import Run
-from backend.space.progress import TIE_M, UNKNOWN
-from backend.space.things import Things
+from citywise.backend.space.geometry import Bools, Floats, Ints, Points, between, foot, ranges
+from citywise.backend.space.paths import Run
+from citywise.backend.space.progress import TIE_M, UNKNOWN
+from citywise.backend.space.things import Things
 
 _CHUNK = 16_000
 """Pairs of piece and thing that are worked on at once: bounds the memory."""

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend.space.geometry import Bools, Floats, Ints, Path
-from backend.space.ledger import BEHIND, OPPOSITE, Ledger, Rows
-from backend.space.paths import Book
-from backend.space.progress import UNKNOWN, Positions
-from backend.space.relating import Near, near_paths, near_things, relate
-from backend.space.slots import Slots, marked
-from backend.space.things import Things
+from citywise.backend.space.geometry import Bools, Floats, Ints, Path
+from citywise.backend.space.ledger import BEHIND, OPPOSITE, Ledger, Rows
+from citywise.backend.space.paths import Book
+from citywise.backend.space.progress import UNKNOWN, Positions
+from citywise.backend.space.relating import Near, near_paths, near_things, relate
+from citywise.backend.space.slots import Slots, marked
+from citywise.backend.space.things import Things
 
 OFF_ROUTE_M = 60.0
 """A position farther than this from the user's route is off it, metres."""

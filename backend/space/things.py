@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from shapely import STRtree, points
 
-from backend.space.geometry import Floats, Ints, Points, Shapes, Spot, project
-from backend.space.slots import Slots, grown
+from citywise.backend.space.geometry import Floats, Ints, Points, Shapes, Spot, project
+from citywise.backend.space.slots import Slots, grown
 
 
 class Things:

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
-from backend.store.models import HeartbeatRow
-from backend.times import iso, iso_or_none, wall_ms
+from citywise.backend.store.models import HeartbeatRow
+from citywise.backend.times import iso, iso_or_none, wall_ms
 
 CONTROLLED = ("replay", "simulation")
 """Sources that obey commands; a real city does not."""

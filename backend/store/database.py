@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from backend import own_files
+from citywise.backend import own_files
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 

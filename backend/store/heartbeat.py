@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from backend.store.models import HeartbeatRow
-from backend.store.upsert import upsert
-from backend.times import wall_ms
+from citywise.backend.store.models import HeartbeatRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
 
 
 def end(connection: Connection, process: str) -> None:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select
 
-from backend.settings import Ingest
-from backend.store.models import DeadLetterRow, RefusalRow
-from backend.store.upsert import upsert
+from citywise.backend.settings import Ingest
+from citywise.backend.store.models import DeadLetterRow, RefusalRow
+from citywise.backend.store.upsert import upsert
 
 _HOUR_MS = 3_600_000
 _SLACK = 1.2

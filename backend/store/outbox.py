@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, false, func, select, update
 from sqlalchemy.orm import Session
 
-from backend.store.exclusion import exclude
-from backend.store.models import OutboxRow
+from citywise.backend.store.exclusion import exclude
+from citywise.backend.store.models import OutboxRow
 
 
 def begin(connection: Connection) -> None:

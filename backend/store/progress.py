@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from backend.store.models import CursorRow
+from citywise.backend.store.models import CursorRow
 
 
 @dataclass(frozen=True)

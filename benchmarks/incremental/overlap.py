@@ -26,14 +26,14 @@ from typing import Any, NamedTuple, TypeAlias
 import clingo
 
 from benchmarks.incremental.systems import seldom_collected, solved
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.engines.programs import IncrementalEngine
-from reasoning.model.engine import program
-from reasoning.model.request import Request, TimeWindow
-from reasoning.rdf.knowledge import Background
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Encoder, Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.engines.programs import IncrementalEngine
+from citywise.reasoning.model.engine import program
+from citywise.reasoning.model.request import Request, TimeWindow
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.results import Evaluation
 
 SYSTEMS = ("incremental", "answer", "clingo", "solver")
 Row: TypeAlias = dict[str, Any]

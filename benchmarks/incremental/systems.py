@@ -14,11 +14,11 @@ from contextlib import contextmanager
 import clingo
 
 from benchmarks.incremental.laser import Experiment
-from reasoning import interpreter
-from reasoning.languages.lars.incremental import IncrementalEvaluator
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import Point
-from reasoning.model.engine import AnswerSet
+from citywise.reasoning import interpreter
+from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.program import Point
+from citywise.reasoning.model.engine import AnswerSet
 
 
 @contextmanager

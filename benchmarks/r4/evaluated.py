@@ -18,13 +18,13 @@ from typing import Any
 import psutil
 
 from benchmarks.r4.conclusions import digest, text
-from reasoning import interpreter
-from reasoning.languages.rif.evaluation import Instance
-from reasoning.languages.rif.language import RifProgram
-from reasoning.languages.rif.reasoner import RifEvaluation
-from reasoning.model.rules import Fact
-from reasoning.run.recorded import Recorded
-from reasoning.streams.recordings import Recording
+from citywise.reasoning import interpreter
+from citywise.reasoning.languages.rif.evaluation import Instance
+from citywise.reasoning.languages.rif.language import RifProgram
+from citywise.reasoning.languages.rif.reasoner import RifEvaluation
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.recordings import Recording
 
 MEGABYTE = 1_000_000
 

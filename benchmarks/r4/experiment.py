@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from backend.machine import REPOSITORY
 from benchmarks.r4.conclusions import Conclusion
 from benchmarks.r4.scans import Pattern
-from reasoning.rdf.mapping import RDF, RDFS
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.rdf.mapping import RDF, RDFS
 
 PACK = Path(os.environ.get("CITYWISE_DATA") or REPOSITORY.parent / "shared" / "data")
 TYPE, SUBCLASS = f"<{RDF}type>", f"<{RDFS}subClassOf>"

@@ -19,7 +19,7 @@ from benchmarks.r4.experiment import (
     superclasses,
 )
 from benchmarks.r4.scans import Pattern
-from reasoning.rdf.mapping import XSD
+from citywise.reasoning.rdf.mapping import XSD
 
 OFFERS = 100_000
 RATE = 10_000

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benchmarks.r4.conclusions import Conclusion, text
 from benchmarks.r4.experiment import SUBCLASS, TYPE, Arrival, Experiment, Statement, superclasses
 from benchmarks.r4.scans import Pattern
-from reasoning.rdf.mapping import XSD
+from citywise.reasoning.rdf.mapping import XSD
 
 DAYS = 10
 STATIONS = 24

@@ -2,10 +2,10 @@
 depend on each other, and which rules the incremental engine can take over (`translation`).
 Of streams, windows and directives nothing is known here: that is `languages.casp`."""
 
-from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.rules import Statements, atom_signatures, body_atoms, head_atoms
-from reasoning.asp.syntax import Node, variables
-from reasoning.asp.terms import Constants
+from citywise.reasoning.asp.dependencies import Dependencies
+from citywise.reasoning.asp.rules import Statements, atom_signatures, body_atoms, head_atoms
+from citywise.reasoning.asp.syntax import Node, variables
+from citywise.reasoning.asp.terms import Constants
 
 __all__ = [
     "Constants",

@@ -16,11 +16,11 @@ from typing import Literal
 
 from clingo.ast import AST, ASTType, Sign, parse_string
 
-from reasoning.asp.rules import AspRule, atom_signatures, atoms, body_atoms, head_atoms
-from reasoning.asp.syntax import Node, copy
-from reasoning.model.engine import OURS, AspProgram
-from reasoning.model.request import Request, Signature
-from reasoning.model.rules import reached
+from citywise.reasoning.asp.rules import AspRule, atom_signatures, atoms, body_atoms, head_atoms
+from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.model.engine import OURS, AspProgram
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.model.rules import reached
 
 Fragment = Literal["positive", "stratified", "normal", "disjunctive", "optimisation"]
 _CHOOSING = (ASTType.Aggregate, ASTType.HeadAggregate)

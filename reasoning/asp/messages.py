@@ -10,7 +10,7 @@ import clingo
 from clingo import MessageCode
 from clingo import ast as clingo_ast
 
-from reasoning.asp.statements import Source, Statement, decimal_at, not_a_number
+from citywise.reasoning.asp.statements import Source, Statement, decimal_at, not_a_number
 
 _COMPLAINT = re.compile(r"<\w+>:(\d+):(\d+)-(?:\d+:)?\d+: (?:error|info): (.*)", re.DOTALL)
 _UNSAFE = re.compile(r"<\w+>:(\d+):(\d+)-(?:\d+:)?\d+: note: '([^'#]+'*)' is unsafe")

@@ -8,11 +8,11 @@ from typing import Literal
 
 from clingo.ast import AST, ASTType, Sign, parse_string
 
-from reasoning.asp.syntax import Node, copy
-from reasoning.asp.terms import Constants
-from reasoning.errors import ItemError
-from reasoning.model.atoms import ground
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.request import Signature
 
 
 @dataclass(frozen=True)

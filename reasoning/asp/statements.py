@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from reasoning.errors import Location, RequestError
-from reasoning.model.request import Signature
+from citywise.reasoning.errors import Location, RequestError
+from citywise.reasoning.model.request import Signature
 
 MAX_CHARACTERS = 2_000_000
 """Of a text: two seconds to read if most of it is plain facts."""

@@ -14,12 +14,20 @@ from graphlib import CycleError, TopologicalSorter
 from clingo import SymbolType
 from clingo.ast import ASTType, BinaryOperator, UnaryOperator
 
-from reasoning.asp.statements import Source, blanked
-from reasoning.asp.syntax import Node
-from reasoning.errors import ReasoningError
-from reasoning.model import values
-from reasoning.model.atoms import LARGEST, SMALLEST, large_numbers
-from reasoning.model.values import Compound, Computed, Constant, Operation, Term, Value, Variable
+from citywise.reasoning.asp.statements import Source, blanked
+from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.errors import ReasoningError
+from citywise.reasoning.model import values
+from citywise.reasoning.model.atoms import LARGEST, SMALLEST, large_numbers
+from citywise.reasoning.model.values import (
+    Compound,
+    Computed,
+    Constant,
+    Operation,
+    Term,
+    Value,
+    Variable,
+)
 
 _BINARY: dict[int, Operation] = {
     int(BinaryOperator.XOr): "^",

@@ -19,13 +19,18 @@ from math import isinf
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
-from reasoning.asp.translation.program import UnsupportedError, split
-from reasoning.engines.clingo.guard import GuardedEngine, is_large
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.engines.programs import IncrementalEngine, RequestEngine, SplitEngine, foreseen
-from reasoning.errors import SolvingError
-from reasoning.limits import UNLIMITED, LimitError, Limits
-from reasoning.model.engine import (
+from citywise.reasoning.asp.translation.program import UnsupportedError, split
+from citywise.reasoning.engines.clingo.guard import GuardedEngine, is_large
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.engines.programs import (
+    IncrementalEngine,
+    RequestEngine,
+    SplitEngine,
+    foreseen,
+)
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.limits import UNLIMITED, LimitError, Limits
+from citywise.reasoning.model.engine import (
     Answered,
     AnswerSet,
     Engine,
@@ -34,7 +39,7 @@ from reasoning.model.engine import (
     WindowFacts,
     program,
 )
-from reasoning.model.request import Request
+from citywise.reasoning.model.request import Request
 
 WORTH_S = 0.01
 """Evaluations that take less are left whole."""

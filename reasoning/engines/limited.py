@@ -19,9 +19,9 @@ from typing import TypeVar, cast
 
 import psutil
 
-from reasoning.engines.clingo.guard import used_s
-from reasoning.errors import ReasoningError, SolvingError
-from reasoning.limits import LimitError, Limits, patience_s, too_large, too_long
+from citywise.reasoning.engines.clingo.guard import used_s
+from citywise.reasoning.errors import ReasoningError, SolvingError
+from citywise.reasoning.limits import LimitError, Limits, patience_s, too_large, too_long
 
 _POLL_S = 0.02
 OPTIONS = "--time-limit", "--memory-limit"

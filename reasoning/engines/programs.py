@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from reasoning.asp.dependencies import input_predicates
-from reasoning.asp.rules import Labels, read
-from reasoning.asp.translation.program import Split, Translated, UnsupportedError, split, translate
-from reasoning.engines.clingo.guard import Guard, supplied_by_windows
-from reasoning.engines.clingo.messages import Setup
-from reasoning.engines.clingo.solver import Solving
-from reasoning.engines.incremental.atoms import AtomEvaluation
-from reasoning.engines.incremental.views import AnswerView, Shown
-from reasoning.limits import Limits
-from reasoning.model.engine import (
+from citywise.reasoning.asp.dependencies import input_predicates
+from citywise.reasoning.asp.rules import Labels, read
+from citywise.reasoning.asp.translation.program import (
+    Split,
+    Translated,
+    UnsupportedError,
+    split,
+    translate,
+)
+from citywise.reasoning.engines.clingo.guard import Guard, supplied_by_windows
+from citywise.reasoning.engines.clingo.messages import Setup
+from citywise.reasoning.engines.clingo.solver import Solving
+from citywise.reasoning.engines.incremental.atoms import AtomEvaluation
+from citywise.reasoning.engines.incremental.views import AnswerView, Shown
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import (
     Answered,
     AnswerSet,
     AspProgram,
@@ -27,7 +33,7 @@ from reasoning.model.engine import (
     difference,
     program,
 )
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.model.request import Request, Signature
 
 
 class SplitProgram:

@@ -1,6 +1,6 @@
 """The process that evaluates for a guard; it may be ended at any moment.
 
-    python -m reasoning.engines.worker
+    python -m citywise.reasoning.engines.worker
 
 Where knowledge is grounded once, each window is evaluated in a fork that adds the
 window's facts to the ground knowledge and ends after its answer: nothing of a window is
@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
-from reasoning.engines.clingo import messages
-from reasoning.engines.clingo.messages import Setup, send_answers
-from reasoning.engines.clingo.solver import LARGE, Solving
-from reasoning.errors import SolvingError
-from reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
-from reasoning.model.engine import AnswerSet
+from citywise.reasoning.engines.clingo import messages
+from citywise.reasoning.engines.clingo.messages import Setup, send_answers
+from citywise.reasoning.engines.clingo.solver import LARGE, Solving
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
+from citywise.reasoning.model.engine import AnswerSet
 
 if TYPE_CHECKING:
-    from reasoning.engines.programs import ProgramEngine
+    from citywise.reasoning.engines.programs import ProgramEngine
 
 STOPPED = 3
 """Exit code of a process that was stopped at a limit."""
@@ -193,7 +193,7 @@ class Worker:
 
 
 def _incremental(setup: Setup) -> ProgramEngine:
-    from reasoning.engines.programs import ProgramEngine
+    from citywise.reasoning.engines.programs import ProgramEngine
 
     supplied = frozenset(setup.incremental or ())
     return ProgramEngine(setup.program, setup.knowledge, supplied, setup.limits)

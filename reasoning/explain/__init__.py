@@ -5,10 +5,10 @@ that cannot hold together. Both have clingo look at answer sets (`explanation`).
 explained by its `justifications`, and what they do not by where rules break (`rows`).
 """
 
-from reasoning.explain.conflict import Conflict, Violated, conflict, conflicts
-from reasoning.explain.explanation import Explainer, explain
-from reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin, Outside
-from reasoning.explain.tree import Explanation, RuleText, TreeNode
+from citywise.reasoning.explain.conflict import Conflict, Violated, conflict, conflicts
+from citywise.reasoning.explain.explanation import Explainer, explain
+from citywise.reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin, Outside
+from citywise.reasoning.explain.tree import Explanation, RuleText, TreeNode
 
 __all__ = [
     "Conflict",

@@ -13,15 +13,15 @@ import clingo
 from clingo import Symbol, SymbolType
 from clingo.ast import AST, Sign
 
-from reasoning.explain.conflict import conflict
-from reasoning.explain.instances import Counted, elements, evaluate, guards
-from reasoning.explain.model import Model, Solver, model_of
-from reasoning.explain.notation import Notation, Values
-from reasoning.explain.origins import Facts, Outsiders, spelled
-from reasoning.explain.prefixes import Attempt, Prefixes, Step, matches
-from reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
-from reasoning.explain.syntax import Substitution, signature
-from reasoning.explain.tree import (
+from citywise.reasoning.explain.conflict import conflict
+from citywise.reasoning.explain.instances import Counted, elements, evaluate, guards
+from citywise.reasoning.explain.model import Model, Solver, model_of
+from citywise.reasoning.explain.notation import Notation, Values
+from citywise.reasoning.explain.origins import Facts, Outsiders, spelled
+from citywise.reasoning.explain.prefixes import Attempt, Prefixes, Step, matches
+from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
+from citywise.reasoning.explain.syntax import Substitution, signature
+from citywise.reasoning.explain.tree import (
     SIMILAR,
     TOLD,
     TreeNode,
@@ -32,10 +32,10 @@ from reasoning.explain.tree import (
     outside,
     slip,
 )
-from reasoning.explain.why import counted_text, ground_text, unique
-from reasoning.model.atoms import signature_of
-from reasoning.model.engine import OURS
-from reasoning.model.request import Request, Signature, previous
+from citywise.reasoning.explain.why import counted_text, ground_text, unique
+from citywise.reasoning.model.atoms import signature_of
+from citywise.reasoning.model.engine import OURS
+from citywise.reasoning.model.request import Request, Signature, previous
 
 _LEVELS = 7
 """How many atoms deep an absence is followed."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from reasoning.explain.guards import Constraint, Guarded
-from reasoning.explain.notation import Notation
-from reasoning.explain.tree import Kind, RuleText, TreeNode
-from reasoning.model.request import Request
+from citywise.reasoning.explain.guards import Constraint, Guarded
+from citywise.reasoning.explain.notation import Notation
+from citywise.reasoning.explain.tree import Kind, RuleText, TreeNode
+from citywise.reasoning.model.request import Request
 
 _MOST_INSTANCES = 20_000
 _SHOWN = 10

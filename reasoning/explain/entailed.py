@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.explain.tree import RuleText
-from reasoning.limits import Limits
-from reasoning.model.joins import ordered
-from reasoning.model.rules import Absent, Call, Compare, Fact, Literal, Program, Rule, Scan
-from reasoning.model.values import (
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.explain.tree import RuleText
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.joins import ordered
+from citywise.reasoning.model.rules import Absent, Call, Compare, Fact, Literal, Program, Rule, Scan
+from citywise.reasoning.model.values import (
     Compound,
     Computed,
     Constant,

@@ -9,21 +9,21 @@ from functools import cached_property
 import clingo
 from clingo import Symbol
 
-from reasoning.asp.rules import read as statements
-from reasoning.asp.terms import constants
-from reasoning.explain.absence import Absence
-from reasoning.explain.conflict import conflict
-from reasoning.explain.instances import InstanceRecording, record
-from reasoning.explain.model import Answer, Model, Solver
-from reasoning.explain.notation import Notation
-from reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled, valued
-from reasoning.explain.prefixes import Attempt
-from reasoning.explain.rules import ExplainedRule, read
-from reasoning.explain.tree import DEPTH, TOLD, Explanation, Question, TreeNode
-from reasoning.explain.why import Derivations, Why
-from reasoning.model.atoms import signature_of
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.asp.rules import read as statements
+from citywise.reasoning.asp.terms import constants
+from citywise.reasoning.explain.absence import Absence
+from citywise.reasoning.explain.conflict import conflict
+from citywise.reasoning.explain.instances import InstanceRecording, record
+from citywise.reasoning.explain.model import Answer, Model, Solver
+from citywise.reasoning.explain.notation import Notation
+from citywise.reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled, valued
+from citywise.reasoning.explain.prefixes import Attempt
+from citywise.reasoning.explain.rules import ExplainedRule, read
+from citywise.reasoning.explain.tree import DEPTH, TOLD, Explanation, Question, TreeNode
+from citywise.reasoning.explain.why import Derivations, Why
+from citywise.reasoning.model.atoms import signature_of
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Request, Signature
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import clingo
 from clingo import Symbol, ast
 from clingo.ast import AST, ASTType, Sign, Transformer
 
-from reasoning.explain.notation import Notation
-from reasoning.explain.rules import part_of
-from reasoning.explain.syntax import (
+from citywise.reasoning.explain.notation import Notation
+from citywise.reasoning.explain.rules import part_of
+from citywise.reasoning.explain.syntax import (
     AGGREGATES,
     call,
     global_variables,
@@ -25,8 +25,8 @@ from reasoning.explain.syntax import (
     signatures,
     statements_of,
 )
-from reasoning.explain.tree import RuleText
-from reasoning.model.request import Signature
+from citywise.reasoning.explain.tree import RuleText
+from citywise.reasoning.model.request import Signature
 
 _SHOWS = (ASTType.ShowSignature, ASTType.ShowTerm, ASTType.Minimize, ASTType.ProjectAtom)
 

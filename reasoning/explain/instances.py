@@ -13,9 +13,9 @@ import clingo
 from clingo import Symbol, SymbolType
 from clingo.ast import AST, AggregateFunction, ASTType, ComparisonOperator, Sign
 
-from reasoning.explain.model import Model
-from reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
-from reasoning.explain.syntax import Substitution, call, signatures
+from citywise.reasoning.explain.model import Model
+from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
+from citywise.reasoning.explain.syntax import Substitution, call, signatures
 
 _NAMES: dict[int, str] = {
     int(AggregateFunction.Count): "#count",

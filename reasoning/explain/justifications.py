@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reasoning.engines.incremental.relation import BEGINNING, FOREVER
-from reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated
-from reasoning.explain.origins import Origin
-from reasoning.model.rules import Fact, Scan
+from citywise.reasoning.engines.incremental.relation import BEGINNING, FOREVER
+from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated
+from citywise.reasoning.explain.origins import Origin
+from citywise.reasoning.model.rules import Fact, Scan
 
 _THERE, _THEN = 1, 2
 """A fact is entailed; and is entailed from the instant in question on."""

@@ -9,10 +9,10 @@ from typing import cast
 import clingo
 from clingo import Symbol
 
-from reasoning.engines.clingo.solver import Solving
-from reasoning.model.atoms import signature, signature_of
-from reasoning.model.engine import AnswerSet, program
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.engines.clingo.solver import Solving
+from citywise.reasoning.model.atoms import signature, signature_of
+from citywise.reasoning.model.engine import AnswerSet, program
+from citywise.reasoning.model.request import Request, Signature
 
 
 class Model:

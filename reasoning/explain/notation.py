@@ -9,11 +9,11 @@ from typing import Literal
 from clingo import Symbol
 from clingo.ast import AST
 
-from reasoning.explain.model import Model
-from reasoning.explain.syntax import Substitution
-from reasoning.explain.tree import RuleText, TreeNode
-from reasoning.model.atoms import ground
-from reasoning.model.request import Signature
+from citywise.reasoning.explain.model import Model
+from citywise.reasoning.explain.syntax import Substitution
+from citywise.reasoning.explain.tree import RuleText, TreeNode
+from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.request import Signature
 
 Values = Mapping[str, Symbol]
 """Variables with what they stand for."""

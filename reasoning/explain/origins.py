@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from reasoning.errors import ItemError
-from reasoning.model.atoms import ground
-from reasoning.model.values import Value, atom_text, parsed, replaced
-from reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
-from reasoning.rdf.mapping import Triple
-from reasoning.rdf.ntriples import write
-from reasoning.streams.items import Item
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.values import Value, atom_text, parsed, replaced
+from citywise.reasoning.rdf.knowledge import KnowledgeOrigin as KnowledgeOrigin
+from citywise.reasoning.rdf.mapping import Triple
+from citywise.reasoning.rdf.ntriples import write
+from citywise.reasoning.streams.items import Item
 
 Time = int | str
 """A time in the request's unit, or as the recording writes it."""

@@ -15,12 +15,12 @@ import clingo
 from clingo import Symbol, SymbolType, ast
 from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
-from reasoning.explain.instances import evaluate, facts_text, filled, fresh_name
-from reasoning.explain.model import Model
-from reasoning.explain.notation import Notation, Values
-from reasoning.explain.rules import ExplainedRule, RulePart, part_of
-from reasoning.explain.syntax import call, is_atom, signature, variables
-from reasoning.model.request import Signature
+from citywise.reasoning.explain.instances import evaluate, facts_text, filled, fresh_name
+from citywise.reasoning.explain.model import Model
+from citywise.reasoning.explain.notation import Notation, Values
+from citywise.reasoning.explain.rules import ExplainedRule, RulePart, part_of
+from citywise.reasoning.explain.syntax import call, is_atom, signature, variables
+from citywise.reasoning.model.request import Signature
 
 _MOST_COMBINATIONS = 1_000_000
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
-from reasoning.engines.incremental.relation import BEGINNING
-from reasoning.explain.absence import alike
-from reasoning.explain.entailed import Bound, Clause, EntailedModel, unified, valued_all
-from reasoning.explain.justifications import Edge, Given, Justifications
-from reasoning.explain.origins import Outside, Time
-from reasoning.explain.tree import (
+from citywise.reasoning.engines.incremental.relation import BEGINNING
+from citywise.reasoning.explain.absence import alike
+from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, unified, valued_all
+from citywise.reasoning.explain.justifications import Edge, Given, Justifications
+from citywise.reasoning.explain.origins import Outside, Time
+from citywise.reasoning.explain.tree import (
     DEPTH,
     SIMILAR,
     TOLD,
@@ -29,8 +29,8 @@ from reasoning.explain.tree import (
     seen,
     slip,
 )
-from reasoning.model.rules import Fact, Literal, Scan
-from reasoning.model.values import variables
+from citywise.reasoning.model.rules import Fact, Literal, Scan
+from citywise.reasoning.model.values import variables
 
 _LEVELS = 5
 """How many facts deep an absence is followed."""

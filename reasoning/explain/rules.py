@@ -14,8 +14,8 @@ from typing import Literal
 import clingo
 from clingo.ast import AST, ASTType, Sign, SymbolicTerm, Variable
 
-from reasoning.explain.notation import Notation
-from reasoning.explain.syntax import (
+from citywise.reasoning.explain.notation import Notation
+from citywise.reasoning.explain.syntax import (
     AGGREGATES,
     Constants,
     FreshNames,
@@ -29,8 +29,8 @@ from reasoning.explain.syntax import (
     variables,
     walk,
 )
-from reasoning.explain.tree import RuleText
-from reasoning.model.request import Signature
+from citywise.reasoning.explain.tree import RuleText
+from citywise.reasoning.model.request import Signature
 
 RuleKind = Literal["normal", "choice", "disjunction", "constraint", "shown"]
 PartKind = Literal["atom", "not", "comparison", "aggregate", "conditional", "constant", "opaque"]

@@ -20,9 +20,9 @@ from clingo.ast import (
     parse_string,
 )
 
-from reasoning.asp.syntax import copy
-from reasoning.model.atoms import signature_of
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.syntax import copy
+from citywise.reasoning.model.atoms import signature_of
+from citywise.reasoning.model.request import Signature
 
 AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate)
 

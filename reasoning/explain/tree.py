@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reasoning.explain.origins import (
+from citywise.reasoning.explain.origins import (
     FedBack,
     ItemOrigin,
     KnowledgeOrigin,

@@ -21,15 +21,25 @@ from dataclasses import replace
 from clingo import Symbol
 from clingo.ast import Sign
 
-from reasoning.explain import instances
-from reasoning.explain.instances import Counted, InstanceRecording, RuleInstance
-from reasoning.explain.notation import Notation, Values
-from reasoning.explain.origins import Origin
-from reasoning.explain.rules import RuleKind, RulePart, part_of
-from reasoning.explain.syntax import walk
-from reasoning.explain.tree import DEPTH, TOLD, Kind, RuleText, TreeNode, cut, given, listed, seen
-from reasoning.model.atoms import signature_of
-from reasoning.model.request import Signature
+from citywise.reasoning.explain import instances
+from citywise.reasoning.explain.instances import Counted, InstanceRecording, RuleInstance
+from citywise.reasoning.explain.notation import Notation, Values
+from citywise.reasoning.explain.origins import Origin
+from citywise.reasoning.explain.rules import RuleKind, RulePart, part_of
+from citywise.reasoning.explain.syntax import walk
+from citywise.reasoning.explain.tree import (
+    DEPTH,
+    TOLD,
+    Kind,
+    RuleText,
+    TreeNode,
+    cut,
+    given,
+    listed,
+    seen,
+)
+from citywise.reasoning.model.atoms import signature_of
+from citywise.reasoning.model.request import Signature
 
 
 class Derivations:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import clingo
 
-from reasoning.errors import ItemError
-from reasoning.model.request import Signature
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model.request import Signature
 
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
 """The integers of ASP; clingo wraps others silently."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from reasoning.model.request import Request, Signature
-from reasoning.model.values import Row
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.model.values import Row
 
 OURS = "citywise_"
 """How the names begin that engines add to a program; messages do not name them."""

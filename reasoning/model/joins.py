@@ -8,9 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 
-from reasoning.errors import ReasoningError
-from reasoning.model.rules import Absent, Between, Call, Compare, Holds, Literal, Rule, Scan
-from reasoning.model.values import Compound, Computed, Constant, Term, Value, Variable, variables
+from citywise.reasoning.errors import ReasoningError
+from citywise.reasoning.model.rules import (
+    Absent,
+    Between,
+    Call,
+    Compare,
+    Holds,
+    Literal,
+    Rule,
+    Scan,
+)
+from citywise.reasoning.model.values import (
+    Compound,
+    Computed,
+    Constant,
+    Term,
+    Value,
+    Variable,
+    variables,
+)
 
 
 def matched(terms: Iterable[Term], prefix: str) -> tuple[tuple[Term, ...], tuple[Compare, ...]]:

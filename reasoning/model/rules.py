@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 from typing import TypeAlias, TypeVar
 
-from reasoning.errors import ReasoningError
-from reasoning.model.values import (
+from citywise.reasoning.errors import ReasoningError
+from citywise.reasoning.model.values import (
     Compound,
     Computed,
     Constant,

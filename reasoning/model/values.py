@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, Union
 import clingo
 import orjson
 
-from reasoning.model.atoms import LARGEST, SMALLEST, STRING
+from citywise.reasoning.model.atoms import LARGEST, SMALLEST, STRING
 
 Value: TypeAlias = Union[int, str, "tuple[Value, ...]"]
 Row: TypeAlias = tuple[Value, ...]

@@ -5,11 +5,11 @@ unites, here and in Spark alike (thesis, chapters 5 and 6, as docs/parallel.md c
 `description` says what is cut and why; `greedy` is the thesis' own plan, for comparison.
 """
 
-from reasoning.partition.combining import combined, united
-from reasoning.partition.engine import ParallelEngine
-from reasoning.partition.executors import Executor, Processes
-from reasoning.partition.plan import Key, Partition, Plan, Planner, Reason
-from reasoning.partition.routing import Router, bucket
+from citywise.reasoning.partition.combining import combined, united
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.partition.executors import Executor, Processes
+from citywise.reasoning.partition.plan import Key, Partition, Plan, Planner, Reason
+from citywise.reasoning.partition.routing import Router, bucket
 
 __all__ = [
     "Executor",

@@ -14,8 +14,8 @@ from itertools import chain, compress, islice, product
 from math import inf
 from operator import ne
 
-from reasoning.limits import Limits, exceeded, too_long, too_many
-from reasoning.model.engine import AnswerSet
+from citywise.reasoning.limits import Limits, exceeded, too_long, too_many
+from citywise.reasoning.model.engine import AnswerSet
 
 Answers = Sequence[AnswerSet]
 

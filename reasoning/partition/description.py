@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reasoning.asp.dependencies import (
+from citywise.reasoning.asp.dependencies import (
     Dependencies,
     Edge,
     ExtendedGraph,
@@ -19,13 +19,13 @@ from reasoning.asp.dependencies import (
     input_graph,
     input_predicates,
 )
-from reasoning.asp.rules import AspRule, read
-from reasoning.engines.choosing import suited
-from reasoning.engines.clingo.guard import supplied_by_windows
-from reasoning.model.engine import program
-from reasoning.model.request import PLAIN, Request, Signature
-from reasoning.partition import greedy, sound
-from reasoning.partition.plan import Form, Key, Name, Partition, Plan
+from citywise.reasoning.asp.rules import AspRule, read
+from citywise.reasoning.engines.choosing import suited
+from citywise.reasoning.engines.clingo.guard import supplied_by_windows
+from citywise.reasoning.model.engine import program
+from citywise.reasoning.model.request import PLAIN, Request, Signature
+from citywise.reasoning.partition import greedy, sound
+from citywise.reasoning.partition.plan import Form, Key, Name, Partition, Plan
 
 _GOLDEN = 0.618034
 """Steps of hue: colours of neighbouring numbers lie far apart, however many there are."""

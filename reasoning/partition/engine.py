@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from reasoning.asp.translation.program import UnsupportedError
-from reasoning.engines.choosing import KEPT, WHOLE, Adaptive, Turn, Way
-from reasoning.engines.choosing import Choice as EngineChoice
-from reasoning.engines.clingo.guard import is_large, supplied_by_windows
-from reasoning.engines.programs import IncrementalEngine
-from reasoning.limits import UNLIMITED, LimitError, Limits, TooManyAnswersError
-from reasoning.model.engine import (
+from citywise.reasoning.asp.translation.program import UnsupportedError
+from citywise.reasoning.engines.choosing import KEPT, WHOLE, Adaptive, Turn, Way
+from citywise.reasoning.engines.choosing import Choice as EngineChoice
+from citywise.reasoning.engines.clingo.guard import is_large, supplied_by_windows
+from citywise.reasoning.engines.programs import IncrementalEngine
+from citywise.reasoning.limits import UNLIMITED, LimitError, Limits, TooManyAnswersError
+from citywise.reasoning.model.engine import (
     Answered,
     AnswerSet,
     AspProgram,
@@ -24,12 +24,12 @@ from reasoning.model.engine import (
     WindowFacts,
     program,
 )
-from reasoning.model.request import Request, Signature
-from reasoning.partition import sound
-from reasoning.partition.combining import combined
-from reasoning.partition.executors import Executor, Layout, Planned, Task
-from reasoning.partition.plan import Plan, Planner, Reason
-from reasoning.partition.routing import Groups, by_signature, grouped
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.partition import sound
+from citywise.reasoning.partition.combining import combined
+from citywise.reasoning.partition.executors import Executor, Layout, Planned, Task
+from citywise.reasoning.partition.plan import Plan, Planner, Reason
+from citywise.reasoning.partition.routing import Groups, by_signature, grouped
 
 _QUICK_S = 0.2
 """A plan that took longer to make is made anew only where it must be."""

@@ -16,16 +16,16 @@ from typing import Protocol
 
 import psutil
 
-from reasoning.asp.translation.program import UnsupportedError, translate
-from reasoning.engines.choosing import Way
-from reasoning.engines.clingo import guard
-from reasoning.engines.clingo.guard import Guard, Worker, used_s
-from reasoning.engines.clingo.messages import Setup
-from reasoning.limits import UNLIMITED, LimitError, Limits
-from reasoning.model.engine import AnswerSet, AspProgram, Knowledge
-from reasoning.model.request import Signature
-from reasoning.partition.plan import Plan
-from reasoning.partition.routing import Router, grouped
+from citywise.reasoning.asp.translation.program import UnsupportedError, translate
+from citywise.reasoning.engines.choosing import Way
+from citywise.reasoning.engines.clingo import guard
+from citywise.reasoning.engines.clingo.guard import Guard, Worker, used_s
+from citywise.reasoning.engines.clingo.messages import Setup
+from citywise.reasoning.limits import UNLIMITED, LimitError, Limits
+from citywise.reasoning.model.engine import AnswerSet, AspProgram, Knowledge
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.plan import Plan
+from citywise.reasoning.partition.routing import Router, grouped
 
 _KEPT = 8
 """Processes with ground knowledge, or a window, that a worker's place keeps."""

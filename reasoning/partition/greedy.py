@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from reasoning.asp.dependencies import (
+from citywise.reasoning.asp.dependencies import (
     Dependencies,
     Edge,
     ExtendedGraph,
@@ -20,10 +20,10 @@ from reasoning.asp.dependencies import (
     input_predicates,
     literals,
 )
-from reasoning.asp.rules import AspRule, Labels, Statements, atom_signatures, read
-from reasoning.model.engine import AspProgram
-from reasoning.model.request import Request, Signature
-from reasoning.partition.plan import Partition, Plan, Planner, Reason
+from citywise.reasoning.asp.rules import AspRule, Labels, Statements, atom_signatures, read
+from citywise.reasoning.model.engine import AspProgram
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.partition.plan import Partition, Plan, Planner, Reason
 
 
 class Flaws:

@@ -11,10 +11,10 @@ from itertools import combinations, islice
 import clingo
 from clingo.ast import ASTType
 
-from reasoning.asp.rules import AspRule, Statements, atom_signatures, atoms, derived
-from reasoning.asp.syntax import Node
-from reasoning.model.request import Signature
-from reasoning.partition.plan import Follow, Key, Partition, Reason, Share, share_name
+from citywise.reasoning.asp.rules import AspRule, Statements, atom_signatures, atoms, derived
+from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.plan import Follow, Key, Partition, Reason, Share, share_name
 
 
 def tuple_of(rule: AspRule) -> Sequence[Node]:

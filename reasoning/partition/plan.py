@@ -7,9 +7,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from reasoning.asp.rules import AspRule
-from reasoning.model.engine import OURS, AspProgram
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.rules import AspRule
+from citywise.reasoning.model.engine import OURS, AspProgram
+from citywise.reasoning.model.request import Signature
 
 Name = Literal["sound", "greedy", "whole"]
 Form = Literal["text", "json", "dot"]

@@ -20,12 +20,12 @@ from zlib import crc32
 
 import clingo
 
-from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.rules import read
-from reasoning.errors import ReasoningError
-from reasoning.model.atoms import STRING, signature_of
-from reasoning.model.request import Signature
-from reasoning.partition.plan import Follow, Key, Partition, Plan
+from citywise.reasoning.asp.dependencies import Dependencies
+from citywise.reasoning.asp.rules import read
+from citywise.reasoning.errors import ReasoningError
+from citywise.reasoning.model.atoms import STRING, signature_of
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.plan import Follow, Key, Partition, Plan
 
 _VALUES = 100_000
 """Arguments whose values are remembered."""

@@ -15,12 +15,12 @@ from itertools import combinations
 
 from clingo.ast import ASTType
 
-from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.rules import AspRule, Labels, Statements, atoms, read
-from reasoning.model.engine import AspProgram
-from reasoning.model.request import Signature
-from reasoning.partition.keys import Question, find_keys, may_count_together
-from reasoning.partition.plan import Partition, Plan, Reason
+from citywise.reasoning.asp.dependencies import Dependencies
+from citywise.reasoning.asp.rules import AspRule, Labels, Statements, atoms, read
+from citywise.reasoning.model.engine import AspProgram
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.keys import Question, find_keys, may_count_together
+from citywise.reasoning.partition.plan import Partition, Plan, Reason
 
 _AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate, ASTType.ConditionalLiteral)
 _GUESSES = ("choice", "disjunction")

@@ -21,8 +21,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from reasoning.errors import ItemError
-from reasoning.rdf.mapping import (
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.rdf.mapping import (
     BOOLEANS,
     LONGEST,
     NOT_IN_IRI,
@@ -36,7 +36,7 @@ from reasoning.rdf.mapping import (
     is_within,
     rounded,
 )
-from reasoning.rdf.ntriples import absolute
+from citywise.reasoning.rdf.ntriples import absolute
 
 if TYPE_CHECKING:
     from elementpath.datatypes import AbstractDateTime, Duration

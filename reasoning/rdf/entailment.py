@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import clingo
 
-from reasoning.rdf import datatypes, ntriples
-from reasoning.rdf.datatypes import IllTypedError, Value
-from reasoning.rdf.mapping import RDF, TYPE, XSD, Blank, Iri, Literal, Term, Triple
-from reasoning.rdf.regimes import (
+from citywise.reasoning.rdf import datatypes, ntriples
+from citywise.reasoning.rdf.datatypes import IllTypedError, Value
+from citywise.reasoning.rdf.mapping import RDF, TYPE, XSD, Blank, Iri, Literal, Term, Triple
+from citywise.reasoning.rdf.regimes import (
     FALSE,
     NAME,
     NAMESPACES,

@@ -23,14 +23,14 @@ import clingo
 from clingo import ast as clingo_ast
 from clingo.ast import AST, ASTType, UnaryOperator
 
-from reasoning import budget
-from reasoning.errors import ItemError, Location, RequestError
-from reasoning.model import atoms
-from reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
-from reasoning.rdf import ntriples, parsing
-from reasoning.rdf.entailment import closure
-from reasoning.rdf.mapping import Mapper, Triple
-from reasoning.rdf.relevance import Relevance
+from citywise.reasoning import budget
+from citywise.reasoning.errors import ItemError, Location, RequestError
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
+from citywise.reasoning.rdf import ntriples, parsing
+from citywise.reasoning.rdf.entailment import closure
+from citywise.reasoning.rdf.mapping import Mapper, Triple
+from citywise.reasoning.rdf.relevance import Relevance
 
 MOST_FACTS = 1_000_000
 """Facts that the intervals and pools of one statement may stand for."""

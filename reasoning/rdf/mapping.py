@@ -15,9 +15,9 @@ from typing import NamedTuple
 import clingo
 from clingo import SymbolType
 
-from reasoning.errors import ItemError
-from reasoning.model import atoms
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.request import Request, Signature
 
 RANGES: dict[str, tuple[float, float]] = {
     "integer": (-math.inf, math.inf),

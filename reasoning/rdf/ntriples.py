@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from reasoning.errors import ItemError
-from reasoning.rdf.mapping import NOT_IN_IRI, XSD, Blank, Iri, Literal, Term, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.rdf.mapping import NOT_IN_IRI, XSD, Blank, Iri, Literal, Term, Triple
 
 _UCHAR = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _IRI = rf"<((?:[^\x00-\x20<>\"{{}}|^`\\]|{_UCHAR})*)>"

@@ -24,10 +24,10 @@ from rdflib.plugins.parsers.notation3 import BadSyntax
 from rdflib.store import Store
 from rdflib.term import BNode, Node, URIRef
 
-from reasoning.errors import ItemError
-from reasoning.limits import LimitError
-from reasoning.rdf import ntriples
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.limits import LimitError
+from citywise.reasoning.rdf import ntriples
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
 
 FORMATS = {
     "nt": "nt",

@@ -25,9 +25,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from clingo import ast as clingo_ast
 from clingo.ast import AST, ASTType, Sign
 
-from reasoning.model.request import Entailment
-from reasoning.rdf.mapping import OWL, RDF, RDFS, Blank, Iri
-from reasoning.rdf.mapping import Literal as RdfLiteral
+from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.rdf.mapping import OWL, RDF, RDFS, Blank, Iri
+from citywise.reasoning.rdf.mapping import Literal as RdfLiteral
 
 Regime = Entailment | Literal["rdf"]
 """What may be inferred from triples; `rdf` is RDF's own entailment, with datatypes."""

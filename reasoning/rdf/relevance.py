@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from clingo import SymbolType
 from clingo.ast import AST, ASTType, parse_string
 
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.model.request import Request, Signature
 
 _Places = tuple[int, ...]
 """The arguments of an atom that are constants; the others may take any value."""

@@ -15,10 +15,10 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from reasoning.rdf.entailment import Contradiction, TripleModel
-from reasoning.rdf.mapping import RDF, Iri, Term, Triple
-from reasoning.rdf.mapping import TYPE as TYPE
-from reasoning.rdf.regimes import (
+from citywise.reasoning.rdf.entailment import Contradiction, TripleModel
+from citywise.reasoning.rdf.mapping import RDF, Iri, Term, Triple
+from citywise.reasoning.rdf.mapping import TYPE as TYPE
+from citywise.reasoning.rdf.regimes import (
     FALSE,
     NAMESPACES,
     TRIPLE,

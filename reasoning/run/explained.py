@@ -9,21 +9,21 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
 
-from reasoning.engines.choosing import engine_for
-from reasoning.errors import ItemError
-from reasoning.explain.explanation import Explainer
-from reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason, Time
-from reasoning.explain.tree import Explanation
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import CountWindow, Signature, previous
-from reasoning.rdf.knowledge import Background
-from reasoning.rdf.mapping import Literal, Triple
-from reasoning.run.language import RecordedError
-from reasoning.run.reasoner import Reasoner
-from reasoning.run.recorded import Recorded
-from reasoning.streams.items import Encoder, Item
-from reasoning.streams.recordings import Recording
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.engines.choosing import engine_for
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.explanation import Explainer
+from citywise.reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason, Time
+from citywise.reasoning.explain.tree import Explanation
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import CountWindow, Signature, previous
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.rdf.mapping import Literal, Triple
+from citywise.reasoning.run.language import RecordedError
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.recordings import Recording
+from citywise.reasoning.streams.results import Evaluation
 
 MOST_OUTSIDE = 50_000
 """Items outside the window that are looked at for `why not`."""

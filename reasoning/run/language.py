@@ -14,28 +14,28 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reasoning import budget
-from reasoning.errors import Finding, Location, ReasoningError
-from reasoning.limits import LimitError
-from reasoning.model.request import Request
-from reasoning.rdf.mapping import Mapper
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation, Operator, OutputStream
+from citywise.reasoning import budget
+from citywise.reasoning.errors import Finding, Location, ReasoningError
+from citywise.reasoning.limits import LimitError
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation, Operator, OutputStream
 
 if TYPE_CHECKING:
-    from reasoning.partition.plan import Form, Name
-    from reasoning.run.explained import RecordedExplainer
-    from reasoning.run.recorded import Recorded
+    from citywise.reasoning.partition.plan import Form, Name
+    from citywise.reasoning.run.explained import RecordedExplainer
+    from citywise.reasoning.run.recorded import Recorded
 
 
 from typing import Generic, TypeVar
 
 LANGUAGES: dict[str, str] = {
-    ".casp": "reasoning.languages.casp.language",
-    ".lp": "reasoning.languages.casp.language",
-    ".lars": "reasoning.languages.lars.language",
-    ".rif": "reasoning.languages.rif.language",
-    ".rifps": "reasoning.languages.rif.language",
+    ".casp": "citywise.reasoning.languages.casp.language",
+    ".lp": "citywise.reasoning.languages.casp.language",
+    ".lars": "citywise.reasoning.languages.lars.language",
+    ".rif": "citywise.reasoning.languages.rif.language",
+    ".rifps": "citywise.reasoning.languages.rif.language",
 }
 """By extension the module whose `LANGUAGE` it is, imported when a program asks for it."""
 

@@ -14,11 +14,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from reasoning.engines.choosing import solver_engine
-from reasoning.errors import ItemError, SolvingError
-from reasoning.limits import Limits
-from reasoning.model.atoms import signature
-from reasoning.model.engine import (
+from citywise.reasoning.engines.choosing import solver_engine
+from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.engine import (
     Answered,
     AnswerSet,
     ChangingEngine,
@@ -27,12 +27,12 @@ from reasoning.model.engine import (
     WindowChange,
     WindowFacts,
 )
-from reasoning.model.request import CountWindow, Request, Signature, TimeWindow
-from reasoning.rdf.mapping import Mapper
-from reasoning.run.language import Driver
-from reasoning.streams.items import Arrivals, Encoder, Item, with_stream
-from reasoning.streams.results import Evaluation
-from reasoning.streams.windows import Contents
+from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
+from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.run.language import Driver
+from citywise.reasoning.streams.items import Arrivals, Encoder, Item, with_stream
+from citywise.reasoning.streams.results import Evaluation
+from citywise.reasoning.streams.windows import Contents
 
 _DAY_MS = 86_400_000
 _REBASE_MS = 24 * _DAY_MS

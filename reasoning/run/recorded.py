@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reasoning import budget
-from reasoning.engines.choosing import Choice
-from reasoning.errors import ItemError
-from reasoning.limits import Limits
-from reasoning.model.engine import Engine
-from reasoning.model.request import KnowledgeSource, Signature
-from reasoning.partition.engine import ParallelEngine
-from reasoning.rdf.knowledge import Background, background
-from reasoning.run.language import Driver, RecordedError, language_of
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Encoder, Item
-from reasoning.streams.recordings import Recording, TimeForm, format_time, read_time
-from reasoning.streams.results import Deltas, Evaluation, Operator, result, several
+from citywise.reasoning import budget
+from citywise.reasoning.engines.choosing import Choice
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import Engine
+from citywise.reasoning.model.request import KnowledgeSource, Signature
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.rdf.knowledge import Background, background
+from citywise.reasoning.run.language import Driver, RecordedError, language_of
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.recordings import Recording, TimeForm, format_time, read_time
+from citywise.reasoning.streams.results import Deltas, Evaluation, Operator, result, several
 
 if TYPE_CHECKING:
-    from reasoning.run.explained import RecordedExplainer
+    from citywise.reasoning.run.explained import RecordedExplainer
 
 _REASONS = 6
 """Reasons that a warning gives."""

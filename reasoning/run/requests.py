@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from reasoning.asp.translation.program import UnsupportedError
-from reasoning.engines.choosing import engine_for
-from reasoning.errors import Finding, RequestError
-from reasoning.limits import UNLIMITED
-from reasoning.model.engine import Engine
-from reasoning.model.request import Request
-from reasoning.partition.engine import ParallelEngine
-from reasoning.partition.executors import Processes
-from reasoning.partition.plan import Form, Name
-from reasoning.rdf.knowledge import Background
-from reasoning.run.explained import RecordedExplainer
-from reasoning.run.language import Driver, ProgramFile, RecordedError
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.asp.translation.program import UnsupportedError
+from citywise.reasoning.engines.choosing import engine_for
+from citywise.reasoning.errors import Finding, RequestError
+from citywise.reasoning.limits import UNLIMITED
+from citywise.reasoning.model.engine import Engine
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.partition.executors import Processes
+from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.explained import RecordedExplainer
+from citywise.reasoning.run.language import Driver, ProgramFile, RecordedError
+from citywise.reasoning.run.recorded import Recorded
 
 
 class RequestProgram(ProgramFile):
@@ -47,7 +47,7 @@ class RequestProgram(ProgramFile):
 
     def plan(self, name: Name, form: Form) -> str:
         """See `ProgramFile`."""
-        from reasoning.partition.description import describe, printed
+        from citywise.reasoning.partition.description import describe, printed
 
         return printed(describe(self.request, self._path, name), form)
 

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reasoning.errors import ItemError
-from reasoning.model import atoms
-from reasoning.model.request import Request, Signature
-from reasoning.rdf.mapping import Iri, Mapper, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.rdf.mapping import Iri, Mapper, Triple
 
 if TYPE_CHECKING:
-    from reasoning.model.values import Row, Value
+    from citywise.reasoning.model.values import Row, Value
 
 
 @dataclass(frozen=True, slots=True)

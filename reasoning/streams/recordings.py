@@ -15,12 +15,12 @@ from typing import Any, BinaryIO, Literal, NamedTuple, cast, overload
 
 import orjson
 
-from reasoning.errors import ItemError, ReasoningError
-from reasoning.model import atoms
-from reasoning.model.request import Request, Unit
-from reasoning.rdf import ntriples, parsing
-from reasoning.rdf.mapping import Blank, Iri, Term, Triple
-from reasoning.streams.items import Item
+from citywise.reasoning.errors import ItemError, ReasoningError
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.request import Request, Unit
+from citywise.reasoning.rdf import ntriples, parsing
+from citywise.reasoning.rdf.mapping import Blank, Iri, Term, Triple
+from citywise.reasoning.streams.items import Item
 
 TimeForm = Literal["integer", "iso"]
 """How times are written: integers in the request's unit, or ISO 8601."""

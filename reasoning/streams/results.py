@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import clingo
 
-from reasoning.errors import ReasoningError, SolvingError
-from reasoning.model.engine import AnswerSet, difference
-from reasoning.model.request import Request
-from reasoning.rdf.mapping import Inverse, Mapper, Triple
-from reasoning.streams.items import Item
+from citywise.reasoning.errors import ReasoningError, SolvingError
+from citywise.reasoning.model.engine import AnswerSet, difference
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.mapping import Inverse, Mapper, Triple
+from citywise.reasoning.streams.items import Item
 
 
 @dataclass(frozen=True)

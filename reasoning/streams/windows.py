@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from reasoning.errors import ItemError
-from reasoning.model.engine import Atoms, Version, WindowChange, WindowFacts
-from reasoning.model.request import CountWindow, Request, TimeWindow, Window, previous
-from reasoning.streams.items import Encoder, Item
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model.engine import Atoms, Version, WindowChange, WindowFacts
+from citywise.reasoning.model.request import CountWindow, Request, TimeWindow, Window, previous
+from citywise.reasoning.streams.items import Encoder, Item
 
 if TYPE_CHECKING:
-    from reasoning.model.values import Row
-    from reasoning.rdf.mapping import Triple
+    from citywise.reasoning.model.values import Row
+    from citywise.reasoning.rdf.mapping import Triple
 
 
 class Told(NamedTuple):

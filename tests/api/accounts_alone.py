@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.settings import Settings
+from citywise.backend.settings import Settings
 from tests.api.browsers import quick_passwords
 
 

@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from backend.people import passwords
+from citywise.backend.people import passwords
 
 PASSWORD = "three small boats at sea"
 API = "/api/v1"

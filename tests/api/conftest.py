@@ -13,11 +13,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Dialect, Engine, event, make_url
 
-from backend.api.app import create_app, create_hub
-from backend.api.state import WebState
-from backend.people import accounts
-from backend.settings import People, Settings
-from backend.store.database import create_engine_for
+from citywise.backend.api.app import create_app, create_hub
+from citywise.backend.api.state import WebState
+from citywise.backend.people import accounts
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.database import create_engine_for
 from tests.api import giving_way
 from tests.api.server import Server, serving
 from tests.api.town import Town

@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from backend.ingest.journal import Journal
-from backend.ingest.payloads import Clock
-from backend.ingest.records import encode_clock, item_position
-from backend.ingest.standing import Entry
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.payloads import Clock
+from citywise.backend.ingest.records import encode_clock, item_position
+from citywise.backend.ingest.standing import Entry
 
 _SEGMENT_BYTES = 1_000_000
 

@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backend.machine import free_port
-from backend.settings import Settings, Web
+from citywise.backend.machine import free_port
+from citywise.backend.settings import Settings, Web
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _MAIN = """
 import sys
-from backend.settings import Settings
-from backend.api.serve import main
+from citywise.backend.settings import Settings
+from citywise.backend.api.serve import main
 main(Settings.model_validate_json(sys.argv[1]))
 """
 

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from backend.packs.manifest import Pack, load
-from backend.packs.template import TemplateVersion
-from backend.store.models import TemplateVersionRow
-from backend.times import parse_ms, wall_ms
+from citywise.backend.packs.manifest import Pack, load
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.store.models import TemplateVersionRow
+from citywise.backend.times import parse_ms, wall_ms
 from tests.api.town import Town
 
 NOON_MS = parse_ms("2014-08-05T12:00:00Z")

@@ -11,16 +11,16 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine, delete, select
 
-from backend.api.app import create_app
-from backend.network import broker_rights
-from backend.packs import broken, parts
-from backend.packs.check import check_pack
-from backend.packs.parts import brought_to
-from backend.people import accounts
-from backend.privacy import consenting, export, forgetting
-from backend.settings import Settings
-from backend.store.models import AccountRow, ForgettingRow, InletRow
-from backend.store.outbox import begin
+from citywise.backend.api.app import create_app
+from citywise.backend.network import broker_rights
+from citywise.backend.packs import broken, parts
+from citywise.backend.packs.check import check_pack
+from citywise.backend.packs.parts import brought_to
+from citywise.backend.people import accounts
+from citywise.backend.privacy import consenting, export, forgetting
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import AccountRow, ForgettingRow, InletRow
+from citywise.backend.store.outbox import begin
 from tests.api.browsers import Browser
 from tests.packs.folders import AppFolder, with_python
 
@@ -29,8 +29,8 @@ PAGES = ("/", "/list", "/apps", "/system", "/account", "/plan", "/service-worker
          "/manifest.webmanifest", "/api/v1/clock", "/nowhere")  # fmt: skip
 CODE = """
 from flask import Blueprint
-from backend.api import access
-from backend.packs.parts import Parts
+from citywise.backend.api import access
+from citywise.backend.packs.parts import Parts
 
 blueprint = Blueprint("loud", __name__)
 def fail(*_):

@@ -9,14 +9,14 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, delete, insert
 
-from backend.api import hub as hubs
-from backend.api.app import create_hub
-from backend.api.entitled import Reader, unentitled
-from backend.api.hub import Hub, Message, Subscription
-from backend.people import accounts, ids
-from backend.people.principal import Principal
-from backend.settings import Settings
-from backend.store.models import HeartbeatRow, OutboxRow
+from citywise.backend.api import hub as hubs
+from citywise.backend.api.app import create_hub
+from citywise.backend.api.entitled import Reader, unentitled
+from citywise.backend.api.hub import Hub, Message, Subscription
+from citywise.backend.people import accounts, ids
+from citywise.backend.people.principal import Principal
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import HeartbeatRow, OutboxRow
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.town import soon
 from tests.packs.folders import with_python
@@ -24,8 +24,8 @@ from tests.packs.folders import with_python
 APP = "bell_ringers"
 PARTS = """
 from sqlalchemy import select
-from backend.packs.parts import Parts
-from backend.store.models import HeartbeatRow
+from citywise.backend.packs.parts import Parts
+from citywise.backend.store.models import HeartbeatRow
 
 def channels(connection, names):
     if "tower-5" in names:

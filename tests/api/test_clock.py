@@ -13,11 +13,11 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend import mqtt
-from backend.api import control
-from backend.api.app import create_app
-from backend.broker import EmbeddedBroker
-from backend.settings import Broker, Settings
+from citywise.backend import mqtt
+from citywise.backend.api import control
+from citywise.backend.api.app import create_app
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.settings import Broker, Settings
 from tests.api.town import Town
 from tests.ports import nobody_at
 

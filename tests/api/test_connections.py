@@ -16,13 +16,13 @@ import gevent.ssl
 import pytest
 from sqlalchemy import Engine
 
-from backend.api.connections import Connection, Connections, home
-from backend.api.event_stream import MOST_OF_ADDRESS
-from backend.api.server import Handshakes
-from backend.machine import free_port
-from backend.network import certificates
-from backend.network.addresses import Names
-from backend.settings import Settings, Web
+from citywise.backend.api.connections import Connection, Connections, home
+from citywise.backend.api.event_stream import MOST_OF_ADDRESS
+from citywise.backend.api.server import Handshakes
+from citywise.backend.machine import free_port
+from citywise.backend.network import certificates
+from citywise.backend.network.addresses import Names
+from citywise.backend.settings import Settings, Web
 from tests.api.server import Server, serving
 from tests.api.town import soon
 

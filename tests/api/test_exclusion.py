@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine, select
 
-from backend.api.app import create_app
-from backend.settings import Settings
-from backend.store.database import create_engine_for
-from backend.store.exclusion import CONTEXT_OF, exclude
-from backend.store.models import Base, InletRow
+from citywise.backend.api.app import create_app
+from citywise.backend.settings import Settings
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.exclusion import CONTEXT_OF, exclude
+from citywise.backend.store.models import Base, InletRow
 
 
 @pytest.fixture

@@ -22,14 +22,14 @@ from flask import Flask
 from sqlalchemy import Engine, create_engine, event, text, update
 from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr.model import APP
-from backend import machine
-from backend.broker import EmbeddedBroker
-from backend.settings import Ingest, People, Settings
-from backend.store.full import is_full
-from backend.store.models import LoginRow
-from backend.supervisor import Child, System
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr.model import APP
+from citywise.backend import machine
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.settings import Ingest, People, Settings
+from citywise.backend.store.full import is_full
+from citywise.backend.store.models import LoginRow
+from citywise.backend.supervisor import Child, System
+from citywise.backend.times import wall_ms
 from tests.api.browsers import PASSWORD, Browser
 from tests.api.town import soon
 from tests.meeting_mgr.hosted import BUSINESS

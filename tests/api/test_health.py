@@ -14,10 +14,10 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.operations.readiness import window_limit_s
-from backend.settings import Settings
-from backend.store.models import Base
-from backend.times import parse_ms
+from citywise.backend.operations.readiness import window_limit_s
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import Base
+from citywise.backend.times import parse_ms
 from tests.api.server import REPOSITORY
 from tests.api.town import Town
 
@@ -140,8 +140,8 @@ Counter("citywise_ingest_messages", "Messages").inc(3)
 """
 _WEB = """
 import sys
-from backend.api.app import create_app
-from backend.settings import Settings
+from citywise.backend.api.app import create_app
+from citywise.backend.settings import Settings
 client = create_app(Settings.model_validate_json(sys.argv[1])).test_client()
 print(client.get("/metrics").text)
 """

@@ -10,21 +10,21 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Delete, Engine, Update, delete, update
 
-from backend.api import hub as hubs
-from backend.api.app import create_app
-from backend.api.entitled import Reader
-from backend.api.event_stream import (
+from citywise.backend.api import hub as hubs
+from citywise.backend.api.app import create_app
+from citywise.backend.api.entitled import Reader
+from citywise.backend.api.event_stream import (
     MOST_OF_ACCOUNT,
     MOST_OF_ADDRESS,
     _refuse_beyond,
     beginning,
     follow,
 )
-from backend.api.hub import Hub, Message
-from backend.api.problems import ProblemError
-from backend.people import accounts, logins, tokens
-from backend.settings import People, Settings
-from backend.store.models import AccountRow, LoginRow, TokenRow
+from citywise.backend.api.hub import Hub, Message
+from citywise.backend.api.problems import ProblemError
+from citywise.backend.people import accounts, logins, tokens
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.models import AccountRow, LoginRow, TokenRow
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.town import Town, soon
 
@@ -213,7 +213,7 @@ def test_streams_end_when_another_process_takes_the_right_away(
     monkeypatch: pytest.MonkeyPatch,
     happens: Update | Delete,
 ) -> None:
-    monkeypatch.setattr("backend.api.hub.RIGHTS_EVERY_S", 0.0)
+    monkeypatch.setattr("citywise.backend.api.hub.RIGHTS_EVERY_S", 0.0)
     stream, anybody = hub.subscribe(lambda: None, reader=reader), hub.subscribe(lambda: None)
     hub._poll()
     assert not stream.is_closed()
@@ -235,7 +235,7 @@ def test_nobody_takes_all_streams(
     reader: Reader,
     most: int,
 ) -> None:
-    monkeypatch.setattr("backend.api.hub.RIGHTS_EVERY_S", math.inf)
+    monkeypatch.setattr("citywise.backend.api.hub.RIGHTS_EVERY_S", math.inf)
     streams = [hub.subscribe(lambda: None, reader=reader) for _ in range(most + 1)]
     other = replace(reader, account=reader.account and "v", address=reader.address and "10.0.0.2")
     app = create_app(settings.model_copy(update={"people": People()}), engine)

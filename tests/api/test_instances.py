@@ -9,9 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, delete, select
 
-from backend.api import instances
-from backend.settings import Settings
-from backend.store.models import InletRow, InstanceRow
+from citywise.backend.api import instances
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import InletRow, InstanceRow
 from tests.api.log import Log
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
@@ -288,7 +288,7 @@ def test_table_and_inlet_change_together_or_not_at_all(
     def full(*_: object) -> None:
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr("backend.ingest.inlet.write", full)
+    monkeypatch.setattr("citywise.backend.ingest.inlet.write", full)
     assert client.post(ADDRESS, json=WISH).status_code == 500
     with engine.connect() as connection:
         assert connection.execute(select(InstanceRow.id)).all() == []

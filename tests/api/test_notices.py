@@ -10,12 +10,12 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, select, update
 
-from backend.api.entitled import Reader
-from backend.api.event_stream import follow
-from backend.api.hub import Hub
-from backend.notices import book
-from backend.notices.objects import filled
-from backend.store.models import NoticeRow, OutboxRow
+from citywise.backend.api.entitled import Reader
+from citywise.backend.api.event_stream import follow
+from citywise.backend.api.hub import Hub
+from citywise.backend.notices import book
+from citywise.backend.notices.objects import filled
+from citywise.backend.store.models import NoticeRow, OutboxRow
 from tests.api.templates import NOON_MS, Change, change, install, jam_ahead
 from tests.api.town import Town, soon
 
@@ -226,8 +226,8 @@ def test_a_stream_that_is_resumed_has_them_too(
 def test_a_stream_that_is_resumed_pages_through_what_is_its_users_alone(
     hub: Hub, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backend.api.hub.PAGE", 2)
-    monkeypatch.setattr("backend.api.event_stream.PAGE", 2)
+    monkeypatch.setattr("citywise.backend.api.hub.PAGE", 2)
+    monkeypatch.setattr("citywise.backend.api.event_stream.PAGE", 2)
     users = ["bob", "alice", "alice", "bob", "bob", "bob", "alice", "bob"]
     for number, user in enumerate(users):
         apply(engine, change("opened", about=f"jam-{number}", user=user, instance=f"{user}.x"))

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from werkzeug.test import TestResponse
 
-from backend.notices import book
-from backend.store.models import TraceRow
+from citywise.backend.notices import book
+from citywise.backend.store.models import TraceRow
 from tests.api.server import REPOSITORY
 from tests.api.templates import NOON_MS, change, install, jam_ahead
 from tests.api.town import Town

@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
-from backend.api.app import create_app
-from backend.api.pages import PAGES, WEB
-from backend.settings import Settings, Web
+from citywise.backend.api.app import create_app
+from citywise.backend.api.pages import PAGES, WEB
+from citywise.backend.settings import Settings, Web
 from tests.api.town import Town
 
 ADDRESSES = (*PAGES.values(), "/plan", "/apps/traces", "/log-in", "/sign-up", "/account")

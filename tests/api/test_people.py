@@ -8,11 +8,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine, select
 
-from backend.api import hashing
-from backend.api.entitled import Reader, unentitled
-from backend.people import accounts, invitations
-from backend.settings import People, Settings
-from backend.store.models import InletRow, LoginRow
+from citywise.backend.api import hashing
+from citywise.backend.api.entitled import Reader, unentitled
+from citywise.backend.people import accounts, invitations
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.models import InletRow, LoginRow
 from tests.api.accounts_alone import quick as quick
 from tests.api.accounts_alone import settings as settings
 from tests.api.browsers import PASSWORD, Browser

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.store.models import Base
+from citywise.backend.store.models import Base
 
 
 @pytest.mark.parametrize(

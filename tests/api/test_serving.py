@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 import psutil
 import pytest
 
-from backend.api.hub import BACKLOG
-from backend.settings import Settings
+from citywise.backend.api.hub import BACKLOG
+from citywise.backend.settings import Settings
 from tests.api.log import Log
 from tests.api.server import Listener, Server
 from tests.api.templates import install, jam_ahead
@@ -146,7 +146,7 @@ def test_questions_are_answered_by_a_solver_process_that_is_kept(
             found.append(json.load(answer))
     assert [(each["notices"], each["reason"]) for each in found] == [([], None)] * 3
     below = psutil.Process(server.process.pid).children(recursive=True)
-    solvers = [each for each in below if "reasoning.engines.worker" in each.cmdline()]
+    solvers = [each for each in below if "citywise.reasoning.engines.worker" in each.cmdline()]
     assert len(solvers) == 1
     server.process.send_signal(signal.SIGTERM)
     server.process.wait(60)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from backend.store.models import TraceRow
-from backend.times import parse_ms, wall_ms
+from citywise.backend.store.models import TraceRow
+from citywise.backend.times import parse_ms, wall_ms
 from tests.api.town import Town
 
 

@@ -10,9 +10,9 @@ import pytest
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 
-from backend.settings import People, Pipeline, RequestLimits, Settings
-from backend.store.models import TraceRow
-from backend.times import parse_ms, wall_ms
+from citywise.backend.settings import People, Pipeline, RequestLimits, Settings
+from citywise.backend.store.models import TraceRow
+from citywise.backend.times import parse_ms, wall_ms
 from tests.api.log import Log
 from tests.api.templates import install, jam_ahead
 from tests.api.town import NOON, Town

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from backend.api.problems import MOST_FAULTS
-from backend.machine import REPOSITORY
-from backend.settings import Broker, Settings
+from citywise.backend.api.problems import MOST_FAULTS
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Broker, Settings
 from tests.api.accounts_alone import quick as quick
 from tests.api.browsers import PASSWORD, Browser
 

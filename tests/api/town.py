@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Engine, update
 from sqlalchemy.orm import Session
 
-from backend.api.objects import event_from
-from backend.store.models import (
+from citywise.backend.api.objects import event_from
+from citywise.backend.store.models import (
     DeadLetterRow,
     EventRow,
     HeartbeatRow,
@@ -19,7 +19,7 @@ from backend.store.models import (
     PlaceRow,
     ReadingRow,
 )
-from backend.times import parse_ms, wall_ms
+from citywise.backend.times import parse_ms, wall_ms
 
 NOON = "2014-08-05T12:00:00Z"
 

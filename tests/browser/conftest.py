@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from backend.people import accounts, logins
-from backend.settings import Broker, People, Settings
+from citywise.backend.people import accounts, logins
+from citywise.backend.settings import Broker, People, Settings
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import install, jam_ahead

@@ -15,8 +15,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Geolocation, Page, Playwright, Request, WebSocket
 
-from backend import machine
-from backend.times import parse_ms
+from citywise.backend import machine
+from citywise.backend.times import parse_ms
 
 HERE = Geolocation(latitude=56.1572, longitude=10.2107, accuracy=8)
 USUAL_OFFSET_DB = 105

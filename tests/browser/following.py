@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from backend.times import iso, parse_ms
+from citywise.backend.times import iso, parse_ms
 from tests.street.city import City, running
 
 FROM = "56.16241,10.18657"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     Ability,
     AbilityState,
@@ -21,8 +21,8 @@ from apps.meeting_mgr.model import (
     Proposed,
     Reason,
 )
-from apps.meeting_mgr.steps import answering, running, taking_part
-from backend.times import iso, wall_ms
+from citywise.apps.meeting_mgr.steps import answering, running, taking_part
+from citywise.backend.times import iso, wall_ms
 from tests.browser.conftest import Site
 from tests.meeting_mgr.kept import Kept
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from backend.notices import announcing, answers, book, reminders
-from backend.times import parse_ms
+from citywise.backend.notices import announcing, answers, book, reminders
+from citywise.backend.times import parse_ms
 from tests.api.browsers import PASSWORD
 from tests.api.templates import Change, change
 from tests.api.town import soon

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from backend.notices import book
-from backend.store.models import TraceRow
-from backend.times import wall_ms
+from citywise.backend.notices import book
+from citywise.backend.store.models import TraceRow
+from citywise.backend.times import wall_ms
 from tests.api.log import Log
 from tests.api.templates import NOON_MS, Change, change, install, jam_ahead
 from tests.browser.conftest import NOON, PHONE, Open, Site, Watched

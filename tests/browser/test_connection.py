@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from backend.machine import free_port
-from backend.settings import Settings, Web
+from citywise.backend.machine import free_port
+from citywise.backend.settings import Settings, Web
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.browser.conftest import Open, furnish

@@ -19,8 +19,8 @@ from playwright.sync_api import (
     expect,
 )
 
-from backend.settings import Meetings, People, Settings
-from backend.times import iso, parse_ms
+from citywise.backend.settings import Meetings, People, Settings
+from citywise.backend.times import iso, parse_ms
 from tests.api.browsers import PASSWORD
 from tests.browser import devices, keys
 from tests.browser.conftest import DESKTOP, PHONE, fresh

@@ -22,8 +22,8 @@ from playwright.sync_api import (
     expect,
 )
 
-from backend.machine import chromium
-from backend.times import iso, wall_ms
+from citywise.backend.machine import chromium
+from citywise.backend.times import iso, wall_ms
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.browser.devices import Told, hears, tone
 from tests.conftest import WAITED_MS

@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from apps.meeting_mgr.model import Rules, Threshold
-from apps.meeting_mgr.steps import answering
-from apps.meeting_mgr.steps.drafts import Changes
-from apps.meeting_mgr.steps.editing import edit
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr.model import Rules, Threshold
+from citywise.apps.meeting_mgr.steps import answering
+from citywise.apps.meeting_mgr.steps.drafts import Changes
+from citywise.apps.meeting_mgr.steps.editing import edit
+from citywise.backend.times import wall_ms
 from tests.browser.conftest import DESKTOP, Open, Site, Watched
 from tests.browser.hosting import ITEMS, Hosted, hosted
 from tests.browser.keys import expect_focused, go_to, press

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from backend.people import accounts, audit
+from citywise.backend.people import accounts, audit
 from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, fresh, settle
 from tests.browser.test_people import LOOKS, come, drawn, serious, settled
 

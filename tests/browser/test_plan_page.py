@@ -10,9 +10,9 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from backend.city.simulated import town as simulated
-from backend.roads import cityfiles
-from backend.settings import City, People, Settings
+from citywise.backend.city.simulated import town as simulated
+from citywise.backend.roads import cityfiles
+from citywise.backend.settings import City, People, Settings
 from tests.api.server import serving
 from tests.api.town import Town
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from backend.broker import EmbeddedBroker
-from backend.settings import Broker
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.settings import Broker
 from tests.api.town import soon
 
 SEGMENTS = """\

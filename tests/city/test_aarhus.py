@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from backend.city.aarhus import Pack, PackError, folds, segment_name, utc_ms
-from backend.city.replay import Replay
-from backend.city.steps import Reading, Step
-from backend.times import to_ms
+from citywise.backend.city.aarhus import Pack, PackError, folds, segment_name, utc_ms
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.steps import Reading, Step
+from citywise.backend.times import to_ms
 
 if TYPE_CHECKING:
     from tests.city.conftest import PackBuilder

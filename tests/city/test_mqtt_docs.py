@@ -9,15 +9,21 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import BaseModel
 
-from apps.meeting_mgr.readings import Reading, RoomReading, Values
-from backend.city.pacing import Command
-from backend.city.source import AHEAD, BATCH
-from backend.ingest import payloads
-from backend.ingest.acceptance import Acceptor
-from backend.ingest.payloads import KINDS, Clock, Observation, Place, Point
-from backend.ingest.standing import CONTEXT, ContextUpdate, EventState, UserPosition, UserRoute
-from backend.machine import REPOSITORY
-from backend.settings import Ingest
+from citywise.apps.meeting_mgr.readings import Reading, RoomReading, Values
+from citywise.backend.city.pacing import Command
+from citywise.backend.city.source import AHEAD, BATCH
+from citywise.backend.ingest import payloads
+from citywise.backend.ingest.acceptance import Acceptor
+from citywise.backend.ingest.payloads import KINDS, Clock, Observation, Place, Point
+from citywise.backend.ingest.standing import (
+    CONTEXT,
+    ContextUpdate,
+    EventState,
+    UserPosition,
+    UserRoute,
+)
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Ingest
 
 TEXT = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```json\n(.*?)```", TEXT, re.DOTALL)

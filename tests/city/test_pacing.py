@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from backend.city.pacing import Command, Pace
+from citywise.backend.city.pacing import Command, Pace
 
 MINUTE = 60_000
 

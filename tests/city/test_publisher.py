@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from paho.mqtt.enums import MQTTProtocolVersion
 
-from backend.city.publisher import Publisher, PublisherError, Recent, Sent
-from backend.settings import Broker
+from citywise.backend.city.publisher import Publisher, PublisherError, Recent, Sent
+from citywise.backend.settings import Broker
 from tests.api.town import soon
 
 pytestmark = pytest.mark.slow

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from backend.city.replay import Replay
-from backend.city.simulated import town
-from backend.city.simulated.day import Day
-from backend.city.simulation import START, Simulation
-from backend.city.steps import Reading, Source, SourceError, Step
-from backend.ingest.payloads import KINDS
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.simulated import town
+from citywise.backend.city.simulated.day import Day
+from citywise.backend.city.simulation import START, Simulation
+from citywise.backend.city.steps import Reading, Source, SourceError, Step
+from citywise.backend.ingest.payloads import KINDS
 
 pytestmark = pytest.mark.slow
 

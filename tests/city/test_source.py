@@ -13,13 +13,13 @@ from typing import Any, Literal
 import orjson
 import pytest
 
-from backend.city.pacing import Command
-from backend.city.replay import Replay
-from backend.city.simulation import Simulation
-from backend.city.source import PATIENCE_S, SETTLE_MS, IngestStatus, Runner, run_source
-from backend.city.steps import Batch, Source, Step
-from backend.ingest.payloads import Clock, Place, Point
-from backend.times import from_ms, to_ms
+from citywise.backend.city.pacing import Command
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.simulation import Simulation
+from citywise.backend.city.source import PATIENCE_S, SETTLE_MS, IngestStatus, Runner, run_source
+from citywise.backend.city.steps import Batch, Source, Step
+from citywise.backend.ingest.payloads import Clock, Place, Point
+from citywise.backend.times import from_ms, to_ms
 
 START = datetime(2014, 8, 5, tzinfo=UTC)
 T0 = to_ms(START)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import Geod
 
-from backend.city.travellers import Point, Roads, Trip, distance_m, length_m, told
-from backend.ingest.payloads import LineString, Place
-from backend.ingest.standing import checked
+from citywise.backend.city.travellers import Point, Roads, Trip, distance_m, length_m, told
+from citywise.backend.ingest.payloads import LineString, Place
+from citywise.backend.ingest.standing import checked
 
 EARTH = Geod(ellps="WGS84")
 START, HOUR = 1_407_218_400_000, 3_600_000

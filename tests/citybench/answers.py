@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import clingo
 from click.testing import CliRunner
 
-from backend.cli import cli
-from reasoning.model.request import Request
-from reasoning.rdf.mapping import Mapper
-from reasoning.run.recorded import Recorded
-from reasoning.streams.results import Evaluation
+from citywise.backend.cli import cli
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.results import Evaluation
 
 _ARGUMENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+')
 EXAMPLES = Path(__file__).parents[2] / "examples"

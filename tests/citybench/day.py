@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from backend.city.aarhus import POLLUTANTS, Instant, Pack
-from backend.city.steps import Reading
+from citywise.backend.city.aarhus import POLLUTANTS, Instant, Pack
+from citywise.backend.city.steps import Reading
 
 SLOT = timedelta(minutes=5)
 SLOTS = 288

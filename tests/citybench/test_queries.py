@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import DefaultGraph, RdfFormat
 
-from reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.languages.casp.parsing import parse_file
 from tests.citybench import sparql
 from tests.citybench.answers import (
     EXAMPLES,

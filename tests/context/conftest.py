@@ -13,9 +13,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.api import citypulse, critical_events
-from backend.packs import installed
-from backend.settings import Settings
+from citywise.backend.api import citypulse, critical_events
+from citywise.backend.packs import installed
+from citywise.backend.settings import Settings
 from tests.api.conftest import app as app
 from tests.api.conftest import opened
 from tests.api.conftest import settings as settings

@@ -12,11 +12,11 @@ from typing import Self
 
 import clingo
 
-from backend.machine import REPOSITORY
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.model.engine import WindowFacts
-from reasoning.rdf.knowledge import background
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.rdf.knowledge import background
 
 PACK = REPOSITORY / "backend" / "context" / "pack"
 TEMPLATE = PACK / "templates" / "critical_events.casp"

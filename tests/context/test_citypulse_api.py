@@ -11,10 +11,10 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
 
-from backend.api import sessions
-from backend.ingest.standing import CONTEXT
-from backend.settings import Settings
-from backend.store.models import InletRow, InstanceRow, WishesRow
+from citywise.backend.api import sessions
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import InletRow, InstanceRow, WishesRow
 from tests.api.server import serving
 from tests.api.town import Town, soon
 from tests.context.conftest import Sample

@@ -7,11 +7,11 @@ import tomllib
 import pytest
 from rdflib import RDF, Graph, URIRef
 
-from backend.machine import REPOSITORY
-from reasoning.languages.casp.parsing import read_file
-from reasoning.model.request import Signature
-from reasoning.run.keyed.locality import Locality
-from reasoning.run.language import check
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.languages.casp.parsing import read_file
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.run.keyed.locality import Locality
+from citywise.reasoning.run.language import check
 from tests.context.situation import PACK, TEMPLATE, Situation
 
 EFFECTS = Signature("ctx_affects", 2)

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from backend.machine import REPOSITORY
-from backend.settings import Pipeline, RequestLimits
-from backend.store.models import InletRow, InstanceRow, TemplateVersionRow
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.settings import Pipeline, RequestLimits
+from citywise.backend.store.models import InletRow, InstanceRow, TemplateVersionRow
 from tests.api.test_openapi import assert_described
 from tests.api.town import Town
 

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from backend.context import messages
-from backend.context.answers import contextual_events, event_iri
-from backend.context.critical import CriticalEvent
-from backend.context.messages import Coordinate, MessageError
-from backend.context.registration import Registration, register
+from citywise.backend.context import messages
+from citywise.backend.context.answers import contextual_events, event_iri
+from citywise.backend.context.critical import CriticalEvent
+from citywise.backend.context.messages import Coordinate, MessageError
+from citywise.backend.context.registration import Registration, register
 from tests.api.templates import pack_of
 from tests.context.conftest import Sample
 from tests.context.situation import PACK

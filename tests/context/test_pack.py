@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.machine import REPOSITORY
-from backend.packs import scenario_run, scenarios
-from backend.packs.check import check_pack
-from backend.pipeline.recorded import concluded
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs import scenario_run, scenarios
+from citywise.backend.packs.check import check_pack
+from citywise.backend.pipeline.recorded import concluded
 from tests.api.templates import pack_of
 from tests.context.situation import PACK
 

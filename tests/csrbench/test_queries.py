@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from pyoxigraph import RdfFormat, parse
 
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.model.request import Request
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.streams.results import Evaluation
 from tests.citybench.answers import EXAMPLES, Row, Shown, evaluations, only, printed, write
 
 pytestmark = pytest.mark.slow

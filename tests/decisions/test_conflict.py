@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.decisions import Conflict, Constraint, Option, Question, Wish, decide
+from citywise.backend.decisions import Conflict, Constraint, Option, Question, Wish, decide
 
 
 def conflict(

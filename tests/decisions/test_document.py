@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, get_args
 
-from backend.decisions import Code
-from backend.decisions.running import RULES
-from backend.machine import REPOSITORY
+from citywise.backend.decisions import Code
+from citywise.backend.decisions.running import RULES
+from citywise.backend.machine import REPOSITORY
 
 TEXT = (REPOSITORY / "docs" / "decision-support.md").read_text(encoding="utf-8")
 

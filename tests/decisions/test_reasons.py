@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.decisions import Constraint, Decision, Option, Question, Reason, Wish, decide
+from citywise.backend.decisions import Constraint, Decision, Option, Question, Reason, Wish, decide
 
 NAMES = ("time", "cost", "walk")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from backend.decisions import (
+from citywise.backend.decisions import (
     Constraint,
     Direction,
     Op,
@@ -20,12 +20,12 @@ from backend.decisions import (
     decide,
     facts,
 )
-from backend.decisions.encoding import ranked
-from backend.decisions.running import RULES, answers
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.model.engine import WindowFacts
-from reasoning.run.language import check
+from citywise.backend.decisions.encoding import ranked
+from citywise.backend.decisions.running import RULES, answers
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.run.language import check
 from tests.command import Folder
 from tests.decisions.questions import questions
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from reasoning.model import values
-from reasoning.model.rules import (
+from citywise.reasoning.model import values
+from citywise.reasoning.model.rules import (
     Absent,
     Aggregate,
     Always,
@@ -25,7 +25,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.values import Compound, Computed, Constant, Row, Term, Variable
+from citywise.reasoning.model.values import Compound, Computed, Constant, Row, Term, Variable
 from tests.incremental import rules
 
 

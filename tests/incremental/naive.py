@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
-from reasoning.model import values
-from reasoning.model.rules import (
+from citywise.reasoning.model import values
+from citywise.reasoning.model.rules import (
     CLOCK,
     Absent,
     Aggregate,
@@ -26,7 +26,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.values import Row, Value
+from citywise.reasoning.model.values import Row, Value
 from tests.incremental.unification import (
     Bindings,
     can_match,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from reasoning.model.atoms import signature
-from reasoning.model.request import CountWindow, StreamSource, TimeWindow
-from reasoning.rdf.knowledge import Background
-from reasoning.streams.items import Item
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.request import CountWindow, StreamSource, TimeWindow
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.streams.items import Item
 from tests.incremental import programs
 from tests.incremental.programs import INPUTS, LAYERS, NUMBERS, VALUES
 from tests.incremental.rules import one_in, pick

@@ -13,7 +13,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.model.rules import (
+from citywise.reasoning.model.rules import (
     CLOCK,
     FALSE,
     Absent,
@@ -31,7 +31,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.values import (
+from citywise.reasoning.model.values import (
     Compound,
     Computed,
     Constant,

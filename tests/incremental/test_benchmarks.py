@@ -14,10 +14,10 @@ from benchmarks.incremental import overlap
 from benchmarks.incremental.laser import EXPERIMENTS, Experiment, joins
 from benchmarks.incremental.overlap import Answer, Overlap, overlapping, slides
 from benchmarks.incremental.systems import Incremental, MultiShot, Naive
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.request import Request
-from reasoning.rdf.knowledge import Background
-from reasoning.streams.items import Item
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.streams.items import Item
 
 WIDTH, RATE, POINTS = 3, 8, 60
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.translation.program import Split, split
-from reasoning.model.atoms import signature
+from citywise.reasoning.asp.translation.program import Split, split
+from citywise.reasoning.model.atoms import signature
 from tests.incremental.programs import Example, examples
 from tests.incremental.translations import check_split, program, signatures, windows
 

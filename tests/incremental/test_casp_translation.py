@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.asp.translation.program import UnsupportedError, translate
-from reasoning.model.rules import Scan
+from citywise.reasoning.asp.translation.program import UnsupportedError, translate
+from citywise.reasoning.model.rules import Scan
 from tests.incremental.translations import check, program, signatures, windows
 
 CASES = {

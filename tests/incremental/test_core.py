@@ -7,8 +7,8 @@ from collections.abc import Collection
 import pytest
 from hypothesis import given, settings
 
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.model.values import Row
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.model.values import Row
 from tests.incremental import changes
 from tests.incremental.changes import Example
 from tests.incremental.naive import Naive

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.asp.translation.program import translate
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.model import values
-from reasoning.model.engine import AspProgram as Text
-from reasoning.model.request import Signature
-from reasoning.model.rules import (
+from citywise.reasoning.asp.translation.program import translate
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.model import values
+from citywise.reasoning.model.engine import AspProgram as Text
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import (
     CLOCK,
     Absent,
     Aggregate,
@@ -20,7 +20,7 @@ from reasoning.model.rules import (
     Scan,
     StratificationError,
 )
-from reasoning.model.values import Compound, Constant, Variable
+from citywise.reasoning.model.values import Compound, Constant, Variable
 from tests.incremental.changes import Change, Example, Inserted, Retracted, Step, rows_text
 from tests.incremental.naive import Naive
 from tests.incremental.test_core import compare

@@ -9,14 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.translation.program import UnsupportedError
-from reasoning.engines.choosing import engine_for
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.programs import IncrementalEngine, ProgramEngine, RequestEngine, SplitEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import Limits
-from reasoning.model.engine import (
+from citywise.reasoning.asp.translation.program import UnsupportedError
+from citywise.reasoning.engines.choosing import engine_for
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.programs import (
+    IncrementalEngine,
+    ProgramEngine,
+    RequestEngine,
+    SplitEngine,
+)
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import (
     AnswerSet,
     AspProgram,
     ChangingEngine,
@@ -25,13 +30,13 @@ from reasoning.model.engine import (
     WindowFacts,
     difference,
 )
-from reasoning.model.request import Signature
-from reasoning.rdf.knowledge import Background
-from reasoning.rdf.mapping import Iri, Triple
-from reasoning.run.reasoner import Reasoner, State
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation
-from reasoning.streams.windows import Contents
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.rdf.mapping import Iri, Triple
+from citywise.reasoning.run.reasoner import Reasoner, State
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation
+from citywise.reasoning.streams.windows import Contents
 
 SEVERAL = """
     #from stream <t> [time 4s step 2s].

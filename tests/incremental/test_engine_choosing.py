@@ -8,16 +8,16 @@ from itertools import chain
 
 import pytest
 
-from reasoning.engines import choosing
-from reasoning.engines.choosing import KEPT, WHOLE, Adaptive, AutoEngine, Turn, suited
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.engines.programs import IncrementalEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import LimitError
-from reasoning.model.engine import Answered, AnswerSet, WindowChange, WindowFacts
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation, OutputStream
+from citywise.reasoning.engines import choosing
+from citywise.reasoning.engines.choosing import KEPT, WHOLE, Adaptive, AutoEngine, Turn, suited
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.engines.programs import IncrementalEngine
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import LimitError
+from citywise.reasoning.model.engine import Answered, AnswerSet, WindowChange, WindowFacts
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation, OutputStream
 
 RULES = "#from stream <s> [time 3s step 1s]. in(X) :- d(X). #show in/1."
 STREAM = [Item(t, f"d({t})", t, stream="s") for t in range(120)]

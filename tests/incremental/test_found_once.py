@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import Relation
-from reasoning.engines.incremental.views import atom_texts, plain_texts
-from reasoning.model.rules import Program
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.relation import Relation
+from citywise.reasoning.engines.incremental.views import atom_texts, plain_texts
+from citywise.reasoning.model.rules import Program
 from tests.incremental.changes import Change, Example, Inserted, Retracted, Step
 from tests.incremental.test_core import compare
 from tests.incremental.test_core_traps import rules, steps

@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-from backend.reason import report
-from reasoning.interpreter import seldom_collected
-from reasoning.run.recorded import Recorded
+from citywise.backend.reason import report
+from citywise.reasoning.interpreter import seldom_collected
+from citywise.reasoning.run.recorded import Recorded
 
 
 @pytest.fixture(autouse=True)

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from reasoning.asp.translation.program import UnsupportedError, translate
-from reasoning.engines.incremental.component import Watch
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import Relation
-from reasoning.limits import LimitError, Limits
-from reasoning.model.engine import AspProgram as Rules
-from reasoning.model.request import Signature
-from reasoning.model.rules import (
+from citywise.reasoning.asp.translation.program import UnsupportedError, translate
+from citywise.reasoning.engines.incremental.component import Watch
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.relation import Relation
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.engine import AspProgram as Rules
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import (
     Between,
     Compare,
     NestingError,
@@ -22,7 +22,7 @@ from reasoning.model.rules import (
     Scan,
     without_copies,
 )
-from reasoning.model.values import Compound, Constant, Row, Variable
+from citywise.reasoning.model.values import Compound, Constant, Row, Variable
 
 X, Y, Z = map(Variable, "XYZ")
 _BOUND_S = 60.0

@@ -19,24 +19,32 @@ from typing import cast
 import pytest
 from hypothesis import HealthCheck, Phase, given, reject, settings
 
-from reasoning.asp.translation.bodies import UnsupportedError
-from reasoning.engines.choosing import KEPT, WHOLE, Adaptive, AutoEngine, Turn, Way, engine_for
-from reasoning.engines.choosing import Choice as Choosing
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.engines.programs import IncrementalEngine, SplitEngine
-from reasoning.explain import Explainer
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.atoms import signature
-from reasoning.model.engine import Engine
-from reasoning.model.request import Request
-from reasoning.partition.engine import ParallelEngine
-from reasoning.rdf.knowledge import Background
-from reasoning.run.explained import RecordedExplainer
-from reasoning.run.reasoner import Reasoner, State
-from reasoning.run.recorded import Recorded
-from reasoning.streams.items import Item
-from reasoning.streams.recordings import write
-from reasoning.streams.results import Evaluation, Operator, OutputStream
+from citywise.reasoning.asp.translation.bodies import UnsupportedError
+from citywise.reasoning.engines.choosing import (
+    KEPT,
+    WHOLE,
+    Adaptive,
+    AutoEngine,
+    Turn,
+    Way,
+    engine_for,
+)
+from citywise.reasoning.engines.choosing import Choice as Choosing
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.engines.programs import IncrementalEngine, SplitEngine
+from citywise.reasoning.explain import Explainer
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.engine import Engine
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.explained import RecordedExplainer
+from citywise.reasoning.run.reasoner import Reasoner, State
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.recordings import write
+from citywise.reasoning.streams.results import Evaluation, Operator, OutputStream
 from tests.incremental.recordings import Recording, recordings
 from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.reference import plain

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.atoms import signature
-from reasoning.model.engine import Engine, WindowFacts
-from reasoning.rdf.knowledge import Background
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.engine import Engine, WindowFacts
+from citywise.reasoning.rdf.knowledge import Background
 from tests.incremental import programs
 from tests.incremental.programs import Example
 from tests.incremental.test_long_streams import Make, incremental, split

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.model import values
-from reasoning.model.values import Row, Value
+from citywise.reasoning.model import values
+from citywise.reasoning.model.values import Row, Value
 
 NUMBERS = st.sampled_from([0, 1, -1, 7, 10, -12, values.LEAST, values.MOST]) | st.integers(-99, 99)
 NAMES = st.sampled_from(["a", "b", "ab", "aa", "_a", "f", "fa", "notx", "x'"])

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines.choosing import engine_for
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import Rows
-from reasoning.engines.incremental.views import AnswerView, Shown, atom_texts
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.request import Signature
-from reasoning.model.values import Row, atom_text
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
+from citywise.reasoning.engines.choosing import engine_for
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.relation import Rows
+from citywise.reasoning.engines.incremental.views import AnswerView, Shown, atom_texts
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.values import Row, atom_text
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
 from tests.incremental.test_core_traps import rules, steps
 from tests.lars.programs import example
 from tests.lars.running import agreed

@@ -6,14 +6,14 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
-from reasoning.asp.translation.program import Translated, split, translate
-from reasoning.engines.clingo.solver import Solving
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.model import values
-from reasoning.model.engine import AnswerSet, AspProgram
-from reasoning.model.request import Signature
-from reasoning.model.rules import FALSE
-from reasoning.model.values import Row
+from citywise.reasoning.asp.translation.program import Translated, split, translate
+from citywise.reasoning.engines.clingo.solver import Solving
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.model import values
+from citywise.reasoning.model.engine import AnswerSet, AspProgram
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import FALSE
+from citywise.reasoning.model.values import Row
 
 Window = frozenset[str]
 """The facts of a window, as atoms."""

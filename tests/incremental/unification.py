@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reasoning.model import values
-from reasoning.model.values import (
+from citywise.reasoning.model import values
+from citywise.reasoning.model.values import (
     Compound,
     Computed,
     Constant,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend.broker import EmbeddedBroker
-from backend.settings import Broker
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.settings import Broker
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from backend.ingest.payloads import KINDS
+from citywise.backend.ingest.payloads import KINDS
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 POINT = {"type": "Point", "coordinates": [10.1, 56.15]}

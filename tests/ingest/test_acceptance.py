@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
-from backend.ingest import acceptance
-from backend.ingest.acceptance import Acceptor, Verdict
-from backend.ingest.payloads import Place, Point
-from backend.settings import Ingest
+from citywise.backend.ingest import acceptance
+from citywise.backend.ingest.acceptance import Acceptor, Verdict
+from citywise.backend.ingest.payloads import Place, Point
+from citywise.backend.settings import Ingest
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 POINT = {"type": "Point", "coordinates": [10.2, 56.1]}

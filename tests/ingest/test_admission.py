@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, event, insert
 
-from backend.ingest import admission, inlet
-from backend.ingest.acceptance import Verdict
-from backend.ingest.inlet import Inlet
-from backend.ingest.standing import CONTEXT, Entry
-from backend.people import consents
-from backend.people.ids import new_id
-from backend.store.models import AccountRow
+from citywise.backend.ingest import admission, inlet
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.inlet import Inlet
+from citywise.backend.ingest.standing import CONTEXT, Entry
+from citywise.backend.people import consents
+from citywise.backend.people.ids import new_id
+from citywise.backend.store.models import AccountRow
 from tests.databases import begun
 
 PLACE = {"lat": 56.0, "lon": 10.0}

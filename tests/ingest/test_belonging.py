@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from backend.ingest import log, records, seals
-from backend.ingest.frames import LogError
-from backend.ingest.journal import Journal
-from backend.ingest.keyring import Keyring, beside
-from backend.ingest.standing import Entry
+from citywise.backend.ingest import log, records, seals
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.keyring import Keyring, beside
+from citywise.backend.ingest.standing import Entry
 
 
 @pytest.fixture

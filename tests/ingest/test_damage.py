@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backend.ingest import frames, log, records, salvage
-from backend.ingest.damage import DamagedLogError
-from backend.ingest.journal import Journal
-from backend.ingest.standing import Entry
+from citywise.backend.ingest import frames, log, records, salvage
+from citywise.backend.ingest.damage import DamagedLogError
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.standing import Entry
 from tests.ingest.test_journal import stands
 
 SEGMENT = 900

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, insert, select
 
-from backend.ingest.detected import keep
-from backend.ingest.standing import Entry, event_entries
-from backend.store.models import EventRow, InletRow, OutboxRow
+from citywise.backend.ingest.detected import keep
+from citywise.backend.ingest.standing import Entry, event_entries
+from citywise.backend.store.models import EventRow, InletRow, OutboxRow
 from tests.databases import begun
 
 AT = 1_407_240_000_000

@@ -14,17 +14,17 @@ import paho.mqtt.client as paho
 import pytest
 from sqlalchemy import select
 
-from backend.ingest import log, records
-from backend.ingest.acceptance import Verdict
-from backend.ingest.intake import IntakeStore
-from backend.ingest.journal import Journal
-from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
-from backend.ingest.service import IngestService
-from backend.ingest.standing import CONTEXT
-from backend.ingest.subscription import TOPICS
-from backend.pipeline.played import Played
-from backend.settings import Settings
-from backend.store.models import DeadLetterRow, PlaceRow
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.intake import IntakeStore
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.ingest.service import IngestService
+from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.ingest.subscription import TOPICS
+from citywise.backend.pipeline.played import Played
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import DeadLetterRow, PlaceRow
 from tests.databases import begun
 from tests.ingest.mutations import KEPT, SEEDS, START, Message, message, place
 from tests.packs.test_run import template

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy.exc import DataError, OperationalError
 
-from backend.ingest import isolation
-from backend.ingest.frames import LogError
+from citywise.backend.ingest import isolation
+from citywise.backend.ingest.frames import LogError
 
 
 class Shelf:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backend.ingest import journal, log, records
-from backend.ingest.journal import Journal
-from backend.ingest.standing import CONTEXT, Entry
+from citywise.backend.ingest import journal, log, records
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.standing import CONTEXT, Entry
 
 Standing = dict[tuple[str, str], Any]
 FILLER = b'{"k":"traffic","r":1,"v":[' + b" " * 400 + b"]}"

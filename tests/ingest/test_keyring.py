@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.ingest.keyring import KEY_BYTES, Keyring
+from citywise.backend.ingest.keyring import KEY_BYTES, Keyring
 
 
 def everything(folder: Path) -> bytes:

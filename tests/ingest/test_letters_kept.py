@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, delete, func, select
 
-from backend.ingest.acceptance import Verdict
-from backend.ingest.faults import DeadLetter
-from backend.ingest.intake import Entry, IntakeStore
-from backend.settings import Settings
-from backend.store import letters
-from backend.store.models import DeadLetterRow, RefusalRow
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.faults import DeadLetter
+from citywise.backend.ingest.intake import Entry, IntakeStore
+from citywise.backend.settings import Settings
+from citywise.backend.store import letters
+from citywise.backend.store.models import DeadLetterRow, RefusalRow
 from tests.databases import begun
 
 BOUNDS = letters.Bounds(2_000, 1_000_000)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backend.ingest import log
+from citywise.backend.ingest import log
 
 payloads = st.lists(st.binary(min_size=1, max_size=40), max_size=12)
 

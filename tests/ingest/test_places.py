@@ -11,14 +11,14 @@ import orjson
 import pytest
 from sqlalchemy import Engine, insert, select
 
-from backend.ingest.acceptance import Acceptor
-from backend.ingest.intake import Entry, IntakeStore
-from backend.ingest.payloads import Place, Point
-from backend.ingest.places import stored
-from backend.roads.garages import garage_of
-from backend.roads.tariffs import Tariff
-from backend.settings import Ingest
-from backend.store.models import DeadLetterRow, PlaceRow
+from citywise.backend.ingest.acceptance import Acceptor
+from citywise.backend.ingest.intake import Entry, IntakeStore
+from citywise.backend.ingest.payloads import Place, Point
+from citywise.backend.ingest.places import stored
+from citywise.backend.roads.garages import garage_of
+from citywise.backend.roads.tariffs import Tariff
+from citywise.backend.settings import Ingest
+from citywise.backend.store.models import DeadLetterRow, PlaceRow
 from tests.databases import emptied
 
 NOW = datetime(2014, 8, 5, 7, tzinfo=UTC)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.ingest import log, records, seals
-from backend.ingest.journal import Journal, Overdue
-from backend.ingest.keyring import Keyring, beside
-from backend.ingest.records import StandingRow, encode_standing
-from backend.ingest.standing import Entry
+from citywise.backend.ingest import log, records, seals
+from citywise.backend.ingest.journal import Journal, Overdue
+from citywise.backend.ingest.keyring import Keyring, beside
+from citywise.backend.ingest.records import StandingRow, encode_standing
+from citywise.backend.ingest.standing import Entry
 from tests.ingest.test_journal import FILLER, stands, trim
 
 USERS = ("alice", "bobby")

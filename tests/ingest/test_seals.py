@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.ingest import seals
-from backend.ingest.keyring import Key, Keyring
-from backend.ingest.seals import Keys, Sealed, Sealer, content, seal
+from citywise.backend.ingest import seals
+from citywise.backend.ingest.keyring import Key, Keyring
+from citywise.backend.ingest.seals import Keys, Sealed, Sealer, content, seal
 
 ALICE, BOB = Key("a" * 16, b"a" * 32), Key("b" * 16, b"b" * 32)
 
@@ -77,7 +77,7 @@ def test_a_forgotten_user_s_key_is_used_no_longer_than_half_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr("backend.ingest.seals.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("citywise.backend.ingest.seals.time.monotonic", lambda: now[0])
     source = Counted(ALICE, BOB)
     keys, boxes = Keys(source), [boxed(ALICE), boxed(BOB)]
     assert None not in keys.open(boxes)

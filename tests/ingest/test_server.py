@@ -18,12 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backend import bounded_server
-from backend.ingest import log, records, remote, seals, server
-from backend.ingest.journal import Journal
-from backend.ingest.keyring import Key, Keyring, beside
-from backend.ingest.server import LogServer, ServeError
-from backend.ingest.standing import Entry
+from citywise.backend import bounded_server
+from citywise.backend.ingest import log, records, remote, seals, server
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.keyring import Key, Keyring, beside
+from citywise.backend.ingest.server import LogServer, ServeError
+from citywise.backend.ingest.standing import Entry
 from tests.ports import nobody_at
 
 pytestmark = pytest.mark.slow

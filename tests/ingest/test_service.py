@@ -15,19 +15,19 @@ import pytest
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import OperationalError
 
-from backend import machine, mqtt
-from backend.ingest import detected, inlet, log, own_hours, records, remote
-from backend.ingest.acceptance import Verdict
-from backend.ingest.intake import Entry, IntakeStore
-from backend.ingest.journal import Journal
-from backend.ingest.payloads import Place, Point
-from backend.ingest.service import IngestService
-from backend.ingest.subscription import CLIENT_ID
-from backend.people import consents
-from backend.people.ids import new_id
-from backend.settings import Broker, Ingest, Settings
-from backend.store.database import create_engine_for
-from backend.store.models import (
+from citywise.backend import machine, mqtt
+from citywise.backend.ingest import detected, inlet, log, own_hours, records, remote
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.intake import Entry, IntakeStore
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.payloads import Place, Point
+from citywise.backend.ingest.service import IngestService
+from citywise.backend.ingest.subscription import CLIENT_ID
+from citywise.backend.people import consents
+from citywise.backend.people.ids import new_id
+from citywise.backend.settings import Broker, Ingest, Settings
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import (
     AccountRow,
     ConsentRow,
     CursorRow,

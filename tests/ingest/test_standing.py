@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from backend.ingest.payloads import Place, Point
-from backend.ingest.standing import (
+from citywise.backend.ingest.payloads import Place, Point
+from citywise.backend.ingest.standing import (
     CONTEXT,
     MOST_BYTES,
     SUBJECTS,

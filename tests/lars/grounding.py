@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
@@ -15,7 +15,7 @@ from reasoning.languages.lars.program import (
     Formula,
     LarsRule,
 )
-from reasoning.model.values import Constant, Row, Term, Value
+from citywise.reasoning.model.values import Constant, Row, Term, Value
 from tests.incremental.unification import (
     Bindings,
     can_match,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reasoning.languages.lars.program import LarsProgram, unparse
-from reasoning.model.request import Request
+from citywise.reasoning.languages.lars.program import LarsProgram, unparse
+from citywise.reasoning.model.request import Request
 
 
 def program_text(program: LarsProgram) -> str:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
@@ -30,10 +30,18 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.model import values
-from reasoning.model.request import Request, Signature, StreamSource, TimeWindow
-from reasoning.model.rules import Comparator
-from reasoning.model.values import Computed, Constant, Operation, Term, Value, Variable, variables
+from citywise.reasoning.model import values
+from citywise.reasoning.model.request import Request, Signature, StreamSource, TimeWindow
+from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.values import (
+    Computed,
+    Constant,
+    Operation,
+    Term,
+    Value,
+    Variable,
+    variables,
+)
 from tests.incremental.rules import one_in, pick
 from tests.lars.grounding import Fact, terms
 from tests.lars.program_text import program_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.program import (
     Atom,
     BodyElement,
     Comparison,
@@ -13,9 +13,9 @@ from reasoning.languages.lars.program import (
     LarsRule,
     Now,
 )
-from reasoning.model import values
-from reasoning.model.request import Signature
-from reasoning.model.values import Variable
+from citywise.reasoning.model import values
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.values import Variable
 from tests.lars.grounding import Fact, Pair, ground
 from tests.lars.reference import Search, Stream, Structure, answer_streams
 

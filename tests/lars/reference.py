@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.program import (
     At,
     BodyElement,
     Box,
@@ -28,7 +28,7 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.model.request import Signature
+from citywise.reasoning.model.request import Signature
 from tests.incremental.unification import compared
 from tests.lars.grounding import Fact, Pair, fact, value
 

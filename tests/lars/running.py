@@ -7,13 +7,13 @@ from itertools import chain, pairwise
 
 from hypothesis import reject
 
-from reasoning.languages.lars.language import Choice, evaluator, obstacle
-from reasoning.languages.lars.program import Evaluator, LarsProgram
-from reasoning.languages.lars.reasoner import LarsReasoner
-from reasoning.languages.lars.solver import OneShot
-from reasoning.rdf.knowledge import Background
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation, OutputStream
+from citywise.reasoning.languages.lars.language import Choice, evaluator, obstacle
+from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram
+from citywise.reasoning.languages.lars.reasoner import LarsReasoner
+from citywise.reasoning.languages.lars.solver import OneShot
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation, OutputStream
 from tests.lars.programs import Example, example
 from tests.lars.recordings import Answers, Reach, answers, signature, written
 from tests.lars.reference import Search, TooManyError, perfect_stream

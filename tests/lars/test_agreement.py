@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reasoning.languages.lars.program import LarsRule
+from citywise.reasoning.languages.lars.program import LarsRule
 from tests.lars import programs
 from tests.lars.grounding import Fact, Pair
 from tests.lars.programs import Example

@@ -7,16 +7,22 @@ from random import Random
 
 import pytest
 
-from reasoning.errors import SolvingError
-from reasoning.languages.lars.compile import FIRST, compiled
-from reasoning.languages.lars.incremental import IncrementalEvaluator
-from reasoning.languages.lars.language import LoopError, evaluator, loop_of, loop_text, obstacle
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import Point
-from reasoning.limits import LimitError, Limits
-from reasoning.model.request import Signature
-from reasoning.model.rules import StratificationError
-from reasoning.model.values import Row, parsed_many
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.lars.compile import FIRST, compiled
+from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
+from citywise.reasoning.languages.lars.language import (
+    LoopError,
+    evaluator,
+    loop_of,
+    loop_text,
+    obstacle,
+)
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.program import Point
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import StratificationError
+from citywise.reasoning.model.values import Row, parsed_many
 
 Steps = list[tuple[list[str], tuple[tuple[str, ...], tuple[str, ...]] | None]]
 
@@ -148,7 +154,7 @@ def test_of_boxes_only_what_begins_and_ceases_is_read(monkeypatch: pytest.Monkey
         read.extend(atoms)
         return parsed_many(atoms)
 
-    monkeypatch.setattr("reasoning.languages.lars.feeds.parsed_many", parsed)
+    monkeypatch.setattr("citywise.reasoning.languages.lars.feeds.parsed_many", parsed)
     found = run("q(X) :- [] a(X) [1].", "a(1) a(2)", "a(1) a(2)", "a(1)", "a(1)", "a(1) a(2)")
     assert [atoms for atoms, _changes in found] == [
         ["q(1)", "q(2)"],
@@ -172,7 +178,9 @@ def test_boxes_by_text_are_those_by_row(seed: int, monkeypatch: pytest.MonkeyPat
     if seed % 2:
         points[chance.randrange(14)] += " q(9) s(2)"
     found = run(program, *points)
-    monkeypatch.setattr("reasoning.languages.lars.incremental.lingers", lambda _feeds: False)
+    monkeypatch.setattr(
+        "citywise.reasoning.languages.lars.incremental.lingers", lambda _feeds: False
+    )
     assert run(program, *points) == found
     assert len({tuple(answer) for answer, _changes in found}) > 3
 

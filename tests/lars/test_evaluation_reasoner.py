@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from reasoning.errors import ItemError
-from reasoning.languages.lars.language import Choice, evaluator
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.reasoner import LarsReasoner
-from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.lars.language import Choice, evaluator
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.reasoner import LarsReasoner
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation
 
 RECENT = "q(X) :- <> a(X) [1]."
 PREFIX = "#prefix ex : <http://example.org/>.\n"

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reasoning.engines.choosing import Choice
-from reasoning.errors import ItemError
-from reasoning.explain.tree import Explanation, TreeNode
-from reasoning.model.engine import OURS
-from reasoning.run.language import RecordedError
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.engines.choosing import Choice
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.tree import Explanation, TreeNode
+from citywise.reasoning.model.engine import OURS
+from citywise.reasoning.run.language import RecordedError
+from citywise.reasoning.run.recorded import Recorded
 from tests.command import Folder
 from tests.lars.program_text import program_text
 from tests.lars.programs import Example, examples

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.errors import ItemError, RequestError
-from reasoning.languages.lars.parsing import parse, parse_file, read
-from reasoning.languages.lars.program import (
+from citywise.reasoning.errors import ItemError, RequestError
+from citywise.reasoning.languages.lars.parsing import parse, parse_file, read
+from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
@@ -27,12 +27,12 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     unparse,
 )
-from reasoning.model.request import KnowledgeSource, Signature
-from reasoning.model.values import Compound, Computed, Constant, Variable
-from reasoning.rdf.knowledge import background
-from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.items import Encoder, Item
-from reasoning.streams.recordings import Recording
+from citywise.reasoning.model.request import KnowledgeSource, Signature
+from citywise.reasoning.model.values import Compound, Computed, Constant, Variable
+from citywise.reasoning.rdf.knowledge import background
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.recordings import Recording
 
 X, Y, T = Variable("X"), Variable("Y"), Variable("T")
 A = Atom("a", (X,))

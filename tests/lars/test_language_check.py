@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from backend.machine import REPOSITORY
-from reasoning.run.language import check
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.run.language import check
 from tests.command import Done, Folder
 
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.terms import Terms
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import LarsProgram, term_text, unparse
-from reasoning.languages.lars.rules import term_tree
-from reasoning.model import values
-from reasoning.model.values import Compound, Computed, Constant, Term, Variable
-from reasoning.run.language import check
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.asp.terms import Terms
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.program import LarsProgram, term_text, unparse
+from citywise.reasoning.languages.lars.rules import term_tree
+from citywise.reasoning.model import values
+from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
+from citywise.reasoning.run.language import check
+from citywise.reasoning.run.recorded import Recorded
 from tests.lars.program_text import program_text
 from tests.lars.programs import programs
 

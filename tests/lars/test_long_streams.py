@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.languages.lars.incremental import IncrementalEvaluator
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import At, LarsProgram, LarsRule, Point
-from reasoning.model.engine import AnswerSet
-from reasoning.model.values import variables
+from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.program import At, LarsProgram, LarsRule, Point
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.values import variables
 from tests.lars import programs
 from tests.lars.grounding import Fact
 from tests.lars.programs import INPUTS, VALUES, Example

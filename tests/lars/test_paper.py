@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.engines.choosing import Choice
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.engines.choosing import Choice
+from citywise.reasoning.run.recorded import Recorded
 from tests.lars.grounding import Fact
 from tests.lars.programs import example
 from tests.lars.recordings import data_stream, written

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.parsing import parse
 from tests.lars import programs
 from tests.lars.grounding import Pair
 from tests.lars.programs import Example

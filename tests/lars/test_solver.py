@@ -8,15 +8,15 @@ from functools import partial
 
 import pytest
 
-from reasoning.engines.clingo.solver import Solving
-from reasoning.errors import SolvingError
-from reasoning.languages.lars.incremental import IncrementalEvaluator
-from reasoning.languages.lars.parsing import parse
-from reasoning.languages.lars.program import Evaluator, LarsProgram, Point
-from reasoning.languages.lars.solver import OneShot, solver
-from reasoning.limits import LimitError, Limits
-from reasoning.model.request import Signature
-from reasoning.rdf.knowledge import Background
+from citywise.reasoning.engines.clingo.solver import Solving
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
+from citywise.reasoning.languages.lars.parsing import parse
+from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram, Point
+from citywise.reasoning.languages.lars.solver import OneShot, solver
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.rdf.knowledge import Background
 
 Make = Callable[[LarsProgram, Background], Evaluator]
 Arrivals = Mapping[int, Sequence[str]]

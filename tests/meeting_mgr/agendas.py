@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     AbilityState,
     Attendee,

@@ -7,13 +7,13 @@ from typing import Any, cast
 from flask import Flask
 from sqlalchemy import Connection, Engine
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.model import AbilityState, Person
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import taking_part
-from backend.settings import Settings
-from backend.store.outbox import begin
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.model import AbilityState, Person
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import taking_part
+from citywise.backend.settings import Settings
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import wall_ms
 from tests.api.browsers import Browser
 
 Json = dict[str, Any]

@@ -9,19 +9,19 @@ from typing import Any
 import orjson
 from sqlalchemy import Engine, select
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.model import AbilityState, Capability, Person, Room, Rules, Sensor
-from apps.meeting_mgr.process.inbox import Heard
-from apps.meeting_mgr.record import MeetingRecord, Step
-from apps.meeting_mgr.steps import consent, running, taking_part
-from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
-from apps.meeting_mgr.steps.editing import create
-from apps.meeting_mgr.telling import person_channel
-from apps.meeting_mgr.topics import Source
-from backend.settings import Settings
-from backend.store.models import OutboxRow
-from backend.store.outbox import begin
-from backend.times import iso
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.model import AbilityState, Capability, Person, Room, Rules, Sensor
+from citywise.apps.meeting_mgr.process.inbox import Heard
+from citywise.apps.meeting_mgr.record import MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import consent, running, taking_part
+from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
+from citywise.apps.meeting_mgr.steps.editing import create
+from citywise.apps.meeting_mgr.telling import person_channel
+from citywise.apps.meeting_mgr.topics import Source
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import iso
 
 HOST = "u-" + "h" * 20
 NOW_MS = 1_800_000_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     AbilityState,
     Attendee,
     Busy,
@@ -22,8 +22,8 @@ from apps.meeting_mgr.model import (
     Room,
     SensorState,
 )
-from apps.meeting_mgr.record import MeetingRecord, Step
-from backend.times import parse_ms
+from citywise.apps.meeting_mgr.record import MeetingRecord, Step
+from citywise.backend.times import parse_ms
 
 NOW_MS = parse_ms("2026-05-04T09:00:00Z")
 MINUTE_MS = 60_000

@@ -11,7 +11,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope, Session
 
-from backend import machine
+from citywise.backend import machine
 
 
 class Box:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, cast, get_args
 
-from apps.meeting_mgr.capabilities import Situation
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.capabilities import Situation
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     SENSORS,
     Ability,

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from apps.meeting_mgr.capabilities import Capabilities, Concluded
-from apps.meeting_mgr.model import SENSORS, Capability, PersonState, Rules, Sensor, SensorState
+from citywise.apps.meeting_mgr.capabilities import Capabilities, Concluded
+from citywise.apps.meeting_mgr.model import (
+    SENSORS,
+    Capability,
+    PersonState,
+    Rules,
+    Sensor,
+    SensorState,
+)
 from tests.meeting_mgr.time_lines import JOINED_MS, joined
 
 CAPABILITIES = Capabilities()

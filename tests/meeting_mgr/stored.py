@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import Connection, Engine, func, select
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.model import Hook, Person
-from apps.meeting_mgr.record import MeetingRecord, Step
-from apps.meeting_mgr.steps import consent, taking_part
-from apps.meeting_mgr.telling import host_channel
-from backend.privacy.boxes import Boxes
-from backend.settings import Settings
-from backend.store.models import Base, OutboxRow
-from backend.store.outbox import begin
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.model import Hook, Person
+from citywise.apps.meeting_mgr.record import MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import consent, taking_part
+from citywise.apps.meeting_mgr.telling import host_channel
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import Base, OutboxRow
+from citywise.backend.store.outbox import begin
 from tests.meeting_mgr.made import MEETING_ID, NOISY, NOW_MS, record, state
 
 LATER_MS = NOW_MS + 60_000

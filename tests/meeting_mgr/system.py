@@ -14,10 +14,10 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from apps.meeting_mgr.model import APP
-from backend.settings import People, Settings
-from backend.store.models import HeartbeatRow
-from backend.supervisor import System
+from citywise.apps.meeting_mgr.model import APP
+from citywise.backend.settings import People, Settings
+from citywise.backend.store.models import HeartbeatRow
+from citywise.backend.supervisor import System
 
 START_S = 240.0
 

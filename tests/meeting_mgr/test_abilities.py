@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apps.meeting_mgr.capabilities import Capabilities, Change
-from apps.meeting_mgr.model import CAPABILITIES, Capability, Rules, Sensor, Threshold
+from citywise.apps.meeting_mgr.capabilities import Capabilities, Change
+from citywise.apps.meeting_mgr.model import CAPABILITIES, Capability, Rules, Sensor, Threshold
 from tests.meeting_mgr.somebody import Somebody, fine
 from tests.meeting_mgr.time_lines import JOINED_MS
 

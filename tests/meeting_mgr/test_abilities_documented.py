@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from apps.meeting_mgr.model import SENSORS, USUAL_THRESHOLDS, Reason, Threshold
-from apps.meeting_mgr.readings import RoomValues, Values
-from backend.machine import REPOSITORY
+from citywise.apps.meeting_mgr.model import SENSORS, USUAL_THRESHOLDS, Reason, Threshold
+from citywise.apps.meeting_mgr.readings import RoomValues, Values
+from citywise.backend.machine import REPOSITORY
 from tests.meeting_mgr.reference import REASONS, SENSORS_OF
 
 PAGE = (REPOSITORY / "docs" / "meeting-manager-abilities.md").read_text(encoding="utf-8")

@@ -8,16 +8,16 @@ from functools import partial
 
 import pytest
 
-from apps.meeting_mgr import RULES
-from apps.meeting_mgr.agenda import proposed as proposed_in_time
-from apps.meeting_mgr.agenda import same_as
-from apps.meeting_mgr.agenda.moves import moved
-from apps.meeting_mgr.agenda.planning import plan, standing
-from apps.meeting_mgr.agenda.problem import problem
-from apps.meeting_mgr.model import Busy, Cause, Item, Meeting, PersonState, Proposal
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import answering
-from reasoning.run.language import check as findings
+from citywise.apps.meeting_mgr import RULES
+from citywise.apps.meeting_mgr.agenda import proposed as proposed_in_time
+from citywise.apps.meeting_mgr.agenda import same_as
+from citywise.apps.meeting_mgr.agenda.moves import moved
+from citywise.apps.meeting_mgr.agenda.planning import plan, standing
+from citywise.apps.meeting_mgr.agenda.problem import problem
+from citywise.apps.meeting_mgr.model import Busy, Cause, Item, Meeting, PersonState, Proposal
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import answering
+from citywise.reasoning.run.language import check as findings
 from tests.meeting_mgr.agendas import (
     MINUTE,
     STARTS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from apps.meeting_mgr.entries import ProposalChanged
-from apps.meeting_mgr.model import Item, Placed, Proposed
-from apps.meeting_mgr.record import MeetingError, MeetingRecord
-from apps.meeting_mgr.steps import answering, running
+from citywise.apps.meeting_mgr.entries import ProposalChanged
+from citywise.apps.meeting_mgr.model import Item, Placed, Proposed
+from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord
+from citywise.apps.meeting_mgr.steps import answering, running
 from tests.meeting_mgr.made import MINUTE_MS, NOW_MS, item, record, swapped
 
 LATER_MS = NOW_MS + 10 * MINUTE_MS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apps.meeting_mgr.process.aside import FIRST_S, FORGOTTEN_S, LONGEST_S, Aside
+from citywise.apps.meeting_mgr.process.aside import FIRST_S, FORGOTTEN_S, LONGEST_S, Aside
 
 BAD, OTHER = "m-bad", "m-other"
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.meeting_mgr.agenda.attendance import Lack, attending, lack_of
-from apps.meeting_mgr.agenda.planning import standing
-from apps.meeting_mgr.agenda.problem import Problem, problem
-from apps.meeting_mgr.busy import is_busy
-from apps.meeting_mgr.model import CAPABILITIES, Attendee, Busy, Item, Meeting, Person
-from apps.meeting_mgr.planned import meant
+from citywise.apps.meeting_mgr.agenda.attendance import Lack, attending, lack_of
+from citywise.apps.meeting_mgr.agenda.planning import standing
+from citywise.apps.meeting_mgr.agenda.problem import Problem, problem
+from citywise.apps.meeting_mgr.busy import is_busy
+from citywise.apps.meeting_mgr.model import CAPABILITIES, Attendee, Busy, Item, Meeting, Person
+from citywise.apps.meeting_mgr.planned import meant
 from tests.meeting_mgr.agendas import off, person, random_meeting
 
 Found = tuple[str, str, str]

@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import agenda
-from apps.meeting_mgr.api import rights
-from apps.meeting_mgr.process.reasoner import Reasoner
-from backend.settings import Settings
+from citywise.apps.meeting_mgr import agenda
+from citywise.apps.meeting_mgr.api import rights
+from citywise.apps.meeting_mgr.process.reasoner import Reasoner
+from citywise.backend.settings import Settings
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import Json, join, make, me, of, show
 from tests.meeting_mgr.kept import heard

@@ -9,15 +9,15 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr.api import rights
-from apps.meeting_mgr.model import Move, Person, Room, Rules, Sensor, Threshold
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import bounds, consent, editing
-from apps.meeting_mgr.steps.bounds import MOST_MOVES, WITHIN_MS
-from apps.meeting_mgr.steps.drafts import Changes
-from apps.meeting_mgr.steps.sharing import unasked
-from apps.meeting_mgr.telling import person_channel
-from backend.settings import Settings
+from citywise.apps.meeting_mgr.api import rights
+from citywise.apps.meeting_mgr.model import Move, Person, Room, Rules, Sensor, Threshold
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import bounds, consent, editing
+from citywise.apps.meeting_mgr.steps.bounds import MOST_MOVES, WITHIN_MS
+from citywise.apps.meeting_mgr.steps.drafts import Changes
+from citywise.apps.meeting_mgr.steps.sharing import unasked
+from citywise.apps.meeting_mgr.telling import person_channel
+from citywise.backend.settings import Settings
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import Json, join, me, of, show
 from tests.meeting_mgr.kept import Kept

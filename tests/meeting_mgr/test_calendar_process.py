@@ -14,11 +14,11 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
-from apps.meeting_mgr.papers import calendar_process
-from apps.meeting_mgr.papers.calendar_process import Read
-from backend.api.limits import LIMITS
-from backend.settings import Settings
-from backend.spawned import EndedError, Spawned
+from citywise.apps.meeting_mgr.papers import calendar_process
+from citywise.apps.meeting_mgr.papers.calendar_process import Read
+from citywise.backend.api.limits import LIMITS
+from citywise.backend.settings import Settings
+from citywise.backend.spawned import EndedError, Spawned
 from tests.api.browsers import Browser
 from tests.api.server import Server, serving
 from tests.api.town import soon

@@ -11,11 +11,11 @@ from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.meeting_mgr.busy import merged
-from apps.meeting_mgr.model import Busy
-from apps.meeting_mgr.papers import calendars
-from apps.meeting_mgr.papers.calendar_bounds import CalendarError
-from backend.times import ZONE, from_ms, to_ms
+from citywise.apps.meeting_mgr.busy import merged
+from citywise.apps.meeting_mgr.model import Busy
+from citywise.apps.meeting_mgr.papers import calendars
+from citywise.apps.meeting_mgr.papers.calendar_bounds import CalendarError
+from citywise.backend.times import ZONE, from_ms, to_ms
 
 FROM = to_ms(datetime(2026, 10, 19, tzinfo=UTC))
 UNTIL = to_ms(datetime(2026, 11, 9, tzinfo=UTC))

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from apps.meeting_mgr import RULES
-from apps.meeting_mgr.capabilities import Capabilities, Situation
-from apps.meeting_mgr.capabilities.evaluating import reasoners
-from apps.meeting_mgr.capabilities.facts import Facts
-from apps.meeting_mgr.capabilities.scales import Scale
-from apps.meeting_mgr.model import Rules, Sensor
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.model.engine import WindowFacts
-from reasoning.run.language import check
+from citywise.apps.meeting_mgr import RULES
+from citywise.apps.meeting_mgr.capabilities import Capabilities, Situation
+from citywise.apps.meeting_mgr.capabilities.evaluating import reasoners
+from citywise.apps.meeting_mgr.capabilities.facts import Facts
+from citywise.apps.meeting_mgr.capabilities.scales import Scale
+from citywise.apps.meeting_mgr.model import Rules, Sensor
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.run.language import check
 from tests.meeting_mgr.reference import conclude
 from tests.meeting_mgr.somebody import FINE
 from tests.meeting_mgr.time_lines import JOINED_MS, Step, after, joined, rules, time_lines

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from apps.meeting_mgr.conferences import conference
-from apps.meeting_mgr.conferences.conference import Jitsi, Webhook
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.conferences import conference
+from citywise.apps.meeting_mgr.conferences.conference import Jitsi, Webhook
+from citywise.apps.meeting_mgr.model import (
     AbilityState,
     Asked,
     Hook,
@@ -20,8 +20,8 @@ from apps.meeting_mgr.model import (
     Room,
     SensorState,
 )
-from apps.meeting_mgr.record import MeetingRecord
-from backend.settings import Meetings, Settings
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.backend.settings import Meetings, Settings
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import host, join, make, me, show
 

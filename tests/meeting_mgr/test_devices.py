@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.entries import Joined
-from backend.settings import Settings
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.entries import Joined
+from citywise.backend.settings import Settings
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import Json, join, me, of, people, show
 

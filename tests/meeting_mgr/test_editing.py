@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from apps.meeting_mgr.model import Busy, Hook, Room, Rules, Threshold
-from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord
-from apps.meeting_mgr.steps import answering, editing, running
-from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
+from citywise.apps.meeting_mgr.model import Busy, Hook, Room, Rules, Threshold
+from citywise.apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord
+from citywise.apps.meeting_mgr.steps import answering, editing, running
+from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
 from tests.meeting_mgr.made import MINUTE_MS, NOW_MS, record, swapped
 
 HOUR_MS = 60 * MINUTE_MS

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from apps.meeting_mgr import exported, store
-from apps.meeting_mgr.steps import consent, running, taking_part
-from apps.meeting_mgr.telling import person_channel
-from backend.ingest.keyring import Keyring
-from backend.people import accounts
-from backend.privacy import consenting, forgetting
-from backend.settings import Settings
-from backend.store.models import Base, MeetingEntryRow, MeetingPersonRow, MeetingRow
-from backend.store.outbox import begin
+from citywise.apps.meeting_mgr import exported, store
+from citywise.apps.meeting_mgr.steps import consent, running, taking_part
+from citywise.apps.meeting_mgr.telling import person_channel
+from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.people import accounts
+from citywise.backend.privacy import consenting, forgetting
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import Base, MeetingEntryRow, MeetingPersonRow, MeetingRow
+from citywise.backend.store.outbox import begin
 from tests.meeting_mgr.made import MEETING_ID, NOW_MS
 from tests.meeting_mgr.stored import HOOK, HOST, LATER_MS, Stored, shared_noise
 from tests.meeting_mgr.stored import stored as stored

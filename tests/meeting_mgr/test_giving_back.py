@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from apps.meeting_mgr.agenda.giving_back import given_back, restored
-from apps.meeting_mgr.agenda.planning import Plan, places, plan, standing
-from apps.meeting_mgr.agenda.problem import Problem, problem
-from apps.meeting_mgr.model import Item
+from citywise.apps.meeting_mgr.agenda.giving_back import given_back, restored
+from citywise.apps.meeting_mgr.agenda.planning import Plan, places, plan, standing
+from citywise.apps.meeting_mgr.agenda.problem import Problem, problem
+from citywise.apps.meeting_mgr.model import Item
 from tests.meeting_mgr.agendas import random_meeting
 from tests.meeting_mgr.three import NOW, joined, meeting
 

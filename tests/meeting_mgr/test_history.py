@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import store, views
-from apps.meeting_mgr.entries import (
+from citywise.apps.meeting_mgr import store, views
+from citywise.apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
     Body,
@@ -19,11 +19,11 @@ from apps.meeting_mgr.entries import (
     Joined,
     PresenceChanged,
 )
-from apps.meeting_mgr.model import Ability, Capability, Reason
-from apps.meeting_mgr.record import Step
-from backend.settings import Settings
-from backend.store.outbox import begin
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr.model import Ability, Capability, Reason
+from citywise.apps.meeting_mgr.record import Step
+from citywise.backend.settings import Settings
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import wall_ms
 from tests.api.browsers import Browser
 from tests.api.test_openapi import assert_described, document_of
 from tests.meeting_mgr.hosted import Json, conclude, host, me, of, stored

@@ -14,19 +14,19 @@ import pytest
 from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.conferences import hooks
-from apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
-from apps.meeting_mgr.model import AbilityState, Hook, PersonState
-from apps.meeting_mgr.process import deliveries
-from apps.meeting_mgr.process.deliveries import BACKOFF_MS, Deliveries
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import editing, running, taking_part
-from apps.meeting_mgr.steps.drafts import Changes
-from backend.privacy.boxes import Boxes
-from backend.settings import Meetings, Settings
-from backend.store.models import OutboxRow
-from backend.store.outbox import newest
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.conferences import hooks
+from citywise.apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
+from citywise.apps.meeting_mgr.model import AbilityState, Hook, PersonState
+from citywise.apps.meeting_mgr.process import deliveries
+from citywise.apps.meeting_mgr.process.deliveries import BACKOFF_MS, Deliveries
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import editing, running, taking_part
+from citywise.apps.meeting_mgr.steps.drafts import Changes
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.settings import Meetings, Settings
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.store.outbox import newest
 from tests.meeting_mgr.kept import NOW_MS, Kept
 from tests.meeting_mgr.other_system import receiving
 from tests.ports import nobody_at

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from apps.meeting_mgr import topics
-from apps.meeting_mgr.api import forwarding
-from apps.meeting_mgr.api.forwarding import Forwarder, NotForwardedError
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.process import inbox
-from apps.meeting_mgr.process.inbox import Inbox
-from apps.meeting_mgr.topics import Source
-from backend import mqtt
-from backend.broker import EmbeddedBroker
-from backend.machine import free_port
-from backend.settings import Broker, Settings
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import topics
+from citywise.apps.meeting_mgr.api import forwarding
+from citywise.apps.meeting_mgr.api.forwarding import Forwarder, NotForwardedError
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.process import inbox
+from citywise.apps.meeting_mgr.process.inbox import Inbox
+from citywise.apps.meeting_mgr.topics import Source
+from citywise.backend import mqtt
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.machine import free_port
+from citywise.backend.settings import Broker, Settings
+from citywise.backend.times import wall_ms
 from tests.api.town import soon
 from tests.brokers import SENT, City, client
 from tests.ports import nobody_at

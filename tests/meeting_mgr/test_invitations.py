@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from icalendar import Calendar, Event
 
-from apps.meeting_mgr.api import joining
-from apps.meeting_mgr.model import Attendee, Item, Meeting, MeetingState, Room
-from apps.meeting_mgr.papers import invitations, letters
-from apps.meeting_mgr.papers.invitations import Invited, Organizer
-from apps.meeting_mgr.record import MeetingRecord
-from backend.api.pages import translator
-from backend.times import parse_ms
+from citywise.apps.meeting_mgr.api import joining
+from citywise.apps.meeting_mgr.model import Attendee, Item, Meeting, MeetingState, Room
+from citywise.apps.meeting_mgr.papers import invitations, letters
+from citywise.apps.meeting_mgr.papers.invitations import Invited, Organizer
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.backend.api.pages import translator
+from citywise.backend.times import parse_ms
 
 STARTS, ENDS = parse_ms("2026-07-14T19:42:00+02:00"), parse_ms("2026-07-14T20:42:00+02:00")
 LINK = "https://city.example/meet/m-x?key=k"

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import AuthResult, Envelope, Session
 
-from apps.meeting_mgr.papers import mailing
-from apps.meeting_mgr.papers.mailing import Letter, MailError, NoMailError, Sent
-from backend.network import certificates
-from backend.network.addresses import Names
-from backend.network.certificates import Issued
-from backend.settings import Meetings
+from citywise.apps.meeting_mgr.papers import mailing
+from citywise.apps.meeting_mgr.papers.mailing import Letter, MailError, NoMailError, Sent
+from citywise.backend.network import certificates
+from citywise.backend.network.addresses import Names
+from citywise.backend.network.certificates import Issued
+from citywise.backend.settings import Meetings
 from tests.meeting_mgr.mail_server import Box, served
 from tests.ports import nobody_at
 

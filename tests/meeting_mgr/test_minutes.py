@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from icalendar import Calendar
 
-from apps.meeting_mgr.entries import (
+from citywise.apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
     Body,
@@ -17,7 +17,7 @@ from apps.meeting_mgr.entries import (
     ProposalChanged,
     StateChanged,
 )
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     Attendee,
     Cause,
     Decision,
@@ -31,15 +31,15 @@ from apps.meeting_mgr.model import (
     Room,
     Rules,
 )
-from apps.meeting_mgr.papers import minutes, minutes_files, minutes_page
-from apps.meeting_mgr.papers.minutes import Ableness, Minutes, Span
-from apps.meeting_mgr.papers.minutes_files import escaped
-from apps.meeting_mgr.papers.minutes_words import Words
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import running, sharing
-from backend.api.pages import translator
-from backend.machine import REPOSITORY
-from backend.times import parse_ms
+from citywise.apps.meeting_mgr.papers import minutes, minutes_files, minutes_page
+from citywise.apps.meeting_mgr.papers.minutes import Ableness, Minutes, Span
+from citywise.apps.meeting_mgr.papers.minutes_files import escaped
+from citywise.apps.meeting_mgr.papers.minutes_words import Words
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import running, sharing
+from citywise.backend.api.pages import translator
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.times import parse_ms
 
 ALICE, BOB = "p-" + "a" * 20, "p-" + "b" * 20
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.meeting_mgr.capabilities import Capabilities, Situation
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.capabilities import Capabilities, Situation
+from citywise.apps.meeting_mgr.model import (
     Ability,
     Capability,
     PersonState,
@@ -20,9 +20,9 @@ from apps.meeting_mgr.model import (
     Sensor,
     Threshold,
 )
-from apps.meeting_mgr.readings import RoomReading, observed_in_room
-from apps.meeting_mgr.replaying import Row, rows
-from backend.times import iso, to_ms
+from citywise.apps.meeting_mgr.readings import RoomReading, observed_in_room
+from citywise.apps.meeting_mgr.replaying import Row, rows
+from citywise.backend.times import iso, to_ms
 
 DWELLS_S = (10, 300, 600)
 NOISE = Threshold(upper=60, hysteresis=3)

@@ -14,11 +14,11 @@ from icalendar import Calendar
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.api import papers
-from apps.meeting_mgr.papers import calendars
-from backend.settings import Meetings, Settings
-from backend.times import from_ms, parse_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.api import papers
+from citywise.apps.meeting_mgr.papers import calendars
+from citywise.backend.settings import Meetings, Settings
+from citywise.backend.times import from_ms, parse_ms
 from tests.api.browsers import API, Browser
 from tests.meeting_mgr.hosted import BUSINESS, Json, conclude, host, join, make, of, show
 from tests.meeting_mgr.mail_server import Box, served

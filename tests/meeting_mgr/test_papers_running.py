@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from backend.settings import Meetings, People, Settings
+from citywise.backend.settings import Meetings, People, Settings
 from tests.meeting_mgr.hosted import BUSINESS
 from tests.meeting_mgr.mail_server import Box, served
 from tests.meeting_mgr.other_system import receiving

@@ -16,14 +16,14 @@ from limits.storage import memory
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.api import forwarding
-from apps.meeting_mgr.api import people as api_people
-from apps.meeting_mgr.entries import AbilityChanged
-from backend.api.limits import LIMITS
-from backend.network import websocket
-from backend.settings import Settings
-from backend.store.models import Base, MeetingPersonRow
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.api import forwarding
+from citywise.apps.meeting_mgr.api import people as api_people
+from citywise.apps.meeting_mgr.entries import AbilityChanged
+from citywise.backend.api.limits import LIMITS
+from citywise.backend.network import websocket
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import Base, MeetingPersonRow
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import Json, conclude, host, join, make, me, of, people, show
 

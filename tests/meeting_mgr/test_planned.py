@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.meeting_mgr.agenda.attendance import Lack, attending, lack_of, needed
-from apps.meeting_mgr.model import Person
-from apps.meeting_mgr.planned import Span, left_s, planned
-from apps.meeting_mgr.steps import running
+from citywise.apps.meeting_mgr.agenda.attendance import Lack, attending, lack_of, needed
+from citywise.apps.meeting_mgr.model import Person
+from citywise.apps.meeting_mgr.planned import Span, left_s, planned
+from citywise.apps.meeting_mgr.steps import running
 from tests.meeting_mgr.made import (
     MINUTE_MS,
     NOW_MS,

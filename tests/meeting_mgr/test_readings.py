@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from apps.meeting_mgr.model import SENSORS, Room
-from apps.meeting_mgr.readings import (
+from citywise.apps.meeting_mgr.model import SENSORS, Room
+from citywise.apps.meeting_mgr.readings import (
     MAX_BYTES,
     BadReadingError,
     observed,
@@ -15,7 +15,7 @@ from apps.meeting_mgr.readings import (
     reading,
     room_reading,
 )
-from backend.times import parse_ms
+from citywise.backend.times import parse_ms
 
 AT = "2026-11-22T10:00:00.250+01:00"
 ROOM = Room(name="B", lat=56.1629, lon=10.2039)

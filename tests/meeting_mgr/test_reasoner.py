@@ -11,18 +11,18 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr import agenda, readings, store
-from apps.meeting_mgr.capabilities import Capabilities
-from apps.meeting_mgr.model import Cause, Placed, Proposal, Proposed, Room, Rules
-from apps.meeting_mgr.process import aside, suggesting
-from apps.meeting_mgr.process.reasoner import Reasoner
-from apps.meeting_mgr.steps import answering, running, taking_part
-from apps.meeting_mgr.steps.drafts import Changes
-from apps.meeting_mgr.steps.editing import edit
-from apps.meeting_mgr.telling import host_channel
-from backend.ingest.keyring import Keyring
-from backend.privacy.boxes import KeysAwayError
-from backend.settings import Settings
+from citywise.apps.meeting_mgr import agenda, readings, store
+from citywise.apps.meeting_mgr.capabilities import Capabilities
+from citywise.apps.meeting_mgr.model import Cause, Placed, Proposal, Proposed, Room, Rules
+from citywise.apps.meeting_mgr.process import aside, suggesting
+from citywise.apps.meeting_mgr.process.reasoner import Reasoner
+from citywise.apps.meeting_mgr.steps import answering, running, taking_part
+from citywise.apps.meeting_mgr.steps.drafts import Changes
+from citywise.apps.meeting_mgr.steps.editing import edit
+from citywise.apps.meeting_mgr.telling import host_channel
+from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.privacy.boxes import KeysAwayError
+from citywise.backend.settings import Settings
 from tests.api.town import soon
 from tests.meeting_mgr.kept import NOW_MS, QUICK, Kept, heard
 
@@ -267,7 +267,7 @@ def test_a_room_s_sensors_count_for_those_who_are_in_it(kept: Kept, engine: Engi
 def test_who_is_judged_by_the_room_stays_so_when_the_process_is_started_again(
     kept: Kept, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS)
+    monkeypatch.setattr("citywise.apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS)
     meeting = kept.make(room="office-1")
     _move(kept, meeting, 56.17, 10.19)
     bob = kept.join(meeting, "distance")
@@ -311,7 +311,9 @@ def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(
 def test_a_process_that_is_started_again_goes_on_from_what_was_concluded(
     kept: Kept, reasoner: Reasoner, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS + 60_000)
+    monkeypatch.setattr(
+        "citywise.apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS + 60_000
+    )
     meeting = kept.make()
     bob = kept.join(meeting, "noise")
     reasoner.step([heard(meeting, bob, noise_db=LOUD)], NOW_MS)
@@ -349,7 +351,7 @@ def test_of_what_people_could_do_only_the_last_is_kept(
     kept: Kept, reasoner: Reasoner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MOST_ENTRIES", 5)
-    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.TRIM_AFTER", 3)
+    monkeypatch.setattr("citywise.apps.meeting_mgr.process.reasoner.TRIM_AFTER", 3)
     meeting = kept.make()
     before, bob = kept.entries(meeting), kept.join(meeting, "noise")
     for n in range(8):
@@ -551,7 +553,7 @@ def test_a_process_that_begins_after_the_clock_was_set_back_does_not_wait_either
     reasoner.step([heard(meeting, bob, noise_db=QUIET)], NOW_MS)
     reasoner.step([heard(meeting, bob, NOW_MS + 20_000, noise_db=LOUD)], NOW_MS + 20_000)
     back_ms = NOW_MS - HOUR_MS
-    monkeypatch.setattr("apps.meeting_mgr.process.reasoner.wall_ms", lambda: back_ms)
+    monkeypatch.setattr("citywise.apps.meeting_mgr.process.reasoner.wall_ms", lambda: back_ms)
     again = Reasoner(kept.settings, engine)
     for late_s in range(11):
         at_ms = back_ms + late_s * 1000

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from apps.meeting_mgr import readings, replaying
-from apps.meeting_mgr.replaying import BadRecordingError, Row
-from backend.cli import cli
+from citywise.apps.meeting_mgr import readings, replaying
+from citywise.apps.meeting_mgr.replaying import BadRecordingError, Row
+from citywise.backend.cli import cli
 
 OFFICE = """sno,date,Temperature,Humidity,Light,CO2,HumidityRatio,Occupancy
 1,2015-02-04 17:51:00,23.18,27.272,426.0,721.25,0.0047,1

@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.meeting_mgr.agenda import proposed as proposed_in_time
-from apps.meeting_mgr.agenda import same_as
-from apps.meeting_mgr.agenda.rescheduling import Slot, slots
-from apps.meeting_mgr.model import Attendee, Busy, Item, Meeting, Person, Proposal, Room
+from citywise.apps.meeting_mgr.agenda import proposed as proposed_in_time
+from citywise.apps.meeting_mgr.agenda import same_as
+from citywise.apps.meeting_mgr.agenda.rescheduling import Slot, slots
+from citywise.apps.meeting_mgr.model import Attendee, Busy, Item, Meeting, Person, Proposal, Room
 from tests.meeting_mgr.agendas import MINUTE, off, person
 
 ZONE = ZoneInfo("Europe/Copenhagen")

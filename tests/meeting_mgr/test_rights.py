@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from apps.meeting_mgr import topics
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.process.service import POLL_S
-from backend import machine
+from citywise.apps.meeting_mgr import topics
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.process.service import POLL_S
+from citywise.backend import machine
 from tests.brokers import SENT, City, Client, client, secret_of
 
 MEETING, OTHER_MEETING = "m-" + "a" * 20, "m-" + "b" * 20

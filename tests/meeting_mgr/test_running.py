@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from apps.meeting_mgr.entries import ItemChanged, StateChanged
-from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import running
+from citywise.apps.meeting_mgr.entries import ItemChanged, StateChanged
+from citywise.apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import running
 from tests.meeting_mgr.made import MINUTE_MS, NOW_MS, item, record, states
 
 LATER_MS = NOW_MS + 10 * MINUTE_MS

@@ -14,18 +14,18 @@ import pytest
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr import agenda, store, topics
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.process import service
-from apps.meeting_mgr.process.reasoner import Reasoner
-from apps.meeting_mgr.process.service import Service
-from backend import mqtt
-from backend.broker import EmbeddedBroker
-from backend.machine import free_port
-from backend.network import broker_rights
-from backend.settings import Broker, Settings
-from backend.store.models import HeartbeatRow
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import agenda, store, topics
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.process import service
+from citywise.apps.meeting_mgr.process.reasoner import Reasoner
+from citywise.apps.meeting_mgr.process.service import Service
+from citywise.backend import mqtt
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.machine import free_port
+from citywise.backend.network import broker_rights
+from citywise.backend.settings import Broker, Settings
+from citywise.backend.store.models import HeartbeatRow
+from citywise.backend.times import wall_ms
 from tests.brokers import SENT, City, Client
 from tests.meeting_mgr.kept import Kept, payload
 

@@ -8,15 +8,15 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.model import Placed, Proposal, Proposed
-from apps.meeting_mgr.process.live import Live
-from apps.meeting_mgr.record import MeetingError
-from apps.meeting_mgr.steps import answering, consent
-from apps.meeting_mgr.steps.sharing import EARLIEST_MS, unasked
-from backend.settings import Settings
-from backend.store.outbox import begin
-from backend.times import iso, wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.model import Placed, Proposal, Proposed
+from citywise.apps.meeting_mgr.process.live import Live
+from citywise.apps.meeting_mgr.record import MeetingError
+from citywise.apps.meeting_mgr.steps import answering, consent
+from citywise.apps.meeting_mgr.steps.sharing import EARLIEST_MS, unasked
+from citywise.backend.settings import Settings
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import iso, wall_ms
 from tests.meeting_mgr.hosted import Json, host, join, make, me, of, stored
 from tests.meeting_mgr.kept import payload
 from tests.meeting_mgr.made import NOW_MS, person, record

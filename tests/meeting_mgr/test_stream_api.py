@@ -12,17 +12,17 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, Engine, select
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.api.snapshots import Snapshots
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.telling import AUDIENCES, host_channel, open_to, person_channel
-from backend.api.entitled import Reader, unentitled
-from backend.people.principal import Principal
-from backend.privacy.boxes import Boxes
-from backend.settings import Settings
-from backend.store.models import OutboxRow
-from backend.store.outbox import begin
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.api.snapshots import Snapshots
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.telling import AUDIENCES, host_channel, open_to, person_channel
+from citywise.backend.api.entitled import Reader, unentitled
+from citywise.backend.people.principal import Principal
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.store.outbox import begin
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import Json, conclude, join, me, of
 

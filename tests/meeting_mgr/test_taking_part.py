@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from apps.meeting_mgr.entries import (
+from citywise.apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
     Body,
@@ -19,10 +19,10 @@ from apps.meeting_mgr.entries import (
     Left,
     PresenceChanged,
 )
-from apps.meeting_mgr.model import SENSORS, AbilityState, Asked, Person, Room
-from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import consent, running, taking_part
-from apps.meeting_mgr.steps.sharing import SENSORS_OF, remaining, unasked
+from citywise.apps.meeting_mgr.model import SENSORS, AbilityState, Asked, Person, Room
+from citywise.apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import consent, running, taking_part
+from citywise.apps.meeting_mgr.steps.sharing import SENSORS_OF, remaining, unasked
 from tests.meeting_mgr.made import NOISY, NOW_MS, noisy, person, record, state
 
 RULES = Path(taking_part.__file__).parents[1] / "rules" / "user_reasoner.casp"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from apps.meeting_mgr.agenda import proposed, same_as
-from apps.meeting_mgr.agenda.overrunning import overrun
-from apps.meeting_mgr.agenda.problem import least_minutes, parts, problem
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.agenda import proposed, same_as
+from citywise.apps.meeting_mgr.agenda.overrunning import overrun
+from citywise.apps.meeting_mgr.agenda.problem import least_minutes, parts, problem
+from citywise.apps.meeting_mgr.model import (
     Busy,
     Cause,
     Item,
@@ -22,11 +22,11 @@ from apps.meeting_mgr.model import (
     Room,
     Rules,
 )
-from apps.meeting_mgr.process.suggesting import answers, room_until_ms
-from apps.meeting_mgr.record import MeetingError, MeetingRecord
-from apps.meeting_mgr.steps import answering
-from apps.meeting_mgr.steps.drafts import Changes, ItemDraft
-from apps.meeting_mgr.steps.editing import edit
+from citywise.apps.meeting_mgr.process.suggesting import answers, room_until_ms
+from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord
+from citywise.apps.meeting_mgr.steps import answering
+from citywise.apps.meeting_mgr.steps.drafts import Changes, ItemDraft
+from citywise.apps.meeting_mgr.steps.editing import edit
 from tests.meeting_mgr.agendas import MINUTE, STARTS, person
 from tests.meeting_mgr.three import ANN, BOB, CID, FIRST, NOISY, NOW, SECOND, THIRD, joined, meeting
 

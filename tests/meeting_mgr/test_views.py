@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from apps.meeting_mgr import views
-from apps.meeting_mgr.model import CAPABILITIES, Asked, Hook, Person, Room, Rules
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import answering, running, taking_part
+from citywise.apps.meeting_mgr import views
+from citywise.apps.meeting_mgr.model import CAPABILITIES, Asked, Hook, Person, Room, Rules
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import answering, running, taking_part
 from tests.meeting_mgr.made import (
     MINUTE_MS,
     NOW_MS,

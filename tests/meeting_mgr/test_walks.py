@@ -9,11 +9,11 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.meeting_mgr import views
-from apps.meeting_mgr.model import Meeting, Placed, Proposal, Proposed
-from apps.meeting_mgr.planned import planned
-from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import answering, running
+from citywise.apps.meeting_mgr import views
+from citywise.apps.meeting_mgr.model import Meeting, Placed, Proposal, Proposed
+from citywise.apps.meeting_mgr.planned import planned
+from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import answering, running
 from tests.meeting_mgr.made import MINUTE_MS, NOW_MS, item, noisy, record, swapped
 
 ITEMS = ("i1", "i2", "i3", "i4")

@@ -14,7 +14,7 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from backend.times import iso, wall_ms
+from citywise.backend.times import iso, wall_ms
 from tests.meeting_mgr.kept import payload
 from tests.meeting_mgr.system import Running, running
 

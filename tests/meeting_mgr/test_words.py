@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from apps.meeting_mgr.model import Email, LongText, Rules, Text
+from citywise.apps.meeting_mgr.model import Email, LongText, Rules, Text
 
 TEXT: TypeAdapter[str] = TypeAdapter(Text)
 LONG: TypeAdapter[str] = TypeAdapter(LongText)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apps.meeting_mgr.model import Attendee, Item, Meeting, Person, PersonState, Room
+from citywise.apps.meeting_mgr.model import Attendee, Item, Meeting, Person, PersonState, Room
 from tests.meeting_mgr.agendas import MINUTE, STARTS, off, person
 
 NOW = STARTS + MINUTE

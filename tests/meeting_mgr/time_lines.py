@@ -7,8 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from apps.meeting_mgr.capabilities import Situation
-from apps.meeting_mgr.model import CAPABILITIES, SENSORS, PersonState, Rules, Sensor, Threshold
+from citywise.apps.meeting_mgr.capabilities import Situation
+from citywise.apps.meeting_mgr.model import (
+    CAPABILITIES,
+    SENSORS,
+    PersonState,
+    Rules,
+    Sensor,
+    Threshold,
+)
 
 JOINED_MS = 1_700_000_000_000
 

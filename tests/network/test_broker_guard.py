@@ -14,11 +14,11 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from backend import machine
-from backend.broker import EmbeddedBroker, SecureListener
-from backend.network import certificates
-from backend.network.addresses import Names
-from backend.people.tokens import broker_hash
+from citywise.backend import machine
+from citywise.backend.broker import EmbeddedBroker, SecureListener
+from citywise.backend.network import certificates
+from citywise.backend.network.addresses import Names
+from citywise.backend.people.tokens import broker_hash
 from tests.brokers import SENT
 
 DEVICE, SECRET = "d-0123456789abcdef", "a secret"

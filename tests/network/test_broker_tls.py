@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from backend import mqtt
-from backend.broker import EmbeddedBroker, SecureListener
-from backend.network import certificates
-from backend.network.addresses import Names
-from backend.people.tokens import broker_hash
-from backend.settings import Broker, Settings, Web
+from citywise.backend import mqtt
+from citywise.backend.broker import EmbeddedBroker, SecureListener
+from citywise.backend.network import certificates
+from citywise.backend.network.addresses import Names
+from citywise.backend.people.tokens import broker_hash
+from citywise.backend.settings import Broker, Settings, Web
 
 DEVICE, SECRET = "d-0123456789abcdef", "a secret"
 

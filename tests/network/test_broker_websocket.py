@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from backend.api import security
-from backend.broker import BrowserListener, EmbeddedBroker
-from backend.network import certificates, websocket
-from backend.network.addresses import Names
-from backend.settings import Broker, Settings, Web
+from citywise.backend.api import security
+from citywise.backend.broker import BrowserListener, EmbeddedBroker
+from citywise.backend.network import certificates, websocket
+from citywise.backend.network.addresses import Names
+from citywise.backend.settings import Broker, Settings, Web
 from tests.brokers import SENT, City, Client, client, secret_of
 
 UPGRADE = {

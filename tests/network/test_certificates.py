@@ -16,10 +16,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from backend.network import addresses, authority, certificates
-from backend.network.addresses import Names
-from backend.network.certificates import Issued
-from backend.network.secret_files import replace
+from citywise.backend.network import addresses, authority, certificates
+from citywise.backend.network.addresses import Names
+from citywise.backend.network.certificates import Issued
+from citywise.backend.network.secret_files import replace
 
 HERE = Names(frozenset({"city.example"}), frozenset({ipaddress.ip_address("192.168.7.7")}))
 

@@ -28,12 +28,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from playwright.sync_api import Error, Page, Playwright
 
-from backend import cli, machine
-from backend.network import addresses, authority, certificates, hosting, qr_codes, welcome
-from backend.network.addresses import Names
-from backend.network.authority import Authority
-from backend.network.hosting import Hosting
-from backend.settings import Broker, People, Settings, SettingsError, Web
+from citywise.backend import cli, machine
+from citywise.backend.network import addresses, authority, certificates, hosting, qr_codes, welcome
+from citywise.backend.network.addresses import Names
+from citywise.backend.network.authority import Authority
+from citywise.backend.network.hosting import Hosting
+from citywise.backend.settings import Broker, People, Settings, SettingsError, Web
 from tests.databases import begun
 
 
@@ -80,7 +80,7 @@ def serving(folder: Path) -> Iterator[Site]:
     log = folder / "web.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "backend.process", "web", str(orders)],
+            [sys.executable, "-m", "citywise.backend.process", "web", str(orders)],
             stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT,
             env={k: v for k, v in os.environ.items() if k != "PROMETHEUS_MULTIPROC_DIR"},
         )  # fmt: skip
@@ -205,7 +205,7 @@ def opened(playwright: Playwright, arguments: list[str]) -> Iterator[Page]:
 
 
 def test_a_certificate_that_is_renewed_is_used_without_a_new_start(tmp_path: Path) -> None:
-    from backend.api.server import Handshakes
+    from citywise.backend.api.server import Handshakes
 
     made = certificates.issued(tmp_path / "tls", Names())
     settings = Settings(

@@ -20,12 +20,12 @@ import pytest
 from argon2 import PasswordHasher
 from paho.mqtt.enums import CallbackAPIVersion
 
-from backend.machine import REPOSITORY, free_port
-from backend.network import broker_rights
-from backend.network.broker_rights import RightsError
-from backend.people import accounts, passwords, tokens
-from backend.settings import Broker, Settings
-from backend.store.database import create_engine_for
+from citywise.backend.machine import REPOSITORY, free_port
+from citywise.backend.network import broker_rights
+from citywise.backend.network.broker_rights import RightsError
+from citywise.backend.people import accounts, passwords, tokens
+from citywise.backend.settings import Broker, Settings
+from citywise.backend.store.database import create_engine_for
 from tests.brokers import SENT
 from tests.databases import begun
 

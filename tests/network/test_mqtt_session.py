@@ -12,11 +12,11 @@ from typing import Any
 import paho.mqtt.client as paho
 import pytest
 
-from backend.broker import EmbeddedBroker
-from backend.machine import free_port
-from backend.mqtt_session import BrokerSession
-from backend.network.topics import Topics
-from backend.settings import Broker
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.machine import free_port
+from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.network.topics import Topics
+from citywise.backend.settings import Broker
 from tests.api.town import soon
 from tests.brokers import SENT, City, client
 

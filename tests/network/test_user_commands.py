@@ -11,13 +11,13 @@ from argon2 import PasswordHasher
 from click.testing import CliRunner, Result
 from sqlalchemy import Engine, select
 
-from backend import cli
-from backend.network import broker_rights
-from backend.people import accounts, passwords
-from backend.people_commands import invited
-from backend.settings import People, Settings, Web
-from backend.store.database import create_engine_for
-from backend.store.models import AuditRow, InvitationRow, LoginRow
+from citywise.backend import cli
+from citywise.backend.network import broker_rights
+from citywise.backend.people import accounts, passwords
+from citywise.backend.people_commands import invited
+from citywise.backend.settings import People, Settings, Web
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import AuditRow, InvitationRow, LoginRow
 
 pytestmark = pytest.mark.slow
 PASSWORD = "a horse with a battery"
@@ -141,7 +141,7 @@ def test_another_password_ends_the_logins(machine: Machine) -> None:
     machine.add("Anna")
     engine = machine.engine()
     with engine.begin() as connection:
-        from backend.people import logins
+        from citywise.backend.people import logins
 
         anna = accounts.known(connection, "Anna")
         logins.open_login(connection, anna.id, 1, "a browser")

@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from backend.notices import book
-from backend.notices.announcing import NOTICE, begin
-from backend.notices.reminders import remind
-from backend.store.models import NoticeRow, OutboxRow, WishesRow
-from backend.store.upsert import upsert
-from backend.times import parse_ms
+from citywise.backend.notices import book
+from citywise.backend.notices.announcing import NOTICE, begin
+from citywise.backend.notices.reminders import remind
+from citywise.backend.store.models import NoticeRow, OutboxRow, WishesRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import parse_ms
 from tests.api.templates import Change
 
 NOON_MS = parse_ms("2014-08-05T12:00:00Z")

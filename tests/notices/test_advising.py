@@ -8,8 +8,8 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.notices import advising
-from backend.notices.announcing import begin
+from citywise.backend.notices import advising
+from citywise.backend.notices.announcing import begin
 from tests.api.templates import change
 from tests.api.town import Town
 from tests.notices.booked import MINUTE, NOON_MS, alerts, announced, apply, due, row, wish

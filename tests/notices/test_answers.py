@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.times import iso
+from citywise.backend.times import iso
 from tests.api.templates import change
 from tests.api.town import Town
 from tests.notices.booked import MINUTE, NOON_MS, alerts, announced, apply, due, row, wish

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine, select
 
-from backend.notices import answers, book
-from backend.notices.announcing import begin
-from backend.store.database import create_engine_for
-from backend.store.models import Base, OutboxRow
+from citywise.backend.notices import answers, book
+from citywise.backend.notices.announcing import begin
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import Base, OutboxRow
 from tests.api.templates import change, install, jam_ahead
 from tests.api.town import Town, soon
 from tests.notices.booked import MINUTE, NOON_MS, alerts, announced, apply, due, row, wish

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from backend.notices.attention import Attention, Change, Quiet, Standing, Wishes, decide
-from backend.times import iso, parse_ms
+from citywise.backend.notices.attention import Attention, Change, Quiet, Standing, Wishes, decide
+from citywise.backend.times import iso, parse_ms
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 NOON = parse_ms("2014-08-05T12:00:00+02:00")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select, update
 
-from backend.notices import book
-from backend.notices.announcing import begin
-from backend.people import accounts
-from backend.store.models import AccountRow, NoticeRow, OutboxRow
+from citywise.backend.notices import book
+from citywise.backend.notices.announcing import begin
+from citywise.backend.people import accounts
+from citywise.backend.store.models import AccountRow, NoticeRow, OutboxRow
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.templates import change
 from tests.notices.booked import MINUTE, NOON_MS, alerts, announced, apply, due, row, wish

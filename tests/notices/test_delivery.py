@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, insert, select, text, update
 
-from backend.notices import delivery
-from backend.notices.delivery import Delivery
-from backend.notices.receivers import WINDOW, Receiver, Said, for_devices
-from backend.people import accounts, tokens
-from backend.store.models import AccountRow, OutboxRow, ReceiverRow, TokenRow, WishesRow
+from citywise.backend.notices import delivery
+from citywise.backend.notices.delivery import Delivery
+from citywise.backend.notices.receivers import WINDOW, Receiver, Said, for_devices
+from citywise.backend.people import accounts, tokens
+from citywise.backend.store.models import AccountRow, OutboxRow, ReceiverRow, TokenRow, WishesRow
 from tests.api.browsers import PASSWORD, quick_passwords
 from tests.notices.booked import wish
 from tests.notices.device import Device
@@ -23,7 +23,7 @@ from tests.notices.device import Device
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backend.notices.receivers.AGAIN_EVERY_S", 0.0)
+    monkeypatch.setattr("citywise.backend.notices.receivers.AGAIN_EVERY_S", 0.0)
     monkeypatch.setattr(delivery, "REFRESH_S", 0.0)
     monkeypatch.setattr(delivery, "KEEP_S", 0.0)
 
@@ -303,7 +303,7 @@ def test_nobody_speaks_for_the_device_of_another(engine: Engine, air: Air) -> No
 def test_a_device_that_always_asks_again_is_answered_once_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("backend.notices.receivers.AGAIN_EVERY_S", 1.0)
+    monkeypatch.setattr("citywise.backend.notices.receivers.AGAIN_EVERY_S", 1.0)
     receiver = Receiver.at("d", "u", 0)
     turned = 0
     for tick in range(40):
@@ -323,7 +323,7 @@ def test_nothing_new_is_sent_before_what_is_to_be_sent_again(
     device = Device()
     tell(engine, alice, "a1", "a2", "a3")
     air.settle(alice, phone, device)
-    monkeypatch.setattr("backend.notices.receivers.AGAIN_EVERY_S", 1e9)
+    monkeypatch.setattr("citywise.backend.notices.receivers.AGAIN_EVERY_S", 1e9)
     air.settle(alice, phone, device)
     device.last, device.shown = device.shown[0]["announced"], device.shown[:1]
     air.delivery.hear(alice, phone, device.begin())

@@ -11,11 +11,11 @@ import paho.mqtt.client as paho
 import pytest
 from sqlalchemy import Engine, select
 
-from backend import mqtt
-from backend.broker import EmbeddedBroker
-from backend.notices.notifier import NotifierService
-from backend.settings import Broker, Settings
-from backend.store.models import HeartbeatRow
+from citywise.backend import mqtt
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.notices.notifier import NotifierService
+from citywise.backend.settings import Broker, Settings
+from citywise.backend.store.models import HeartbeatRow
 from tests.api.templates import change
 from tests.api.town import Town, soon
 from tests.notices.booked import MINUTE, NOON_MS, alerts, apply, wish
@@ -71,9 +71,9 @@ def test_what_operators_planned_and_the_heartbeat_do_not_wait_for_reminders(
     settings: Settings, engine: Engine, city: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept = threading.Event()
-    monkeypatch.setattr("backend.notices.notifier._AGAIN_S", 0)
-    monkeypatch.setattr("backend.notices.notifier.remind", _broken)
-    monkeypatch.setattr("backend.notices.notifier.schedule.sweep", lambda *_: swept.set())
+    monkeypatch.setattr("citywise.backend.notices.notifier._AGAIN_S", 0)
+    monkeypatch.setattr("citywise.backend.notices.notifier.remind", _broken)
+    monkeypatch.setattr("citywise.backend.notices.notifier.schedule.sweep", lambda *_: swept.set())
     city.running("2014-08-05T12:30:00Z")
     with (
         nobody_at() as port,

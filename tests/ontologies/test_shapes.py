@@ -11,12 +11,12 @@ import pytest
 from rdflib import Graph
 from rdflib.namespace import RDF, SOSA
 
-from backend.city.events import Event
-from backend.city.observations import BASE, PLACE, PROPERTIES, observation_iri, triples
-from backend.city.simulation import Simulation
-from backend.ingest.log import Record
-from backend.ingest.payloads import OBSERVATIONS, Kind, Observation
-from backend.ingest.records import Reading, decode, encode_readings
+from citywise.backend.city.events import Event
+from citywise.backend.city.observations import BASE, PLACE, PROPERTIES, observation_iri, triples
+from citywise.backend.city.simulation import Simulation
+from citywise.backend.ingest.log import Record
+from citywise.backend.ingest.payloads import OBSERVATIONS, Kind, Observation
+from citywise.backend.ingest.records import Reading, decode, encode_readings
 from tests.ontologies.test_vocabularies import DOCUMENT
 from tests.ontologies.vocabulary import graph, local, rdf, violations
 

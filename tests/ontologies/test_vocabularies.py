@@ -25,9 +25,9 @@ from rdflib.namespace import (
     DefinedNamespace,
 )
 
-from backend.city.observations import PLACE, PROPERTIES, stream_iri
-from backend.ingest.payloads import Place
-from backend.machine import REPOSITORY
+from citywise.backend.city.observations import PLACE, PROPERTIES, stream_iri
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.machine import REPOSITORY
 from tests.ontologies.vocabulary import FILES, NAMESPACES, classes, declared, graph, is_ours
 
 CITY, EVENT, CONTEXT = NAMESPACES["city"], NAMESPACES["event"], NAMESPACES["context"]

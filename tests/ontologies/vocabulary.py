@@ -10,8 +10,8 @@ from rdflib import Literal as RdfLiteral
 from rdflib.namespace import OWL, RDF, SH
 from rdflib.term import Node
 
-from backend.machine import REPOSITORY
-from reasoning.rdf.mapping import Blank, Iri, Term, Triple
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.rdf.mapping import Blank, Iri, Term, Triple
 
 FOLDER = REPOSITORY / "ontologies"
 FILES = sorted(FOLDER.glob("*.ttl"))

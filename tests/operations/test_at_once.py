@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, select
 
-from backend.operations import events, schedule
-from backend.operations.drafts import Draft
-from backend.operations.errors import EventExistsError, EventOverError
-from backend.store.models import AuditRow, OutboxRow
-from backend.times import from_ms, parse_ms
+from citywise.backend.operations import events, schedule
+from citywise.backend.operations.drafts import Draft
+from citywise.backend.operations.errors import EventExistsError, EventOverError
+from citywise.backend.store.models import AuditRow, OutboxRow
+from citywise.backend.times import from_ms, parse_ms
 from tests.api.town import NOON, Town
 from tests.databases import emptied
 

@@ -9,11 +9,11 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from backend.city.events import event_object
-from backend.ingest.standing import checked
-from backend.operations import byhand, drafts, schedule
-from backend.store.models import AuditRow, EventRow, InletRow, OperatorEventRow, OutboxRow
-from backend.times import parse_ms
+from citywise.backend.city.events import event_object
+from citywise.backend.ingest.standing import checked
+from citywise.backend.operations import byhand, drafts, schedule
+from citywise.backend.store.models import AuditRow, EventRow, InletRow, OperatorEventRow, OutboxRow
+from citywise.backend.times import parse_ms
 from tests.api.town import NOON, Town
 from tests.operations.conftest import ROAD
 

@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from backend.ingest import log, records
-from backend.ingest.frames import LogError
-from backend.ingest.log import LogWriter
-from backend.ingest.payloads import Clock, TrafficObservation
-from backend.ingest.records import StandingRow, encode_clock, encode_readings, encode_standing
-from backend.operations import history
-from backend.operations.history import History
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.frames import LogError
+from citywise.backend.ingest.log import LogWriter
+from citywise.backend.ingest.payloads import Clock, TrafficObservation
+from citywise.backend.ingest.records import (
+    StandingRow,
+    encode_clock,
+    encode_readings,
+    encode_standing,
+)
+from citywise.backend.operations import history
+from citywise.backend.operations.history import History
 
 START = datetime(2014, 8, 5, 7, tzinfo=UTC)
 

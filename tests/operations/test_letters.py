@@ -10,14 +10,14 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from backend.ingest.acceptance import Verdict
-from backend.ingest.faults import DeadLetter
-from backend.ingest.intake import KEPT_BYTES, Entry, IntakeStore
-from backend.operations import letters, sending
-from backend.operations.errors import NotReplayableError
-from backend.operations.sending import Message, NotSentError
-from backend.settings import Broker
-from backend.store.models import AuditRow, DeadLetterRow
+from citywise.backend.ingest.acceptance import Verdict
+from citywise.backend.ingest.faults import DeadLetter
+from citywise.backend.ingest.intake import KEPT_BYTES, Entry, IntakeStore
+from citywise.backend.operations import letters, sending
+from citywise.backend.operations.errors import NotReplayableError
+from citywise.backend.operations.sending import Message, NotSentError
+from citywise.backend.settings import Broker
+from citywise.backend.store.models import AuditRow, DeadLetterRow
 from tests.api.town import Town
 
 LETTERS = "/api/v1/dead-letters"

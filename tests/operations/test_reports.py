@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from backend.ingest.log import LogWriter
-from backend.ingest.payloads import TrafficObservation
-from backend.ingest.records import encode_readings
-from backend.operations import roster
-from backend.operations.requests import GROWS_BYTES, GROWS_OVER_MS, GROWS_WITHIN_MS, Lags
-from backend.settings import Settings
-from backend.store.models import CursorRow, TraceRow
-from backend.times import parse_ms, wall_ms
+from citywise.backend.ingest.log import LogWriter
+from citywise.backend.ingest.payloads import TrafficObservation
+from citywise.backend.ingest.records import encode_readings
+from citywise.backend.operations import roster
+from citywise.backend.operations.requests import GROWS_BYTES, GROWS_OVER_MS, GROWS_WITHIN_MS, Lags
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import CursorRow, TraceRow
+from citywise.backend.times import parse_ms, wall_ms
 from tests.api.town import NOON, Town
 
 SENSORS = "/api/v1/operator/sensors"

@@ -10,10 +10,10 @@ import orjson
 import pytest
 from sqlalchemy import select
 
-from backend.broker import EmbeddedBroker
-from backend.operations import letters
-from backend.settings import Broker, Settings
-from backend.store.models import DeadLetterRow
+from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.operations import letters
+from citywise.backend.settings import Broker, Settings
+from citywise.backend.store.models import DeadLetterRow
 from tests.api.town import soon
 from tests.databases import begun
 from tests.ingest.test_service import ROAD, Street

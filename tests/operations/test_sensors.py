@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from backend.city.replay import Replay
-from backend.city.simulation import Simulation
-from backend.city.steps import Source
-from backend.ingest.payloads import Kind, Place
-from backend.operations.sensors import BOUNDS, KEPT, Peers, Series, Values, Verdict, judge
-from backend.times import to_ms
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.simulation import Simulation
+from citywise.backend.city.steps import Source
+from citywise.backend.ingest.payloads import Kind, Place
+from citywise.backend.operations.sensors import BOUNDS, KEPT, Peers, Series, Values, Verdict, judge
+from citywise.backend.times import to_ms
 
 MINUTE = 60_000
 NOON = 1_407_240_000_000

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import delete, select
 
-from backend.store.models import InletRow
+from citywise.backend.store.models import InletRow
 from tests.api.templates import pack_of
 from tests.api.town import Town
 from tests.context.situation import PACK

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from backend.ingest.records import LogEntry
-from backend.packs.notices import OpenNotices
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
+from citywise.backend.ingest.records import LogEntry
+from citywise.backend.packs.notices import OpenNotices
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
 
 
 def notices(

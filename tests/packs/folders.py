@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.packs import broken, library
-from backend.packs.check import check_pack
-from backend.packs.manifest import Pack, load
-from backend.packs.template import TemplateVersion
+from citywise.backend.packs import broken, library
+from citywise.backend.packs.check import check_pack
+from citywise.backend.packs.manifest import Pack, load
+from citywise.backend.packs.template import TemplateVersion
 
 MANIFEST = """\
 name = "jam_watch"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import orjson
 
-from backend.ingest.journal import Journal
-from backend.ingest.payloads import Clock
-from backend.ingest.records import Reading, encode_clock, item_position
-from backend.ingest.standing import Entry
+from citywise.backend.ingest.journal import Journal
+from citywise.backend.ingest.payloads import Clock
+from citywise.backend.ingest.records import Reading, encode_clock, item_position
+from citywise.backend.ingest.standing import Entry
 from tests.packs.test_run import START, Happening
 
 

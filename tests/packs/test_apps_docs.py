@@ -9,14 +9,19 @@ import tomllib
 import pytest
 from pydantic import BaseModel
 
-from backend.app_commands import app as group
-from backend.machine import REPOSITORY
-from backend.packs import scenarios
-from backend.packs.manifest import Manifest, TemplateEntry
-from backend.packs.parameters import TYPES
-from backend.packs.scaffold import starters
-from backend.packs.template import NoticeText
-from backend.packs.vocabulary import CONCLUSION_ATOMS, PREDICATES, PROPERTIES_SUPPLIED, Supplied
+from citywise.backend.app_commands import app as group
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs import scenarios
+from citywise.backend.packs.manifest import Manifest, TemplateEntry
+from citywise.backend.packs.parameters import TYPES
+from citywise.backend.packs.scaffold import starters
+from citywise.backend.packs.template import NoticeText
+from citywise.backend.packs.vocabulary import (
+    CONCLUSION_ATOMS,
+    PREDICATES,
+    PROPERTIES_SUPPLIED,
+    Supplied,
+)
 from tests.packs.folders import AppFolder
 
 TEXT = (REPOSITORY / "docs" / "apps.md").read_text(encoding="utf-8")

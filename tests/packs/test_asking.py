@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backend.packs.asking import asks
+from citywise.backend.packs.asking import asks
 from tests.api.templates import pack_of
 from tests.context.situation import PACK
 from tests.packs.folders import AppFolder

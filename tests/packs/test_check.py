@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from backend.packs import ontology
-from backend.packs.check import check_pack, checked
-from backend.packs.manifest import PackError
-from backend.packs.ontology import local_name
-from backend.packs.parameters import ClassParameter
-from reasoning import budget
-from reasoning.limits import Limits
+from citywise.backend.packs import ontology
+from citywise.backend.packs.check import check_pack, checked
+from citywise.backend.packs.manifest import PackError
+from citywise.backend.packs.ontology import local_name
+from citywise.backend.packs.parameters import ClassParameter
+from citywise.reasoning import budget
+from citywise.reasoning.limits import Limits
 from tests.packs.folders import MANIFEST, AppFolder
 
 

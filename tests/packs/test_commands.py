@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from backend.app_commands import app as group
-from backend.errors import CitywiseError
-from backend.packs.check import check_pack, check_path
-from backend.packs.scaffold import ScaffoldError, create, starters
+from citywise.backend.app_commands import app as group
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.check import check_pack, check_path
+from citywise.backend.packs.scaffold import ScaffoldError, create, starters
 from tests.packs.folders import AppFolder
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from backend.machine import REPOSITORY
-from backend.packs.check import check_pack, checked
-from backend.packs.manifest import PackError, load
-from backend.packs.ontology import ONTOLOGIES
-from backend.pipeline.against import earlier
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.check import check_pack, checked
+from citywise.backend.packs.manifest import PackError, load
+from citywise.backend.packs.ontology import ONTOLOGIES
+from citywise.backend.pipeline.against import earlier
 from tests.packs.folders import AppFolder
 
 SECRET = "secret(1)."

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.packs.run import TemplateRun
-from backend.space import boxes
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.space import boxes
 from tests.packs.test_run import event, instance, log, template
 from tests.space.reference import EARTH
 

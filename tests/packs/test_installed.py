@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from backend.packs.installed import (
+from citywise.backend.packs.installed import (
     StaleVersionError,
     UnknownTemplateError,
     find,
     install,
     versions,
 )
-from backend.store.models import TemplateVersionRow
+from citywise.backend.store.models import TemplateVersionRow
 from tests.databases import begun
 from tests.packs.folders import AppFolder
 

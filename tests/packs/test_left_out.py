@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from backend.ingest.records import LogEntry, Reading
-from backend.packs.run import Step, TemplateRun
-from backend.packs.supply import Supply
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.model.engine import AnswerSet, WindowFacts
+from citywise.backend.ingest.records import LogEntry, Reading
+from citywise.backend.packs.run import Step, TemplateRun
+from citywise.backend.packs.supply import Supply
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.model.engine import AnswerSet, WindowFacts
 from tests.packs.test_run import JAM, Happening, event, instance, log, route, template
 
 OPEN = template('notice(Me,"jam",G,1) :- radius(Me,R), near_route(Me,G,R), open(G).')

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from backend.packs import broken, library, parts
-from backend.packs.check import check_pack
-from backend.packs.listing import lines
+from citywise.backend.packs import broken, library, parts
+from citywise.backend.packs.check import check_pack
+from citywise.backend.packs.listing import lines
 from tests.packs.folders import AppFolder, with_python
 
 
@@ -89,7 +89,7 @@ def test_an_app_is_listed_with_its_templates(app: AppFolder) -> None:
 
 
 PARTS = """
-from backend.packs.parts import Parts
+from citywise.backend.packs.parts import Parts
 PARTS = Parts(decisions={"way": lambda request, data, at_ms: {"request": request.name}})
 """
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.ingest import records
-from backend.ingest.log import durable_end
-from backend.ingest.records import ClockReading
-from backend.packs import live
-from backend.packs.live import NoClockError
-from backend.packs.run import TemplateRun
+from citywise.backend.ingest import records
+from citywise.backend.ingest.log import durable_end
+from citywise.backend.ingest.records import ClockReading
+from citywise.backend.packs import live
+from citywise.backend.packs.live import NoClockError
+from citywise.backend.packs.run import TemplateRun
 from tests.packs.journaled import Journaled
 from tests.packs.test_run import (
     DAYS,

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from backend.packs.parameters import TYPES, AnyParameter
-from backend.packs.values import BadValueError
-from reasoning.rdf.mapping import quote
+from citywise.backend.packs.parameters import TYPES, AnyParameter
+from citywise.backend.packs.values import BadValueError
+from citywise.reasoning.rdf.mapping import quote
 
 ADAPTER: TypeAdapter[AnyParameter] = TypeAdapter(AnyParameter)
 EV = "https://w3id.org/citywise/event#"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.ingest.records import ClockReading, LogEntry, Reading, Standing
-from backend.packs.prepared import prepared
-from backend.packs.run import TemplateRun, serves
-from backend.packs.template import NoticeText, TemplateVersion
-from reasoning.errors import SolvingError
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.packs.prepared import prepared
+from citywise.backend.packs.run import TemplateRun, serves
+from citywise.backend.packs.template import NoticeText, TemplateVersion
+from citywise.reasoning.errors import SolvingError
 from tests.packs.concluding import notices
 
 START = 1_780_000_000_000 // 60_000 * 60_000

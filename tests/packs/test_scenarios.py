@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from backend.ingest.records import ClockReading, Reading, Standing
-from backend.packs import scenarios
-from backend.packs.scenario_run import compare, read_expected, run, update
-from backend.packs.scenarios import ALONE, ScenarioError, entries
-from backend.pipeline.recorded import concluded
+from citywise.backend.ingest.records import ClockReading, Reading, Standing
+from citywise.backend.packs import scenarios
+from citywise.backend.packs.scenario_run import compare, read_expected, run, update
+from citywise.backend.packs.scenarios import ALONE, ScenarioError, entries
+from citywise.backend.pipeline.recorded import concluded
 from tests.packs.folders import AppFolder
 
 START = "2026-05-04T06:00:00Z"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from backend.packs import shapes
-from backend.packs.values import BadValueError
+from citywise.backend.packs import shapes
+from citywise.backend.packs.values import BadValueError
 
 
 def test_a_line_is_its_points_as_numbers() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from backend.packs.manifest import PackError
-from backend.settings import Apps, Settings
-from backend.supervisor import Child, StartError, System
+from citywise.backend.packs.manifest import PackError
+from citywise.backend.settings import Apps, Settings
+from citywise.backend.supervisor import Child, StartError, System
 from tests.databases import begun
 from tests.packs.folders import AppFolder, with_python
 

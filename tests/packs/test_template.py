@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 from pydantic import JsonValue
 
-from backend.packs.parameters import ClassParameter
-from backend.packs.template import TemplateVersion
-from backend.packs.values import BadValuesError
+from citywise.backend.packs.parameters import ClassParameter
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.values import BadValuesError
 from tests.packs.folders import AppFolder
 
 PARAMETERS = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.packs.toml_places import Places
+from citywise.backend.packs.toml_places import Places
 
 TEXT = '''\
 # title = "no"

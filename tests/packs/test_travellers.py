@@ -17,14 +17,14 @@ import pytest
 from pyproj import Geod
 from shapely import LineString, Point
 
-from backend.city.replay import Replay
-from backend.city.travellers import Roads, Trip, distance_m, told
-from backend.ingest.payloads import Place
-from backend.ingest.records import ClockReading, Standing
-from backend.machine import REPOSITORY
-from backend.pipeline.played import Played
-from backend.pipeline.recorded import _with, entries
-from backend.times import to_ms
+from citywise.backend.city.replay import Replay
+from citywise.backend.city.travellers import Roads, Trip, distance_m, told
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.records import ClockReading, Standing
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.pipeline.played import Played
+from citywise.backend.pipeline.recorded import _with, entries
+from citywise.backend.times import to_ms
 from tests.api.templates import pack_of
 
 EARTH = Geod(ellps="WGS84")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.machine import REPOSITORY
-from backend.packs.check import checked
-from backend.packs.scenario_run import run
-from backend.pipeline.recorded import concluded
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.check import checked
+from citywise.backend.packs.scenario_run import run
+from citywise.backend.pipeline.recorded import concluded
 from tests.command import Folder
 from tests.test_tutorial import output, sessions, shell
 

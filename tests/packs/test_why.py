@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.packs.why import NoInstanceError, Reasons, explain
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.why import NoInstanceError, Reasons, explain
 from tests.packs.concluding import notices
 from tests.packs.test_run import (
     Happening,

@@ -9,8 +9,8 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import Connection, Engine
 
-from backend.people import passwords
-from backend.settings import Settings
+from citywise.backend.people import passwords
+from citywise.backend.settings import Settings
 from tests.databases import begun
 
 

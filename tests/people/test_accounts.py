@@ -11,7 +11,7 @@ from argon2 import PasswordHasher
 from pydantic import ValidationError
 from sqlalchemy import Connection, select, update
 
-from backend.people import (
+from citywise.backend.people import (
     accounts,
     administration,
     audit,
@@ -23,11 +23,11 @@ from backend.people import (
     passwords,
     tokens,
 )
-from backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
-from backend.people.principal import NOBODY, Principal
-from backend.settings import People, Settings, Web
-from backend.store.models import AccountRow, LoginRow, TokenRow
-from backend.times import wall_ms
+from citywise.backend.people.errors import NameTakenError, PeopleError, UnknownAccountError
+from citywise.backend.people.principal import NOBODY, Principal
+from citywise.backend.settings import People, Settings, Web
+from citywise.backend.store.models import AccountRow, LoginRow, TokenRow
+from citywise.backend.times import wall_ms
 
 WORDS = "three words suffice"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Connection
 
-from backend.people import accounts, first_admin, invitations
-from backend.people.errors import PeopleError
+from citywise.backend.people import accounts, first_admin, invitations
+from citywise.backend.people.errors import PeopleError
 
 
 def test_only_the_newest_of_these_invitations_is_good(connection: Connection) -> None:

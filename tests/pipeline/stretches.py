@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from backend.ingest import log
-from backend.pipeline.evaluation import Row
-from backend.pipeline.worker import Task, Worker
+from citywise.backend.ingest import log
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.worker import Task, Worker
 
 START_MS = 1_407_196_800_000
 LIMITS = {"seconds": 60, "megabytes": 1000, "atoms": 50_000, "models": 10}

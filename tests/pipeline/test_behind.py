@@ -10,17 +10,17 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from sqlalchemy import delete, select
 
-from backend.ingest.log import LogError
-from backend.ingest.service import _kept_for
-from backend.packs.run import TemplateRun
-from backend.pipeline.behind import Behind
-from backend.pipeline.evaluation import RequestRun
-from backend.pipeline.merging import merged
-from backend.pipeline.requests import find
-from backend.pipeline.results import Results
-from backend.pipeline.worker import READINGS, Task, Worker
-from backend.store import progress
-from backend.store.models import CursorRow, TraceRow
+from citywise.backend.ingest.log import LogError
+from citywise.backend.ingest.service import _kept_for
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.pipeline.behind import Behind
+from citywise.backend.pipeline.evaluation import RequestRun
+from citywise.backend.pipeline.merging import merged
+from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.results import Results
+from citywise.backend.pipeline.worker import READINGS, Task, Worker
+from citywise.backend.store import progress
+from citywise.backend.store.models import CursorRow, TraceRow
 from tests.packs.journaled import Journaled
 from tests.packs.test_run import JAM, NEAR, event, instance, position, route, template
 from tests.pipeline.stretches import LIMITS, Stretches, answer, plain, traffic
@@ -39,11 +39,11 @@ pytestmark = pytest.mark.usefixtures("here")
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluate in this process."""
-    monkeypatch.setattr("backend.packs.prepared.GuardedEngine", _in_process)
+    monkeypatch.setattr("citywise.backend.packs.prepared.GuardedEngine", _in_process)
 
 
 def _in_process(request: Any, knowledge: Any, _limits: Any) -> Any:
-    from reasoning.engines.clingo.solver import SolverEngine
+    from citywise.reasoning.engines.clingo.solver import SolverEngine
 
     return SolverEngine(request, knowledge)
 
@@ -189,7 +189,7 @@ def pipeline(
     tmp_path: Path, store: Store, log: Journaled, monkeypatch: pytest.MonkeyPatch
 ) -> Pipeline:
     """Two templates, each with an instance; one of them cannot take the event `bad`."""
-    monkeypatch.setattr("backend.pipeline.source._PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("citywise.backend.pipeline.source._PATIENCE_SECONDS", 0)
     take = TemplateRun.take
 
     def picky(run: TemplateRun, entry: Any) -> Any:
@@ -249,7 +249,7 @@ def test_its_stretch_is_no_longer_than_a_batch_and_it_catches_up_without_news(
     assert (other.end, broken.start) == (log.end, stands)
     assert broken.end - broken.start < 1200 < log.end - stands
     monkeypatch.undo()
-    monkeypatch.setattr("backend.pipeline.source._PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("citywise.backend.pipeline.source._PATIENCE_SECONDS", 0)
     turns = 0
     while positions(store)[BROKEN] < log.end:
         assert len(pipeline.batch(new=False)) == 1
@@ -300,7 +300,9 @@ def test_even_one_that_cannot_begin_lets_the_log_be_trimmed(
 ) -> None:
     failing(pipeline, log)
     pipeline._planner._most_behind = 100
-    monkeypatch.setattr("backend.pipeline.templates.TemplateRun", _broken(RuntimeError("no")))
+    monkeypatch.setattr(
+        "citywise.backend.pipeline.templates.TemplateRun", _broken(RuntimeError("no"))
+    )
     log.write(*[position("a", 10.19 + 0.0001 * n) for n in range(60)])
     log.refresh()
     before = came(store).needed_from

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from backend.pipeline import bundle
-from backend.pipeline.bundle import Bundle, BundleError
-from backend.pipeline.requests import find
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.rdf.knowledge import background
+from citywise.backend.pipeline import bundle
+from citywise.backend.pipeline.bundle import Bundle, BundleError
+from citywise.backend.pipeline.requests import find
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.rdf.knowledge import background
 
 PROGRAM = """#prefix c : <http://example.org/>.
 #from stream <http://example.org/s> [time 1s step 1s].
@@ -118,18 +118,18 @@ sys.meta_path = [found for found in sys.meta_path if "Editable" not in str(found
 sys.path.insert(1, "{0}")
 """
 GUARDED = """
-import reasoning
-from reasoning.engines.clingo.guard import GuardedEngine
-from reasoning.model.engine import WindowFacts
-from reasoning.languages.casp.parsing import parse
+from citywise import reasoning
+from citywise.reasoning.engines.clingo.guard import GuardedEngine
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.languages.casp.parsing import parse
 engine = GuardedEngine(parse("p(X) :- q(X)."))
 print(reasoning.__file__, engine.answer_sets(WindowFacts("q(1)."))[0].atoms)
 engine.close()
 """
 SOURCE = """
-import backend.pipeline.source
-import backend.pipeline.worker
-print(backend.pipeline.source.__file__)
+import citywise.backend.pipeline.source
+import citywise.backend.pipeline.worker
+print(citywise.backend.pipeline.source.__file__)
 """
 
 
@@ -146,10 +146,13 @@ def run_from(archive: str, program: str, folder: Path) -> str:
 def test_the_guarded_engine_runs_from_our_code_as_a_zip_by_a_relative_path(tmp_path: Path) -> None:
     """As Spark has it on an executor: the zip lies in the working directory."""
     archive = bundle.code(tmp_path).name
-    assert run_from(archive, GUARDED, tmp_path) == f"{archive}/reasoning/__init__.py ('p(1)',)"
+    assert (
+        run_from(archive, GUARDED, tmp_path)
+        == f"{archive}/citywise/reasoning/__init__.py ('p(1)',)"
+    )
 
 
 @pytest.mark.slow
 def test_the_code_that_is_sent_has_all_that_executors_import(tmp_path: Path) -> None:
     archive = str(bundle.code(tmp_path))
-    assert run_from(archive, SOURCE, tmp_path) == f"{archive}/backend/pipeline/source.py"
+    assert run_from(archive, SOURCE, tmp_path) == f"{archive}/citywise/backend/pipeline/source.py"

@@ -11,11 +11,11 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from backend import machine
-from backend.machine import REPOSITORY
-from backend.pipeline import cluster
-from backend.pipeline.cluster import ClusterError
-from backend.settings import Settings, SettingsError, load
+from citywise.backend import machine
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.pipeline import cluster
+from citywise.backend.pipeline.cluster import ClusterError
+from citywise.backend.settings import Settings, SettingsError, load
 
 SERVED = {"serve_host": "10.0.0.5", "serve_port": 7190, "serve_token": "0123456789abcdef"}
 

@@ -11,11 +11,19 @@ import pytest
 from sqlalchemy import Engine, insert, select, update
 from sqlalchemy.exc import OperationalError
 
-from backend.ingest.standing import checked
-from backend.pipeline.evaluation import Row
-from backend.pipeline.results import Results
-from backend.store.database import create_engine_for
-from backend.store.models import Base, CursorRow, InletRow, NoticeRow, OutboxRow, PlaceRow, TraceRow
+from citywise.backend.ingest.standing import checked
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.results import Results
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import (
+    Base,
+    CursorRow,
+    InletRow,
+    NoticeRow,
+    OutboxRow,
+    PlaceRow,
+    TraceRow,
+)
 from tests.pipeline.test_results import ROAD, T, announced, change, cursor
 
 LINE = {"type": "LineString", "coordinates": [[10.1, 56.2], [10.11, 56.2]]}
@@ -153,7 +161,7 @@ def test_a_database_that_is_locked_is_nobody_s_fault_and_nothing_is_left_out(
         raise OperationalError("select", {}, Exception("database is locked"))
 
     with monkeypatch.context() as busy:
-        busy.setattr("backend.notices.book.apply", locked)
+        busy.setattr("citywise.backend.notices.book.apply", locked)
         with pytest.raises(OperationalError):
             Results(engine).commit([notice("opened", T), cursor(0, 10, V1)])
     with engine.connect() as connection:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from backend.ingest.records import ClockReading, Reading
-from backend.pipeline.evaluation import RequestRun, Row
-from backend.pipeline.prepared import prepared
-from reasoning.limits import Limits
+from citywise.backend.ingest.records import ClockReading, Reading
+from citywise.backend.pipeline.evaluation import RequestRun, Row
+from citywise.backend.pipeline.prepared import prepared
+from citywise.reasoning.limits import Limits
 
 LIMITS = Limits(seconds=60, megabytes=1000, atoms=50_000, models=10)
 REQUEST = """

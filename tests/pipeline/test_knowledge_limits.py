@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from backend.pipeline.prepared import division, prepared
-from backend.pipeline.requests import check, find
-from backend.pipeline.service import PipelineService
-from backend.pipeline.source import parts_of
-from backend.pipeline.worker import Task, Worker
-from backend.settings import Pipeline, RequestLimits, Settings
-from backend.store.models import CursorRow, TraceRow
-from reasoning.errors import RequestError
-from reasoning.limits import LimitError, Limits
+from citywise.backend.pipeline.prepared import division, prepared
+from citywise.backend.pipeline.requests import check, find
+from citywise.backend.pipeline.service import PipelineService
+from citywise.backend.pipeline.source import parts_of
+from citywise.backend.pipeline.worker import Task, Worker
+from citywise.backend.settings import Pipeline, RequestLimits, Settings
+from citywise.backend.store.models import CursorRow, TraceRow
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.limits import LimitError, Limits
 from tests.databases import begun
 from tests.pipeline.stretches import LIMITS, Stretches, answer, traffic
 

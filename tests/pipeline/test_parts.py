@@ -13,13 +13,13 @@ from typing import Any
 import orjson
 import pytest
 
-from backend.pipeline.evaluation import Row
-from backend.pipeline.merging import PartsError, merged
-from backend.pipeline.parts import Division, Part
-from backend.pipeline.prepared import division, prepared
-from backend.pipeline.requests import find
-from backend.pipeline.worker import Worker
-from reasoning.limits import Limits
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.merging import PartsError, merged
+from citywise.backend.pipeline.parts import Division, Part
+from citywise.backend.pipeline.prepared import division, prepared
+from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.worker import Worker
+from citywise.reasoning.limits import Limits
 from tests.pipeline.stretches import LIMITS, Stretches, Values, traffic
 
 pytestmark = pytest.mark.slow

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from backend.city.observations import observation_iri, observation_key, triples
-from backend.ingest.records import Reading
-from backend.pipeline.sharing import Sight
-from reasoning.errors import ItemError
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.request import Request
-from reasoning.streams.items import Encoder, Item
+from citywise.backend.city.observations import observation_iri, observation_key, triples
+from citywise.backend.ingest.records import Reading
+from citywise.backend.pipeline.sharing import Sight
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.streams.items import Encoder, Item
 
 START_MS = 1_407_196_800_000
 SOSA = "#prefix sosa : <http://www.w3.org/ns/sosa/>.\n"
@@ -90,7 +90,7 @@ def test_a_reading_gives_its_triples_only_when_asked(monkeypatch: pytest.MonkeyP
         asked.append(reading)
         return ()
 
-    monkeypatch.setattr("backend.pipeline.sharing.triples", note)
+    monkeypatch.setattr("citywise.backend.pipeline.sharing.triples", note)
     assert len(sight.encoder.facts(items[1])) == 6
     assert not asked
     assert not items[1].content

@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select
 
-from backend.pipeline.evaluation import Row
-from backend.pipeline.results import PositionError, Results
-from backend.store.models import Base, CursorRow, DeadLetterRow, EventRow, OutboxRow, PlaceRow
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.results import PositionError, Results
+from citywise.backend.store.models import (
+    Base,
+    CursorRow,
+    DeadLetterRow,
+    EventRow,
+    OutboxRow,
+    PlaceRow,
+)
 from tests.databases import emptied
 
 T = 1_407_196_800_000

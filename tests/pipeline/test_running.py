@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, insert, select
 
-from backend.ingest import inlet
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.pipeline.evaluation import Row
-from backend.pipeline.merging import merged
-from backend.pipeline.results import Results
-from backend.pipeline.running import Running, RunningTemplates
-from backend.pipeline.worker import READINGS, Task, Worker
-from backend.store.database import create_engine_for
-from backend.store.models import CursorRow, InstanceRow, NoticeRow, TemplateVersionRow
+from citywise.backend.ingest import inlet
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.merging import merged
+from citywise.backend.pipeline.results import Results
+from citywise.backend.pipeline.running import Running, RunningTemplates
+from citywise.backend.pipeline.worker import READINGS, Task, Worker
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import CursorRow, InstanceRow, NoticeRow, TemplateVersionRow
 from tests.packs.journaled import Journaled
 from tests.packs.test_run import (
     JAM,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from backend.ingest import records
-from backend.ingest.records import ClockReading, Reading
-from backend.pipeline.sharing import Memory, Sight
-from backend.pipeline.slices import Entry, Slices
-from reasoning.languages.casp.parsing import parse_file
+from citywise.backend.ingest import records
+from citywise.backend.ingest.records import ClockReading, Reading
+from citywise.backend.pipeline.sharing import Memory, Sight
+from citywise.backend.pipeline.slices import Entry, Slices
+from citywise.reasoning.languages.casp.parsing import parse_file
 from tests.pipeline.stretches import START_MS, Stretches, traffic
 from tests.pipeline.test_evaluation import REQUEST, STREETS, write
 

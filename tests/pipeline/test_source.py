@@ -10,12 +10,17 @@ from pathlib import Path
 import orjson
 import pytest
 
-from backend.pipeline.requests import find
-from backend.pipeline.results import Results
-from backend.pipeline.source import CitywiseLogSource, LogStreamReader, TaskPartition, parts_of
-from backend.pipeline.worker import READINGS, Task
-from backend.store.database import create_engine_for
-from reasoning.limits import Limits
+from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.results import Results
+from citywise.backend.pipeline.source import (
+    CitywiseLogSource,
+    LogStreamReader,
+    TaskPartition,
+    parts_of,
+)
+from citywise.backend.pipeline.worker import READINGS, Task
+from citywise.backend.store.database import create_engine_for
+from citywise.reasoning.limits import Limits
 from tests.databases import begun
 from tests.pipeline.stretches import LIMITS
 from tests.pipeline.test_results import cursor

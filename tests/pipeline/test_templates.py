@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.ingest import records
-from backend.packs import prepared
-from backend.packs.run import TemplateRun
-from backend.packs.template import TemplateVersion
-from backend.pipeline.evaluation import Row
-from backend.pipeline.merging import PartsError, merged
-from backend.pipeline.parts import WHOLE
-from backend.pipeline.slices import Slices, Stretch
-from backend.pipeline.templates import TemplateRuns
-from backend.pipeline.worker import Task, Worker
-from reasoning.limits import Limits
+from citywise.backend.ingest import records
+from citywise.backend.packs import prepared
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.merging import PartsError, merged
+from citywise.backend.pipeline.parts import WHOLE
+from citywise.backend.pipeline.slices import Slices, Stretch
+from citywise.backend.pipeline.templates import TemplateRuns
+from citywise.backend.pipeline.worker import Task, Worker
+from citywise.reasoning.limits import Limits
 from tests.packs.journaled import Journaled
 from tests.packs.test_run import (
     BEGINNING,
@@ -51,7 +51,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluate in this process: starting another takes longer than the whole test."""
     engine_of = prepared.engine_of
     monkeypatch.setattr(
-        "backend.packs.run.engine_of", lambda found, _limits: engine_of(found, None)
+        "citywise.backend.packs.run.engine_of", lambda found, _limits: engine_of(found, None)
     )
 
 

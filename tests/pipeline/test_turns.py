@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, insert, select
 
-from backend.pipeline.requests import find
-from backend.pipeline.service import PipelineService
-from backend.pipeline.worker import READINGS
-from backend.settings import Pipeline, Settings
-from backend.store.models import CursorRow
+from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.service import PipelineService
+from citywise.backend.pipeline.worker import READINGS
+from citywise.backend.settings import Pipeline, Settings
+from citywise.backend.store.models import CursorRow
 from tests.databases import begun
 from tests.pipeline.stretches import Stretches, traffic
 

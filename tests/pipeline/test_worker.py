@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from backend.pipeline.evaluation import Row
-from backend.pipeline.requests import find
-from backend.pipeline.worker import Worker
-from reasoning.engines.choosing import Choice
+from citywise.backend.pipeline.evaluation import Row
+from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.worker import Worker
+from citywise.reasoning.engines.choosing import Choice
 from tests.pipeline.stretches import Stretches, answer, plain, traffic
 
 JAMS = find("traffic_jam")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.ingest.keyring import Keyring
-from backend.privacy.boxes import BoxError, Boxes
+from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.privacy.boxes import BoxError, Boxes
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from sqlalchemy import JSON, Engine, Table, insert, select
 
-from backend.ingest.keyring import Keyring
-from backend.people import accounts, ids
-from backend.privacy import cleaning, forgetting
-from backend.settings import Settings
-from backend.store.models import Base, CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
+from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.people import accounts, ids
+from citywise.backend.privacy import cleaning, forgetting
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import Base, CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
 from tests.databases import begun
 
 OF_THE_CITY = {
@@ -154,7 +154,7 @@ def test_cleaning_waits_for_readers_and_for_the_night(
 
 
 def test_the_key_goes_when_all_cursors_have_passed(engine: Engine, settings: Settings) -> None:
-    from backend.ingest.log import LogWriter
+    from citywise.backend.ingest.log import LogWriter
 
     log = LogWriter(settings.log_dir)
     keys = Keyring(settings.keys_dir)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reasoning.rdf.mapping import Triple
+from citywise.reasoning.rdf.mapping import Triple
 from tests.rdf.graphs import turtle
 
 _TERM = r"\s*([^\s()]+)\s*"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.model.request import Entailment
-from reasoning.rdf import parsing
-from reasoning.rdf.mapping import Triple
+from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.rdf import parsing
+from citywise.reasoning.rdf.mapping import Triple
 
 PREFIXES = """
 @prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

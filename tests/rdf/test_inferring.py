@@ -13,24 +13,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.choosing import Choice, engine_for
-from reasoning.errors import RequestError
-from reasoning.languages.casp.entailment import Read, inferring
-from reasoning.languages.casp.parsing import parse, parse_file
-from reasoning.languages.rif.document import Document
-from reasoning.languages.rif.evaluation import WindowedEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.values import term
-from reasoning.model.request import Entailment, KnowledgeSource, Request
-from reasoning.rdf import knowledge
-from reasoning.rdf.entailment import closure
-from reasoning.rdf.knowledge import KnowledgeBase, background
-from reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal, Mapper, Term, Triple
-from reasoning.rdf.regimes import NAMESPACES
-from reasoning.rdf.schema import SAME
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.engines.choosing import Choice, engine_for
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.entailment import Read, inferring
+from citywise.reasoning.languages.casp.parsing import parse, parse_file
+from citywise.reasoning.languages.rif.document import Document
+from citywise.reasoning.languages.rif.evaluation import WindowedEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.values import term
+from citywise.reasoning.model.request import Entailment, KnowledgeSource, Request
+from citywise.reasoning.rdf import knowledge
+from citywise.reasoning.rdf.entailment import closure
+from citywise.reasoning.rdf.knowledge import KnowledgeBase, background
+from citywise.reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal, Mapper, Term, Triple
+from citywise.reasoning.rdf.regimes import NAMESPACES
+from citywise.reasoning.rdf.schema import SAME
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation
 from tests.rdf.graphs import PREFIXES, instances, schema, turtle
 
 REPOSITORY = Path(__file__).parents[2]

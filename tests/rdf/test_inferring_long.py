@@ -11,14 +11,14 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from reasoning.engines.choosing import Choice, engine_for
-from reasoning.model.request import Entailment
-from reasoning.rdf.entailment import closure
-from reasoning.rdf.knowledge import background
-from reasoning.rdf.mapping import Mapper, Triple
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.engines.choosing import Choice, engine_for
+from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.rdf.entailment import closure
+from citywise.reasoning.rdf.knowledge import background
+from citywise.reasoning.rdf.mapping import Mapper, Triple
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation
 from tests.rdf.graphs import instances, schema
 from tests.rdf.test_inferring import ENGINES, LOST, NAMES, REGIMES, SHOWN, is_triple, over, plain
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import rdflib.parser
 
-from reasoning.errors import RequestError
-from reasoning.model.request import KnowledgeSource
-from reasoning.rdf.knowledge import KnowledgeBase, read
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.model.request import KnowledgeSource
+from citywise.reasoning.rdf.knowledge import KnowledgeBase, read
 
 XML = (
     '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'

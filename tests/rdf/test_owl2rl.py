@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.rdf import parsing
-from reasoning.rdf.entailment import closure, follows
-from reasoning.rdf.mapping import Triple
+from citywise.reasoning.rdf import parsing
+from citywise.reasoning.rdf.entailment import closure, follows
+from citywise.reasoning.rdf.mapping import Triple
 from tests.conftest import PACK
 from tests.rdf import functional
 

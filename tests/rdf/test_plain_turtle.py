@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.errors import ItemError
-from reasoning.rdf import ntriples, parsing
-from reasoning.rdf.mapping import Blank, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.rdf import ntriples, parsing
+from citywise.reasoning.rdf.mapping import Blank, Triple
 from tests.reasoning.test_ntriples import iris, literals
 
 LABELLED = st.sampled_from("abc").map(Blank)
@@ -53,7 +53,7 @@ def test_any_other_is_read_by_rdflib(text: str) -> None:
 
 
 def test_blank_nodes_are_numbered_in_order_of_appearance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reasoning.rdf.parsing.rdflib.Graph", _refuse)
+    monkeypatch.setattr("citywise.reasoning.rdf.parsing.rdflib.Graph", _refuse)
     assert [" ".join(map(ntriples.write, triple)) for triple in _read(PLAIN)] == [
         "<urn:s> <urn:p> _:g-b0",
         "_:g-b1 <urn:p> _:g-b0",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif.document import (
     Document,
     Frame,
     Local,
@@ -17,13 +17,13 @@ from reasoning.languages.rif.document import (
     RifRule,
     RifVariable,
 )
-from reasoning.languages.rif.evaluation import WindowedEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.values import value
-from reasoning.model.request import Entailment
-from reasoning.rdf import ntriples, schema
-from reasoning.rdf.entailment import closure
-from reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.languages.rif.evaluation import WindowedEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.rdf import ntriples, schema
+from citywise.reasoning.rdf.entailment import closure
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
 from tests.rdf.graphs import instances, turtle
 from tests.rdf.graphs import schema as schemas
 

@@ -10,19 +10,19 @@ from typing import Any, ClassVar
 
 from hypothesis import currently_in_test_context, note, reject
 
-from reasoning.engines.choosing import engine_for
-from reasoning.engines.clingo import messages
-from reasoning.engines.clingo.guard import Guard, GuardedEngine
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.engines.worker import Worker
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.engine import Engine
-from reasoning.model.request import Request as ParsedRequest
-from reasoning.model.request import Signature
-from reasoning.partition.engine import ParallelEngine
-from reasoning.rdf.knowledge import Background
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.engines.choosing import engine_for
+from citywise.reasoning.engines.clingo import messages
+from citywise.reasoning.engines.clingo.guard import Guard, GuardedEngine
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.engines.worker import Worker
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.engine import Engine
+from citywise.reasoning.model.request import Request as ParsedRequest
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.results import Evaluation
 from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.reference.answers import TooLargeError
 from tests.reasoning.reference.requests import Answer, Element, Request, evaluations

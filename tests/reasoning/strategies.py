@@ -14,7 +14,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from reasoning.model.request import CountWindow, StreamSource, TimeWindow
+from citywise.reasoning.model.request import CountWindow, StreamSource, TimeWindow
 from tests.reasoning.reference.programs import (
     Aggregate,
     Atom,

@@ -8,10 +8,10 @@ from typing import cast
 import pytest
 from clingo import SolveHandle
 
-from reasoning.engines.clingo.solver import AnytimeEngine, _over
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import LimitError
-from reasoning.model.engine import AnswerSet, WindowFacts
+from citywise.reasoning.engines.clingo.solver import AnytimeEngine, _over
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import LimitError
+from citywise.reasoning.model.engine import AnswerSet, WindowFacts
 
 LEAST = "1 { pick(X) : offer(X,_) }. #minimize { C@2,X : pick(X), offer(X,C) }. #show pick/1."
 QUEENS = """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import clingo
 import pytest
 
-from reasoning.asp.terms import Constants
-from reasoning.errors import RequestError
-from reasoning.languages.casp.parsing import parse, read
-from reasoning.model.request import CountWindow, Signature, TimeWindow
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.parsing import parse, read
+from citywise.reasoning.model.request import CountWindow, Signature, TimeWindow
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation
 
 RR1 = """#prefix tl : <http://travel.org/>;
 

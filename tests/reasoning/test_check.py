@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.asp.dependencies import Dependencies
-from reasoning.languages.casp.parsing import read
-from reasoning.run.language import check
+from citywise.reasoning.asp.dependencies import Dependencies
+from citywise.reasoning.languages.casp.parsing import read
+from citywise.reasoning.run.language import check
 
 REPOSITORY = Path(__file__).parent.parent.parent
 HEAD = "#prefix tl : <http://travel.org/>.\n#from stream <http://s> [count 1 step 1].\n"

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines.programs import IncrementalEngine
-from reasoning.errors import ItemError
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.request import Signature
-from reasoning.model.values import parsed_many
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Encoder, Item
+from citywise.reasoning.engines.programs import IncrementalEngine
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.values import parsed_many
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Encoder, Item
 
 RULES = """
 #prefix t : <http://t.org/>.

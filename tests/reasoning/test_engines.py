@@ -11,18 +11,18 @@ from threading import Timer
 
 import pytest
 
-from reasoning.asp.dependencies import split
-from reasoning.engines.clingo import guard, messages
-from reasoning.engines.clingo.guard import GuardedEngine, WarmPool, WorkerProcess
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.errors import SolvingError
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import LimitError, Limits
-from reasoning.model.engine import AnswerSet, AspProgram, Engine, WindowFacts
-from reasoning.model.request import Request, Signature
-from reasoning.rdf.knowledge import Background
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
+from citywise.reasoning.asp.dependencies import split
+from citywise.reasoning.engines.clingo import guard, messages
+from citywise.reasoning.engines.clingo.guard import GuardedEngine, WarmPool, WorkerProcess
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.engine import AnswerSet, AspProgram, Engine, WindowFacts
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
 
 STREAM = "#from stream <s> [time 2s step 1s].\n"
 LIMITS = Limits(seconds=60, megabytes=400, atoms=200_000, models=50)
@@ -205,7 +205,7 @@ def test_a_process_that_is_kept_evaluates_for_the_next_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     warm: WarmPool[WorkerProcess] = WarmPool(1)
-    monkeypatch.setattr("reasoning.engines.clingo.guard.WARM", warm)
+    monkeypatch.setattr("citywise.reasoning.engines.clingo.guard.WARM", warm)
     engines = [GuardedEngine(request(f"in(X+{n}) :- d(X)."), limits=LIMITS) for n in range(3)]
     processes: list[int] = []
     for number, engine in enumerate(engines):

@@ -12,11 +12,11 @@ import pytest
 import rdflib
 from rdflib.collection import Collection
 
-from reasoning.model.request import Entailment
-from reasoning.rdf import datatypes, parsing
-from reasoning.rdf.datatypes import IllTypedError
-from reasoning.rdf.entailment import closure, follows
-from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
+from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.rdf import datatypes, parsing
+from citywise.reasoning.rdf.datatypes import IllTypedError
+from citywise.reasoning.rdf.entailment import closure, follows
+from citywise.reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 from tests.rdf.graphs import turtle
 
 MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")

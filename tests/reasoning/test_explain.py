@@ -9,8 +9,8 @@ from typing import get_args
 
 import pytest
 
-from reasoning.errors import ItemError, SolvingError
-from reasoning.explain import (
+from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.explain import (
     Explainer,
     Explanation,
     FedBack,
@@ -22,12 +22,12 @@ from reasoning.explain import (
     conflicts,
     explain,
 )
-from reasoning.explain.tree import Kind, render
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request
-from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.items import Item
+from citywise.reasoning.explain.tree import Kind, render
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.streams.items import Item
 
 BOOKING = "http://travel.org/booking"
 HOTELS = f"""#prefix tl : <http://travel.org/>.

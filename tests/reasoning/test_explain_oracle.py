@@ -12,13 +12,13 @@ from clingo.ast import AST, parse_string
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reasoning.explain import Conflict, Explainer, ItemOrigin, TreeNode, conflicts
-from reasoning.explain.model import model_of
-from reasoning.explain.prefixes import Attempt, Prefixes
-from reasoning.explain.rules import read
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request
-from reasoning.streams.items import Item
+from citywise.reasoning.explain import Conflict, Explainer, ItemOrigin, TreeNode, conflicts
+from citywise.reasoning.explain.model import model_of
+from citywise.reasoning.explain.prefixes import Attempt, Prefixes
+from citywise.reasoning.explain.rules import read
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.streams.items import Item
 from tests.reasoning import strategies
 from tests.reasoning.reference.programs import Atom, Program
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from reasoning.run.explained import RecordedExplainer
-from reasoning.run.language import RecordedError
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.run.explained import RecordedExplainer
+from citywise.reasoning.run.language import RecordedError
+from citywise.reasoning.run.recorded import Recorded
 
 COUNT = "#from stream <s> [time 2s step 1s]. in(X) :- d(X)."
 PAIRS = """#lateness 3s.
@@ -150,6 +150,6 @@ def test_each_evaluation_up_to_the_one_explained_has_the_time_of_its_own(
     (tmp_path / "p.lars").write_text("b(X) :- <> a(X) [9].\n", encoding="utf-8")
     (tmp_path / "s.jsonl").write_text('{"t": 1, "atom": "a(1)"}\n', encoding="utf-8")
     signs: list[None] = []
-    monkeypatch.setattr("reasoning.budget.progressed", lambda: signs.append(None))
+    monkeypatch.setattr("citywise.reasoning.budget.progressed", lambda: signs.append(None))
     Recorded(tmp_path / "p.lars", [tmp_path / "s.jsonl"], until=7).explainer(7)
     assert len(signs) >= 7

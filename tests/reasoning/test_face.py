@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import reasoning
-from backend.machine import REPOSITORY
+from citywise import reasoning
+from citywise.backend.machine import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "library.md").read_text(encoding="utf-8")
 EXAMPLES = [
@@ -20,20 +20,21 @@ EXAMPLES = [
     for section in PAGE.split("\n## ")[1:]
     for example in re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
 ]
+FACE = "citywise.reasoning"
 BEHIND = {
-    "reasoning.asp": "syntax trees of rules, for templates",
-    "reasoning.budget": "limits on what a command does",
-    "reasoning.engines": "engines that are held for many requests",
-    "reasoning.errors": "a finding's severity",
-    "reasoning.explain": "explanations as trees",
-    "reasoning.interpreter": "the interpreter of processes that reason",
-    "reasoning.languages.casp": "readings of rules with their faults",
-    "reasoning.languages.rif.answering": "`citywise entails`",
-    "reasoning.limits": "the patience of who waits for a limited process",
-    "reasoning.model": "atoms as text",
-    "reasoning.partition": "cutting a request for Spark",
-    "reasoning.rdf": "triples and their terms",
-    "reasoning.run": "evaluation by keys, and the table of languages",
+    "citywise.reasoning.asp": "syntax trees of rules, for templates",
+    "citywise.reasoning.budget": "limits on what a command does",
+    "citywise.reasoning.engines": "engines that are held for many requests",
+    "citywise.reasoning.errors": "a finding's severity",
+    "citywise.reasoning.explain": "explanations as trees",
+    "citywise.reasoning.interpreter": "the interpreter of processes that reason",
+    "citywise.reasoning.languages.casp": "readings of rules with their faults",
+    "citywise.reasoning.languages.rif.answering": "`citywise entails`",
+    "citywise.reasoning.limits": "the patience of who waits for a limited process",
+    "citywise.reasoning.model": "atoms as text",
+    "citywise.reasoning.partition": "cutting a request for Spark",
+    "citywise.reasoning.rdf": "triples and their terms",
+    "citywise.reasoning.run": "evaluation by keys, and the table of languages",
 }
 """Rooms behind the face into which the backend and the apps look, and what for."""
 
@@ -67,25 +68,26 @@ def test_the_page_names_the_packages_that_it_imports() -> None:
             else []
         )
     ]  # fmt: skip
-    others = {name.partition(".")[0] for name in modules} - {*sys.stdlib_module_names, "reasoning"}
+    others = {name.partition(".")[0] for name in modules} - {*sys.stdlib_module_names, "citywise"}
     (told,) = re.findall(r"It imports ([^.]*)\.", PAGE)
     assert others == set(re.findall(r"`(\w+)`", told))
 
 
 def test_a_name_of_the_face_imports_only_its_room() -> None:
+    program = "import sys; from citywise.reasoning import Limits; print(*sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, reasoning; reasoning.Limits; print(*sys.modules)"],
+        [sys.executable, "-c", program],
         cwd=REPOSITORY, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert {m for m in done.stdout.split() if m.startswith("reasoning")} == {
-        "reasoning", "reasoning.errors", "reasoning.limits",
+    assert {m for m in done.stdout.split() if "reasoning" in m} == {
+        "citywise.reasoning", "citywise.reasoning.errors", "citywise.reasoning.limits",
     }  # fmt: skip
 
 
 def test_others_take_the_face_and_the_rooms_that_are_named() -> None:
     taken = {module for top in ("backend", "apps") for module in _taken(REPOSITORY / top)}
     rooms = tuple(f"{room}." for room in BEHIND)
-    assert {m for m in taken - {"reasoning"} if not f"{m}.".startswith(rooms)} == set()
+    assert {m for m in taken - {FACE} if not f"{m}.".startswith(rooms)} == set()
 
 
 def _taken(folder: Path) -> Iterator[str]:
@@ -93,8 +95,8 @@ def _taken(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-            if module == "reasoning" and isinstance(node, ast.ImportFrom):
+            if module == FACE and isinstance(node, ast.ImportFrom):
                 others = {alias.name for alias in node.names} - {*reasoning.__all__}
-                yield from ("reasoning", *(f"reasoning.{name}" for name in others))
-            elif module.startswith("reasoning."):
+                yield from (FACE, *(f"{FACE}.{name}" for name in others))
+            elif module.startswith(f"{FACE}."):
                 yield module

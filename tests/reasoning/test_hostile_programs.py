@@ -16,8 +16,8 @@ from clingo.ast import ASTType
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reasoning.errors import RequestError
-from reasoning.languages.casp.parsing import parse, read
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.parsing import parse, read
 
 pytestmark = pytest.mark.slow
 
@@ -127,8 +127,8 @@ def test_more_rules_than_can_be_read_soon_are_refused() -> None:
 def test_none_of_this_takes_the_process_down() -> None:
     """clingo ends the process when its words are no UTF-8, or its stack is full."""
     script = (
-        "from reasoning.languages.casp.parsing import read\n"
-        "from reasoning.errors import RequestError\n"
+        "from citywise.reasoning.languages.casp.parsing import read\n"
+        "from citywise.reasoning.errors import RequestError\n"
         "for text in ('a(\\u00e9).', 'a(\"\\\\t\\u00e9\").', '\\ufeffa.', 'a.\\u00a0b.', "
         "'a :- b, #from <\"\\u00e9> c.', '\"\\u00e9', '#script \\u00e9 #end.', 'a\\x00.', "
         "'p(' + '-f(1+(' * 30000 + 'X' + '))' * 30000 + ') :- q(X).', "

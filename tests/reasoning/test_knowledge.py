@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import rdflib
 
-from reasoning.errors import RequestError
-from reasoning.languages.casp.parsing import parse, parse_file
-from reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
-from reasoning.rdf.knowledge import KnowledgeOrigin, background, read
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
-from reasoning.run.language import check
-from reasoning.run.reasoner import Reasoner
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.parsing import parse, parse_file
+from citywise.reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
+from citywise.reasoning.rdf.knowledge import KnowledgeOrigin, background, read
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
+from citywise.reasoning.run.language import check
+from citywise.reasoning.run.reasoner import Reasoner
 
 A, P, B = Iri("http://e/a"), Iri("http://e/p"), Iri("http://e/b")
 PREFIX = "#prefix e : <http://e/>.\n"

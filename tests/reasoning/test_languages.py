@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from backend.cli import cli
-from reasoning.run import language
-from reasoning.run.language import LANGUAGES
+from citywise.backend.cli import cli
+from citywise.reasoning.run import language
+from citywise.reasoning.run.language import LANGUAGES
 
 JAMS = "seconds 2\njam when slow and busy unless holiday or blocked\n"
 ITEMS = [(1, "slow(a)"), (1, "busy(a)"), (2, "blocked(b)"), (4, "slow(c)")]

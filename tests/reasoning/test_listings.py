@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.casp.parsing import parse_file
-from reasoning.run.language import check
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning.run.language import check
+from citywise.reasoning.run.recorded import Recorded
 
 FOLDER = Path(__file__).parent.parent / "cases" / "thesis"
 EXPECTED = sorted(FOLDER.glob("*.expected"))

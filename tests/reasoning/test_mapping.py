@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reasoning.errors import ItemError
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.request import Request, Signature
-from reasoning.rdf.mapping import XSD, Blank, Inverse, Iri, Literal, Mapper, Term, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.rdf.mapping import XSD, Blank, Inverse, Iri, Literal, Mapper, Term, Triple
 
 PREFIXES = "#prefix tl : <http://t.org/>. #prefix tlx : <http://t.org/x/>. #prefix : <http://e/>. "
 P = Iri("http://t.org/p")

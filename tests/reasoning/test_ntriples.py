@@ -11,9 +11,9 @@ import rdflib
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reasoning.errors import ItemError
-from reasoning.rdf import ntriples
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.rdf import ntriples
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
 
 characters = st.characters(codec="utf-8", exclude_categories=["Cs"])
 iris = st.builds(

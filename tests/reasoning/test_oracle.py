@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reasoning.model.request import StreamSource, TimeWindow
-from reasoning.streams.items import Item
+from citywise.reasoning.model.request import StreamSource, TimeWindow
+from citywise.reasoning.streams.items import Item
 from tests.reasoning import strategies
 from tests.reasoning.oracle import ENGINES, expected, observed, reasoner
 from tests.reasoning.reference.answers import answer_sets, open_atoms, solutions

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.model.request import CountWindow, StreamSource, TimeWindow
-from reasoning.run.reasoner import Reasoner, State
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.model.request import CountWindow, StreamSource, TimeWindow
+from citywise.reasoning.run.reasoner import Reasoner, State
+from citywise.reasoning.streams.results import Evaluation
 from tests.reasoning import strategies
 from tests.reasoning.oracle import ENGINES, expected, observed, reasoner
 from tests.reasoning.reference.programs import Atom, Program, Rule
@@ -200,9 +200,9 @@ def test_what_the_streams_supplied_stays_hidden_after_a_restore() -> None:
 
 
 HASHED = """
-from reasoning.languages.casp.parsing import parse
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
 
 text = "#from stream <b> [time 4s step 2s]. #from stream <a> [count 2 step 1]. #feedback w/1. "
 text += "1 { w(X) : e(X) } 1. :~ w(X), prev_w(X). [1@2,X] :~ w(X). [X@1] m(X) :- e(X), not w(X)."

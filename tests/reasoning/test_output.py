@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.errors import ReasoningError
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
-from reasoning.streams.results import AmbiguousError, Evaluation, OutputStream
+from citywise.reasoning.errors import ReasoningError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import AmbiguousError, Evaluation, OutputStream
 
 PREFIX = "#prefix e : <http://e/>.\n"
 REQUEST = parse(PREFIX + "a. #show a/0.\n")

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines.clingo import messages, solver
-from reasoning.engines.clingo.guard import GuardedEngine
-from reasoning.engines.clingo.messages import send_answers
-from reasoning.engines.clingo.solver import LARGE, SolverEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import Limits
-from reasoning.model.engine import AnswerSet, Engine, WindowFacts
-from reasoning.model.request import Request
+from citywise.reasoning.engines.clingo import messages, solver
+from citywise.reasoning.engines.clingo.guard import GuardedEngine
+from citywise.reasoning.engines.clingo.messages import send_answers
+from citywise.reasoning.engines.clingo.solver import LARGE, SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import AnswerSet, Engine, WindowFacts
+from citywise.reasoning.model.request import Request
 
 pytestmark = pytest.mark.slow
 

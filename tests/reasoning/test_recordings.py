@@ -11,14 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.errors import ItemError
-from reasoning.languages.casp.parsing import parse
-from reasoning.model import atoms
-from reasoning.model.request import Request, Unit
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
-from reasoning.streams.recordings import NoStreamError, Recording, TimeForm, format_time, write
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.request import Request, Unit
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Triple
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.recordings import (
+    NoStreamError,
+    Recording,
+    TimeForm,
+    format_time,
+    write,
+)
 
 A, P, B = Iri("http://e/a"), Iri("http://e/p"), Iri("http://e/b")
 TRIPLE = {"s": "<http://e/a>", "p": "<http://e/p>", "o": "<http://e/b>"}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.engine import WindowFacts
-from reasoning.model.request import Signature
-from reasoning.rdf.relevance import Relevance
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.rdf.relevance import Relevance
 
 
 def keeps(rules: str, fact: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.model.engine import Version
+from citywise.reasoning.model.engine import Version
 
 changes = st.lists(st.sets(st.integers(0, 9)), max_size=8)
 

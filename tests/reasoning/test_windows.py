@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.engines.choosing import Choice, engine_for
-from reasoning.errors import ItemError
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.request import TimeWindow
-from reasoning.rdf.mapping import Iri, Triple
-from reasoning.run.reasoner import Reasoner, State
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.engines.choosing import Choice, engine_for
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.request import TimeWindow
+from citywise.reasoning.rdf.mapping import Iri, Triple
+from citywise.reasoning.run.reasoner import Reasoner, State
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation
 from tests.reasoning import reference
 
 EXAMPLE = [(2, "d1"), (8, "d2"), (8, "d3"), (11, "d4"), (15, "d5")]

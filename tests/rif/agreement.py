@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reasoning.languages.rif.document import Document, RifAtom, RifConstant, RifRule
-from reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.values import term
-from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
+from citywise.reasoning.languages.rif.document import Document, RifAtom, RifConstant, RifRule
+from citywise.reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.values import term
+from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 from tests.rif.reference import Fact, WindowedProgram, strip
 from tests.rif.reference import Instance as Entailed
 

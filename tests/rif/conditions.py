@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reasoning.languages.rif.builtins import Builtin, builtin
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif.builtins import Builtin, builtin
+from citywise.reasoning.languages.rif.document import (
     Equal,
     Formula,
     RifComputed,
@@ -12,10 +12,10 @@ from reasoning.languages.rif.document import (
     Term,
     Test,
 )
-from reasoning.languages.rif.parsing import parse_formula
-from reasoning.languages.rif.values import value
-from reasoning.model.values import Value
-from reasoning.rdf.mapping import Iri
+from citywise.reasoning.languages.rif.parsing import parse_formula
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.mapping import Iri
 
 
 def holds(condition: str | Formula) -> bool:

@@ -10,20 +10,26 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from reasoning.explain.origins import ItemOrigin
-from reasoning.explain.tree import Explanation
-from reasoning.languages.rif.authored import fact_of
-from reasoning.languages.rif.document import Document, RifAtom, RifRule, RifVariable, Window
-from reasoning.languages.rif.evaluation import Instance as Told
-from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.unparse import rule_text
-from reasoning.model.values import Value
-from reasoning.rdf import ntriples
-from reasoning.rdf.mapping import RDF
-from reasoning.run.recorded import Recorded
-from reasoning.streams.items import Item
-from reasoning.streams.results import Operator
+from citywise.reasoning.explain.origins import ItemOrigin
+from citywise.reasoning.explain.tree import Explanation
+from citywise.reasoning.languages.rif.authored import fact_of
+from citywise.reasoning.languages.rif.document import (
+    Document,
+    RifAtom,
+    RifRule,
+    RifVariable,
+    Window,
+)
+from citywise.reasoning.languages.rif.evaluation import Instance as Told
+from citywise.reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.unparse import rule_text
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf import ntriples
+from citywise.reasoning.rdf.mapping import RDF
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Operator
 from tests.rif.agreement import triple_of, with_facts_as_rules
 from tests.rif.oracle import Oracle
 from tests.rif.programs import EX, POSITIONAL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 
-from reasoning.languages.rif.evaluation import Instance as Told
+from citywise.reasoning.languages.rif.evaluation import Instance as Told
 from tests.rif.reference import Appearance, Fact, Instance, WindowedProgram, cons_t, follows, strip
 
 

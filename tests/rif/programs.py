@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif.document import (
     PRED,
     And,
     Equal,
@@ -24,9 +24,9 @@ from reasoning.languages.rif.document import (
     Term,
     Test,
 )
-from reasoning.languages.rif.values import value
-from reasoning.model.values import Value
-from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.mapping import RDF, XSD, Iri, Literal
 from tests.rif.reference import Appearance, Fact, WindowedProgram
 
 EX = "http://example.org/"

@@ -15,8 +15,8 @@ from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
-from reasoning.languages.rif.builtins import builtin
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif.builtins import builtin
+from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
@@ -34,9 +34,9 @@ from reasoning.languages.rif.document import (
     Term,
     Test,
 )
-from reasoning.languages.rif.values import value
-from reasoning.model.values import Row, Value
-from reasoning.rdf.mapping import RDF, Iri
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.model.values import Row, Value
+from citywise.reasoning.rdf.mapping import RDF, Iri
 
 Fact = tuple[str, Row]
 Bindings = Mapping[str, Value]

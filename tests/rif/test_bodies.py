@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.rif import document as rif
-from reasoning.languages.rif.bodies import PART
-from reasoning.languages.rif.compile import clauses
-from reasoning.languages.rif.document import (
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif import document as rif
+from citywise.reasoning.languages.rif.bodies import PART
+from citywise.reasoning.languages.rif.compile import clauses
+from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Frame,
@@ -18,9 +18,9 @@ from reasoning.languages.rif.document import (
     RifRule,
     RifVariable,
 )
-from reasoning.languages.rif.evaluation import WindowedEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.rdf.mapping import Iri
+from citywise.reasoning.languages.rif.evaluation import WindowedEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.rdf.mapping import Iri
 from tests.rif.written import EX, at_once, theory_of
 
 

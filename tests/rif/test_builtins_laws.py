@@ -13,13 +13,13 @@ from elementpath.exceptions import ElementPathError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.machine import REPOSITORY
-from reasoning.errors import SolvingError
-from reasoning.languages.rif.builtins import builtin, names
-from reasoning.languages.rif.document import FUNC, PRED
-from reasoning.languages.rif.values import string, term, text, value
-from reasoning.model.values import Value
-from reasoning.rdf.mapping import XSD, Literal
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.rif.builtins import builtin, names
+from citywise.reasoning.languages.rif.document import FUNC, PRED
+from citywise.reasoning.languages.rif.values import string, term, text, value
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.mapping import XSD, Literal
 from tests.rif.conditions import known
 
 _NUMBERS = st.one_of(

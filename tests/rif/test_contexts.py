@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.rif import check as analysis
-from reasoning.languages.rif import parsing
-from reasoning.languages.rif.document import Document
-from reasoning.languages.rif.theory import Context, context_faults, occurrences, theory
-from reasoning.rdf.mapping import Iri
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif import check as analysis
+from citywise.reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif.document import Document
+from citywise.reasoning.languages.rif.theory import Context, context_faults, occurrences, theory
+from citywise.reasoning.rdf.mapping import Iri
 
 EX = "http://example.org/"
 XML = f"""<Document xmlns="http://www.w3.org/2007/rif#"><directive><Import>

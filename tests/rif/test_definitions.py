@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from reasoning.languages.rif.document import And, RifAtom, RifRule
-from reasoning.rdf.mapping import Iri
+from citywise.reasoning.languages.rif.document import And, RifAtom, RifRule
+from citywise.reasoning.rdf.mapping import Iri
 from tests.rif.programs import programs
 from tests.rif.reference import (
     Appearance,

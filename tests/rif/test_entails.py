@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.errors import RequestError, SolvingError
-from reasoning.languages.rif.entails import entails, entails_graph
-from reasoning.languages.rif.parsing import parse_file, parse_formula
-from reasoning.languages.rif.theory import Theory, theory
-from reasoning.limits import Limits
-from reasoning.rdf import parsing
+from citywise.reasoning.errors import RequestError, SolvingError
+from citywise.reasoning.languages.rif.entails import entails, entails_graph
+from citywise.reasoning.languages.rif.parsing import parse_file, parse_formula
+from citywise.reasoning.languages.rif.theory import Theory, theory
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.rdf import parsing
 
 EX = "http://example.org/"
 PREFIXES = {

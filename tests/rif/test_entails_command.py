@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.rdf.mapping import RDF, XSD
+from citywise.reasoning.rdf.mapping import RDF, XSD
 from tests.command import Folder
 
 DOCUMENT = """

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.errors import ItemError, SolvingError
-from reasoning.languages.rif.compile import compiled
-from reasoning.languages.rif.evaluation import Inbox, WindowedEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.values import value
-from reasoning.limits import LimitError, Limits
-from reasoning.rdf.datatypes import EXAMPLES
-from reasoning.rdf.entailment import closure
-from reasoning.rdf.mapping import RDF, RDFS, XSD, Iri, Literal, Triple
-from reasoning.rdf.regimes import NAMESPACES
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.languages.rif.compile import compiled
+from citywise.reasoning.languages.rif.evaluation import Inbox, WindowedEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.rdf.datatypes import EXAMPLES
+from citywise.reasoning.rdf.entailment import closure
+from citywise.reasoning.rdf.mapping import RDF, RDFS, XSD, Iri, Literal, Triple
+from citywise.reasoning.rdf.regimes import NAMESPACES
 from tests.rif.written import EX, at_once, holding, text, theory_of, triple
 
 COPY = "Forall ?x ?y (ex:h(?x ?y) :- ?x[ex:p -> ?y])"

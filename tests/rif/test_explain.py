@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from backend.machine import REPOSITORY
-from reasoning.engines.incremental.relation import BEGINNING
-from reasoning.errors import ItemError
-from reasoning.explain.justifications import Given, Justifications
-from reasoning.explain.tree import Explanation
-from reasoning.languages.rif.explaining import FactExplainer
-from reasoning.languages.rif.parsing import parse
-from reasoning.model.rules import Fact
-from reasoning.run.recorded import Recorded
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.engines.incremental.relation import BEGINNING
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.justifications import Given, Justifications
+from citywise.reasoning.explain.tree import Explanation
+from citywise.reasoning.languages.rif.explaining import FactExplainer
+from citywise.reasoning.languages.rif.parsing import parse
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.run.recorded import Recorded
 from tests.command import Folder
 from tests.rif.agreement import theory_of, with_facts_as_rules
 from tests.rif.programs import programs

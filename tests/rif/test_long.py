@@ -11,16 +11,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from reasoning.languages.rif.document import Window
-from reasoning.languages.rif.parsing import parse
-from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.values import value
-from reasoning.model.request import Entailment
-from reasoning.model.rules import Fact
-from reasoning.rdf.entailment import closure
-from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.items import Item
+from citywise.reasoning.languages.rif.document import Window
+from citywise.reasoning.languages.rif.parsing import parse
+from citywise.reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.rdf.entailment import closure
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.streams.items import Item
 from tests.rdf.graphs import instances, schema
 from tests.rif.forms import agree, run
 from tests.rif.programs import long_programs, programs

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from reasoning.errors import ItemError
-from reasoning.languages.rif.names import FactNames
-from reasoning.languages.rif.parsing import parse
-from reasoning.model.rules import Fact
-from reasoning.model.values import Row
-from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.rif.names import FactNames
+from citywise.reasoning.languages.rif.parsing import parse
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.model.values import Row
+from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 
 E = "http://e/"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

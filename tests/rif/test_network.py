@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reasoning.languages.rif.compile import compiled
-from reasoning.languages.rif.network import NODE
-from reasoning.model.rules import Rule
+from citywise.reasoning.languages.rif.compile import compiled
+from citywise.reasoning.languages.rif.network import NODE
+from citywise.reasoning.model.rules import Rule
 from tests.rif.written import at_once, theory_of
 
 

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from reasoning.languages.rif import parsing
-from reasoning.languages.rif.description import describe, to_dot, to_json, to_text
-from reasoning.languages.rif.theory import theory
+from citywise.reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif.description import describe, to_dot, to_json, to_text
+from citywise.reasoning.languages.rif.theory import theory
 from tests.rif.written import theory_of
 
 REPOSITORY = Path(__file__).parents[2]

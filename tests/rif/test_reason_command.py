@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.machine import REPOSITORY
+from citywise.backend.machine import REPOSITORY
 from tests.command import Folder
 
 EXAMPLES = sorted((REPOSITORY / "examples" / "rif").glob("*.rif*"))

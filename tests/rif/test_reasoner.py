@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.languages.rif.evaluation import Instance
-from reasoning.languages.rif.parsing import parse
-from reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
-from reasoning.languages.rif.theory import Theory, theory
-from reasoning.limits import Limits
-from reasoning.model.values import Row
-from reasoning.rdf.mapping import Iri, Literal, Triple
-from reasoning.streams.items import Item
+from citywise.reasoning.languages.rif.evaluation import Instance
+from citywise.reasoning.languages.rif.parsing import parse
+from citywise.reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
+from citywise.reasoning.languages.rif.theory import Theory, theory
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.values import Row
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.streams.items import Item
 
 PATHS = theory(
     parse(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.languages.rif import document
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif import document
+from citywise.reasoning.languages.rif.document import (
     FUNC,
     PRED,
     And,
@@ -26,8 +26,8 @@ from reasoning.languages.rif.document import (
     Term,
     Window,
 )
-from reasoning.languages.rif.parsing import parse, parse_formula
-from reasoning.rdf.mapping import RDF, XSD, Iri, Literal
+from citywise.reasoning.languages.rif.parsing import parse, parse_formula
+from citywise.reasoning.rdf.mapping import RDF, XSD, Iri, Literal
 
 EX = "http://example.org/"
 X, Y = RifVariable("x"), RifVariable("y")

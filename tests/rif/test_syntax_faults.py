@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.asp.statements import MAX_CHARACTERS
-from reasoning.errors import RequestError
-from reasoning.languages.rif import parsing
+from citywise.reasoning.asp.statements import MAX_CHARACTERS
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif import parsing
 
 HEAD = "Document(Prefix(ex <http://e/>)\n"
 DEEP = 120

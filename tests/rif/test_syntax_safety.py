@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif import parsing
 
 LESS = "External(pred:numeric-less-than({}))"
 IRI_STRING = "External(pred:iri-string({}))"

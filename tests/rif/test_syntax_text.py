@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.languages.rif import document
-from reasoning.languages.rif.check import findings
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif import document
+from citywise.reasoning.languages.rif.check import findings
+from citywise.reasoning.languages.rif.document import (
     FUNC,
     PRED,
     And,
@@ -30,10 +30,10 @@ from reasoning.languages.rif.document import (
     Sequence,
     Term,
 )
-from reasoning.languages.rif.parsing import parse_formula, read
-from reasoning.languages.rif.unparse import formula_text, rule_text, term_text
-from reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal
-from reasoning.run.language import check
+from citywise.reasoning.languages.rif.parsing import parse_formula, read
+from citywise.reasoning.languages.rif.unparse import formula_text, rule_text, term_text
+from citywise.reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal
+from citywise.reasoning.run.language import check
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.rif import parsing
-from reasoning.languages.rif.document import Document
-from reasoning.languages.rif.unparse import rule_text
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif.document import Document
+from citywise.reasoning.languages.rif.unparse import rule_text
 from tests.rif.conftest import unpack
 
 UNDECLARED = {"ex": "http://example.org/example#", "foaf": "http://xmlns.com/foaf/0.1/"}

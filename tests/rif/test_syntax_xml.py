@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.rif import parsing
-from reasoning.languages.rif.document import RIF, Document, Import, Window
-from reasoning.languages.rif.xml import OURS
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif.document import RIF, Document, Import, Window
+from citywise.reasoning.languages.rif.xml import OURS
 from tests.rif.test_syntax_faults import faults
 
 XS = "http://www.w3.org/2001/XMLSchema#"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.rif.document import Local, RifAtom, Window, local_names
-from reasoning.languages.rif.parsing import parse_file
-from reasoning.languages.rif.theory import Theory, theory
-from reasoning.model.request import KnowledgeSource
-from reasoning.rdf.mapping import Blank, Iri, Literal, Triple
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif.document import Local, RifAtom, Window, local_names
+from citywise.reasoning.languages.rif.parsing import parse_file
+from citywise.reasoning.languages.rif.theory import Theory, theory
+from citywise.reasoning.model.request import KnowledgeSource
+from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 
 ENTAILMENT = "http://www.w3.org/ns/entailment/"
 EX = "http://example.org/"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.errors import ItemError
-from reasoning.languages.rif.document import RIF, Local
-from reasoning.languages.rif.values import Term, literal, string, term, text, value
-from reasoning.rdf.datatypes import EXAMPLES
-from reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.rif.document import RIF, Local
+from citywise.reasoning.languages.rif.values import Term, literal, string, term, text, value
+from citywise.reasoning.rdf.datatypes import EXAMPLES
+from citywise.reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal
 
 SAME = """
 integer +007 | decimal 7.0

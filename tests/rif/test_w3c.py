@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.errors import RequestError
-from reasoning.languages.rif.entails import entails, entails_graph
-from reasoning.languages.rif.parsing import parse_file, parse_formula_file
-from reasoning.languages.rif.theory import Theory, theory
-from reasoning.model.request import KnowledgeSource
-from reasoning.rdf.knowledge import read
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif.entails import entails, entails_graph
+from citywise.reasoning.languages.rif.parsing import parse_file, parse_formula_file
+from citywise.reasoning.languages.rif.theory import Theory, theory
+from citywise.reasoning.model.request import KnowledgeSource
+from citywise.reasoning.rdf.knowledge import read
 
 KINDS = {
     "PositiveEntailmentTest": (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reasoning.languages.rif import parsing
-from reasoning.languages.rif.evaluation import WindowedEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.model.rules import Fact
-from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
+from citywise.reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif.evaluation import WindowedEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.rdf.mapping import XSD, Iri, Literal, Triple
 
 EX = "http://example.org/"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.roads import City, RoadNetwork
-from backend.roads.aarhus import network
-from backend.roads.cityfiles import simulated_city
-from backend.roads.router import Router
+from citywise.backend.roads import City, RoadNetwork
+from citywise.backend.roads.aarhus import network
+from citywise.backend.roads.cityfiles import simulated_city
+from citywise.backend.roads.router import Router
 
 
 @pytest.fixture(scope="session")

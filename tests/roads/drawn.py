@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from backend.roads.building import NetworkBuilder
-from backend.roads.network import Mode, RoadNetwork
-from backend.roads.paths import stretch
-from backend.roads.router import Router
-from backend.roads.snapping import Snap, twins_of
+from citywise.backend.roads.building import NetworkBuilder
+from citywise.backend.roads.network import Mode, RoadNetwork
+from citywise.backend.roads.paths import stretch
+from citywise.backend.roads.router import Router
+from citywise.backend.roads.snapping import Snap, twins_of
 
 _CAR, _NOBODY, _WALKER = Mode.CAR.bit, 0, Mode.WALK.bit
 

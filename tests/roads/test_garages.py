@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.roads.garages import Garage, counted, garage_of, trend, usually
-from backend.roads.learned import SLOTS, slot
-from backend.roads.tariffs import ASSUMED, Tariff
-from backend.times import to_ms
+from citywise.backend.roads.garages import Garage, counted, garage_of, trend, usually
+from citywise.backend.roads.learned import SLOTS, slot
+from citywise.backend.roads.tariffs import ASSUMED, Tariff
+from citywise.backend.times import to_ms
 from tests.roads.avenue import MINUTE_MS, NOW_MS, garage
 
 HOUR_MS = 60 * MINUTE_MS

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from backend.roads import Entry, Gazetteer, NetworkError, RoadNetwork, streets
-from backend.roads.building import NetworkBuilder
-from backend.roads.culture import repaired
-from backend.roads.gazetteer import folded
-from backend.roads.names import Names, stop_entries, stopped_at, street_of
-from backend.roads.segments import Segment
+from citywise.backend.roads import Entry, Gazetteer, NetworkError, RoadNetwork, streets
+from citywise.backend.roads.building import NetworkBuilder
+from citywise.backend.roads.culture import repaired
+from citywise.backend.roads.gazetteer import folded
+from citywise.backend.roads.names import Names, stop_entries, stopped_at, street_of
+from citywise.backend.roads.segments import Segment
 
 ENTRIES = (
     Entry("1", "Vesterbro Torv", "street", 10.197, 56.158),

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, select
 
-from backend.roads import learned
-from backend.roads.learned import SLOTS, Learner, Weeks, slot, usual, weeks_of
-from backend.store.models import LearnedRow, ReadingRow
-from backend.store.upsert import upsert
-from backend.times import to_ms
+from citywise.backend.roads import learned
+from citywise.backend.roads.learned import SLOTS, Learner, Weeks, slot, usual, weeks_of
+from citywise.backend.store.models import LearnedRow, ReadingRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import to_ms
 from tests.databases import begun
 from tests.roads.avenue import MINUTE_MS, NOW_MS
 

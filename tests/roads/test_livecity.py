@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, delete, update
 
-from backend.city.events import OPERATOR
-from backend.ingest.payloads import Place
-from backend.roads import Mode
-from backend.roads.air import POLLUTANTS
-from backend.roads.costs import Basis
-from backend.roads.learned import SLOTS
-from backend.roads.livecity import LiveCity
-from backend.roads.tariffs import Tariff
-from backend.store.models import (
+from citywise.backend.city.events import OPERATOR
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.roads import Mode
+from citywise.backend.roads.air import POLLUTANTS
+from citywise.backend.roads.costs import Basis
+from citywise.backend.roads.learned import SLOTS
+from citywise.backend.roads.livecity import LiveCity
+from citywise.backend.roads.tariffs import Tariff
+from citywise.backend.store.models import (
     Base,
     EventRow,
     HeartbeatRow,
@@ -29,7 +29,7 @@ from backend.store.models import (
     PlaceRow,
     ReadingRow,
 )
-from backend.store.upsert import upsert
+from citywise.backend.store.upsert import upsert
 from tests.databases import begun
 from tests.roads.avenue import MINUTE_MS, NOW_MS, avenue, block, garage
 
@@ -268,7 +268,7 @@ def test_what_is_learned_meanwhile_counts_after_a_minute(
     town.write(LearnedRow, *({**row, "slot": slot} for slot in range(SLOTS)))
     assert kmh(city, 0) == pytest.approx(60)
     ahead = time.monotonic() + 61
-    monkeypatch.setattr("backend.roads.livecity.monotonic", lambda: ahead)
+    monkeypatch.setattr("citywise.backend.roads.livecity.monotonic", lambda: ahead)
     assert kmh(city, 0) == pytest.approx(45)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import osmium
 import pytest
 
-from backend.roads import City, Mode, NetworkError, osm
-from backend.roads.tags import Rules, speed
+from citywise.backend.roads import City, Mode, NetworkError, osm
+from citywise.backend.roads.tags import Rules, speed
 
 NODES = {
     1: (10.200, 56.150),

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backend.city.aarhus import Pack, PackError
-from backend.roads import Mode, RoadNetwork
-from backend.roads.conditions import Conditions
-from backend.roads.costs import Basis
-from backend.roads.garages import counted, garage_of
-from backend.roads.recorded import recorded
-from backend.roads.tariffs import ASSUMED
-from backend.times import parse_ms, to_ms
+from citywise.backend.city.aarhus import Pack, PackError
+from citywise.backend.roads import Mode, RoadNetwork
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.costs import Basis
+from citywise.backend.roads.garages import counted, garage_of
+from citywise.backend.roads.recorded import recorded
+from citywise.backend.roads.tariffs import ASSUMED
+from citywise.backend.times import parse_ms, to_ms
 
 HOUR_MS = 3_600_000
 RUSH_MS = parse_ms("2014-08-12T14:03:00Z")

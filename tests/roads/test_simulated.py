@@ -7,11 +7,11 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from backend.city.simulated import town, venues
-from backend.city.simulated.streets import STREAM
-from backend.roads import City, Mode, RoadNetwork
-from backend.roads.cityfiles import simulated_city
-from backend.space.geometry import apart_m
+from citywise.backend.city.simulated import town, venues
+from citywise.backend.city.simulated.streets import STREAM
+from citywise.backend.roads import City, Mode, RoadNetwork
+from citywise.backend.roads.cityfiles import simulated_city
+from citywise.backend.space.geometry import apart_m
 from tests.roads.sensed import edges_of
 
 

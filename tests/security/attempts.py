@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask, url_for
 
-from backend.api import access
+from citywise.backend.api import access
 from tests.security.cast import TRIP, Cast
 
 NOBODYS = "u-aaaaaaaaaaaaaaaaaaaa"

@@ -8,12 +8,12 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import Engine, insert, select
 
-from apps.travel_planner import trips
-from backend.ingest import inlet
-from backend.notices import book
-from backend.people import accounts, audit, consents
-from backend.settings import Settings
-from backend.store.models import (
+from citywise.apps.travel_planner import trips
+from citywise.backend.ingest import inlet
+from citywise.backend.notices import book
+from citywise.backend.people import accounts, audit, consents
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import (
     AccountRow,
     Base,
     ConsentRow,
@@ -31,7 +31,7 @@ from backend.store.models import (
     TripRow,
     WishesRow,
 )
-from backend.store.outbox import begin
+from citywise.backend.store.outbox import begin
 from tests.api.browsers import PASSWORD, Browser
 from tests.api.log import Log
 from tests.api.templates import NOON_MS, change, install, jam_ahead

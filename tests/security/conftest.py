@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend.api.app import create_app
-from backend.settings import Settings
+from citywise.backend.api.app import create_app
+from citywise.backend.settings import Settings
 from tests.api.accounts_alone import quick as quick
 from tests.databases import begun
 from tests.security.cast import Cast, play

@@ -19,10 +19,10 @@ from limits import RateLimitItemPerHour
 from sqlalchemy import update
 from werkzeug.test import TestResponse
 
-from backend.api import access, limits
-from backend.api.app import MAX_BODY_BYTES
-from backend.people import accounts, logins
-from backend.store.models import LoginRow
+from citywise.backend.api import access, limits
+from citywise.backend.api.app import MAX_BODY_BYTES
+from citywise.backend.people import accounts, logins
+from citywise.backend.store.models import LoginRow
 from tests.api.browsers import API, PASSWORD, Browser
 from tests.api.test_openapi import document_of
 from tests.api.town import Town
@@ -449,7 +449,7 @@ def test_an_error_of_ours_says_nothing_of_the_inside(
     def fail(*_: object) -> None:
         raise RuntimeError("secret of the inside")
 
-    monkeypatch.setattr("backend.api.presence.shown", fail)
+    monkeypatch.setattr("citywise.backend.api.presence.shown", fail)
     answer = cast.bert.get("/me")
     assert answer.status_code == 500
     for hidden in ("secret of the inside", "Traceback", "backend"):

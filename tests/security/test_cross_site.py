@@ -11,9 +11,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from backend.api import access
-from backend.api.app import create_app
-from backend.settings import People, Settings, Web
+from citywise.backend.api import access
+from citywise.backend.api.app import create_app
+from citywise.backend.settings import People, Settings, Web
 from tests.api.browsers import API, PASSWORD, Browser
 from tests.databases import begun
 from tests.security.cast import Cast

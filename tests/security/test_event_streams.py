@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend.notices import book
+from citywise.backend.notices import book
 from tests.api.browsers import Browser
 from tests.api.templates import NOON_MS, change
 from tests.api.town import Town

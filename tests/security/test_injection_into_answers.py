@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from backend.settings import People, Settings
+from citywise.backend.settings import People, Settings
 from tests.api.browsers import PASSWORD, Browser
 from tests.api.test_openapi import document_of
 from tests.security.cast import Cast

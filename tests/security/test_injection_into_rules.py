@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from backend.ingest.standing import checked
-from backend.packs.parameters import TYPES
-from backend.packs.run import TemplateRun
-from backend.packs.template import NoticeText
-from backend.packs.values import BadValuesError
+from citywise.backend.ingest.standing import checked
+from citywise.backend.packs.parameters import TYPES
+from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.template import NoticeText
+from citywise.backend.packs.values import BadValuesError
 from tests.packs.test_run import START, log, template
 from tests.security.hostile import NAMES, TEXTS
 

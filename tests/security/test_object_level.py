@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from backend.api import access
-from backend.settings import People, Settings
+from citywise.backend.api import access
+from citywise.backend.settings import People, Settings
 from tests.api.browsers import Browser
 from tests.security.attempts import IDS, NOBODYS, NOT_OF_PEOPLE, Attempt, attempts, parts
 from tests.security.cast import SECRET, Cast

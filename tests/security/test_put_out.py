@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.meeting_mgr import topics
+from citywise.apps.meeting_mgr import topics
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import Json, join, make, me, of, people
 from tests.security.cast import Cast

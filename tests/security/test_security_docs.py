@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from flask import Flask
 
-from backend.api import access, limits
-from backend.api.access import Access
-from backend.machine import REPOSITORY
+from citywise.backend.api import access, limits
+from citywise.backend.api.access import Access
+from citywise.backend.machine import REPOSITORY
 from tests.security.cast import Cast
 
 DOCS = REPOSITORY / "docs"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backend.space import Area, BadAreaError
+from citywise.backend.space import Area, BadAreaError
 from tests.space.reference import EARTH
 
 CENTER = {"lat": 56.1629, "lon": 10.2039}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from backend.machine import REPOSITORY
-from backend.packs.vocabulary import PREDICATES
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.vocabulary import PREDICATES
 
 SPACE_AND_TIME = "near_ ahead passed opposite distance off_ inside i_am during open time week date"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from backend.ingest.payloads import LineString, Place
-from backend.space.geometry import Path, Spot, apart_m, between, plane, project
+from citywise.backend.ingest.payloads import LineString, Place
+from citywise.backend.space.geometry import Path, Spot, apart_m, between, plane, project
 from tests.space.reference import EARTH
 
 

@@ -9,8 +9,8 @@ from datetime import datetime
 
 import pytest
 
-from backend.opening import BadHoursError, check_hours, is_open
-from backend.space import LocalTime, in_span
+from citywise.backend.opening import BadHoursError, check_hours, is_open
+from citywise.backend.space import LocalTime, in_span
 
 ZONE = "Europe/Copenhagen"
 

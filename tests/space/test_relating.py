@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.space import Relation, Space, relating
+from citywise.backend.space import Relation, Space, relating
 
 Told = dict[tuple[str, str], Relation | None]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from backend.space import Relation, Space
-from backend.space.geometry import Path
-from backend.space.paths import Book
+from citywise.backend.space import Relation, Space
+from citywise.backend.space.geometry import Path
+from citywise.backend.space.paths import Book
 from tests.space.reference import EARTH, Lonlat
 
 START = (10.2039, 56.1629)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.space import Relation, Space
+from citywise.backend.space import Relation, Space
 from tests.space import reference
 
 USERS = ["alice", "bob", "carl"]

@@ -11,8 +11,8 @@ from urllib.request import Request, urlopen
 import orjson
 import paho.mqtt.client as paho
 
-from backend import mqtt
-from backend.supervisor import System
+from citywise.backend import mqtt
+from citywise.backend.supervisor import System
 from tests.street import running as street
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from backend.settings import Ingest, People, Pipeline, Settings
-from backend.store.database import create_engine_for
-from backend.store.models import EventRow, OutboxRow
-from backend.supervisor import System
+from citywise.backend.settings import Ingest, People, Pipeline, Settings
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import EventRow, OutboxRow
+from citywise.backend.supervisor import System
 
 _PATIENCE_S = 300
 
@@ -85,7 +85,7 @@ def announced(running: System) -> list[tuple[int, str, str, str]]:
 
 def answered(running: System) -> int:
     """Stream time (Unix ms) up to which every request has answered."""
-    from backend.ingest.intake import IntakeStore
+    from citywise.backend.ingest.intake import IntakeStore
 
     engine = create_engine_for(running.settings.database_url)
     progress = IntakeStore(engine).progress()

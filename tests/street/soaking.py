@@ -17,8 +17,8 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from sqlalchemy import Engine
 
-from backend.people import accounts, logins, tokens
-from backend.supervisor import System
+from citywise.backend.people import accounts, logins, tokens
+from citywise.backend.supervisor import System
 from tests.notices.device import Device
 
 WEST, EAST, STEPS = 10.1, 10.3, 1000

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.city.simulation import START, Simulation
-from backend.pipeline.recorded import changes
-from backend.settings import Pipeline
-from backend.supervisor import System
+from citywise.backend.city.simulation import START, Simulation
+from citywise.backend.pipeline.recorded import changes
+from citywise.backend.settings import Pipeline
+from citywise.backend.supervisor import System
 from tests.street import running as street
 
 LEAD_IN = timedelta(hours=1)

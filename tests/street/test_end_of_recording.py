@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from backend import cli
-from backend.city.simulation import START, Simulation
-from backend.city.source import SETTLE_MS
-from backend.operations import readiness
-from backend.pipeline.recorded import changes
-from backend.settings import Ingest, People, Settings
-from backend.supervisor import System
-from backend.times import to_ms
+from citywise.backend import cli
+from citywise.backend.city.simulation import START, Simulation
+from citywise.backend.city.source import SETTLE_MS
+from citywise.backend.operations import readiness
+from citywise.backend.pipeline.recorded import changes
+from citywise.backend.settings import Ingest, People, Settings
+from citywise.backend.supervisor import System
+from citywise.backend.times import to_ms
 from tests.api.town import soon
 from tests.street import running as street
 

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from backend.city.replay import Replay
-from backend.pipeline.recorded import changes
+from citywise.backend.city.replay import Replay
+from citywise.backend.pipeline.recorded import changes
 from tests.street import running as street
 
 # The data begin at midnight, so a morning from there on needs no earlier state.

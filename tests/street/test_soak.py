@@ -14,14 +14,14 @@ import paho.mqtt.client as paho
 import pytest
 from sqlalchemy import Engine, select
 
-from backend import mqtt
-from backend.network import broker_rights
-from backend.notices.announcing import NOTICE
-from backend.packs.check import checked
-from backend.packs.installed import install
-from backend.store.database import create_engine_for
-from backend.store.models import HeartbeatRow, OutboxRow
-from backend.supervisor import System
+from citywise.backend import mqtt
+from citywise.backend.network import broker_rights
+from citywise.backend.notices.announcing import NOTICE
+from citywise.backend.packs.check import checked
+from citywise.backend.packs.installed import install
+from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import HeartbeatRow, OutboxRow
+from citywise.backend.supervisor import System
 from tests.packs.folders import AppFolder
 from tests.street import running as street
 from tests.street.soaking import EAST, PLACE_LAT, WEST, Person, Phone, Stream, Wish, level, lon

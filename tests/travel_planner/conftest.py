@@ -12,21 +12,21 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Engine
 
-from apps.travel_planner import pool
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.replies import Reply
-from apps.travel_planner.requests import ParkingRequest, TravelRequest, read
-from apps.travel_planner.worker import Desk
-from backend.ingest.payloads import AirObservation, Place, Point
-from backend.roads import City, Gazetteer
-from backend.roads.aarhus import network
-from backend.roads.cityfiles import simulated_city
-from backend.roads.conditions import Conditions, Costing
-from backend.roads.garages import Garage
-from backend.roads.gathering import Gathering
-from backend.roads.tariffs import Tariff
-from backend.settings import Settings
-from backend.times import parse_ms
+from citywise.apps.travel_planner import pool
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.replies import Reply
+from citywise.apps.travel_planner.requests import ParkingRequest, TravelRequest, read
+from citywise.apps.travel_planner.worker import Desk
+from citywise.backend.ingest.payloads import AirObservation, Place, Point
+from citywise.backend.roads import City, Gazetteer
+from citywise.backend.roads.aarhus import network
+from citywise.backend.roads.cityfiles import simulated_city
+from citywise.backend.roads.conditions import Conditions, Costing
+from citywise.backend.roads.garages import Garage
+from citywise.backend.roads.gathering import Gathering
+from citywise.backend.roads.tariffs import Tariff
+from citywise.backend.settings import Settings
+from citywise.backend.times import parse_ms
 from tests.api.conftest import app as app
 from tests.api.conftest import client as client
 from tests.api.conftest import engine as engine

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from apps.travel_planner.replies import Reply
-from backend.spawned import asker, receive, send
+from citywise.apps.travel_planner.replies import Reply
+from citywise.backend.spawned import asker, receive, send
 
 
 def main() -> None:

@@ -8,18 +8,18 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from apps.travel_planner import answering, requests
-from apps.travel_planner.beginning import new_trip
-from apps.travel_planner.following import line_of
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.trips import Position, Trip
-from backend.roads import City, Gazetteer
-from backend.roads.building import NetworkBuilder
-from backend.roads.conditions import Conditions
-from backend.roads.disturbances import OpenEvent
-from backend.roads.garages import Garage
-from backend.roads.tariffs import ASSUMED
-from backend.times import parse_ms
+from citywise.apps.travel_planner import answering, requests
+from citywise.apps.travel_planner.beginning import new_trip
+from citywise.apps.travel_planner.following import line_of
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.trips import Position, Trip
+from citywise.backend.roads import City, Gazetteer
+from citywise.backend.roads.building import NetworkBuilder
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.disturbances import OpenEvent
+from citywise.backend.roads.garages import Garage
+from citywise.backend.roads.tariffs import ASSUMED
+from citywise.backend.times import parse_ms
 
 NOON_MS = parse_ms("2014-08-05T12:00:00Z")
 WEST, EAST = 10.200, 10.212

@@ -10,9 +10,9 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from apps.travel_planner.messages import answered
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.requests import RequestError
+from citywise.apps.travel_planner.messages import answered
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.requests import RequestError
 from tests.travel_planner.conftest import HOME, NOW_MS, WORK, breathed, calm, garage
 
 ADDRESS = "/citypulse/reasoning_request"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.travel_planner import decide
-from backend.times import parse_ms
+from citywise.apps.travel_planner import decide
+from citywise.backend.times import parse_ms
 
 HERE = {"lat": 56.156349, "lon": 10.205186}
 

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from apps.travel_planner import api_export
-from backend.api import limits
+from citywise.apps.travel_planner import api_export
+from citywise.backend.api import limits
 from tests.travel_planner.conftest import HOME, WORK
 
 JOURNEY = {"from": HOME, "to": WORK, "mode": "car"}

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select, update
 
-from apps.travel_planner import answering, beginning, ending, follower, service, trips
-from apps.travel_planner.follower import LOOKS, Follower
-from apps.travel_planner.trips import Trip
-from backend.ingest.keyring import Keyring
-from backend.machine import REPOSITORY
-from backend.notices import book
-from backend.privacy.boxes import Boxes
-from backend.settings import Settings
-from backend.store.models import HeartbeatRow, InstanceRow, NoticeRow, OutboxRow, TripRow
-from backend.store.outbox import begin
+from citywise.apps.travel_planner import answering, beginning, ending, follower, service, trips
+from citywise.apps.travel_planner.follower import LOOKS, Follower
+from citywise.apps.travel_planner.trips import Trip
+from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.notices import book
+from citywise.backend.privacy.boxes import Boxes
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import HeartbeatRow, InstanceRow, NoticeRow, OutboxRow, TripRow
+from citywise.backend.store.outbox import begin
 from tests.api.templates import Change, install, pack_of
 from tests.api.town import Town
 from tests.travel_planner import followed

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from apps.travel_planner.requests import RequestError, TravelRequest, read
-from backend.times import iso
+from citywise.apps.travel_planner.requests import RequestError, TravelRequest, read
+from citywise.backend.times import iso
 from tests.travel_planner.conftest import HOME, NOW_MS, WORK, planner_of_town
 
 Json = dict[str, Any]

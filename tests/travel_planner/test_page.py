@@ -8,11 +8,11 @@ import json
 import numpy as np
 from flask.testing import FlaskClient
 
-from apps.travel_planner import streets
-from backend.roads.building import NetworkBuilder
-from backend.roads.cityfiles import network_file
-from backend.roads.network import RoadNetwork
-from backend.settings import Settings
+from citywise.apps.travel_planner import streets
+from citywise.backend.roads.building import NetworkBuilder
+from citywise.backend.roads.cityfiles import network_file
+from citywise.backend.roads.network import RoadNetwork
+from citywise.backend.settings import Settings
 
 
 def crossing() -> RoadNetwork:

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.travel_planner.planner import Planner
-from backend.city.aarhus import Pack
-from backend.roads.conditions import Conditions, Costing
-from backend.roads.gathering import Gathering
-from backend.roads.tariffs import ASSUMED
-from backend.times import ZONE, iso, to_ms
+from citywise.apps.travel_planner.planner import Planner
+from citywise.backend.city.aarhus import Pack
+from citywise.backend.roads.conditions import Conditions, Costing
+from citywise.backend.roads.gathering import Gathering
+from citywise.backend.roads.tariffs import ASSUMED
+from citywise.backend.times import ZONE, iso, to_ms
 from tests.travel_planner.conftest import HOME, NOW_MS, WORK, calm, garage, parking
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 
-from apps.travel_planner.kept_plans import KeptPlans
+from citywise.apps.travel_planner.kept_plans import KeptPlans
 from tests.api.town import Town
 from tests.travel_planner.conftest import HOME, NOW, WORK
 
@@ -62,7 +62,7 @@ def test_parking_offers_what_is_free_by_the_live_counts(planning: FlaskClient, a
 def test_what_is_live_is_planned_with_at_once(
     planning: FlaskClient, town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.travel_planner.worker.REFRESH_S", 0)
+    monkeypatch.setattr("citywise.apps.travel_planner.worker.REFRESH_S", 0)
     assert len(planning.post(PARKING, json=ERRAND).json["garages"]) == 1
     town.reading("parking", "NEAR", "2026-05-04T07:59:00Z", occupied=100, capacity=100)
     assert planning.post(PARKING, json=ERRAND).json["garages"] == []

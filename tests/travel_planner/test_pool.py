@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from apps.travel_planner import pool
-from apps.travel_planner.pool import Pool
-from backend import spawned
-from backend.roads.cityfiles import simulated_city
-from backend.settings import City, Settings
-from backend.spawned import Frame
+from citywise.apps.travel_planner import pool
+from citywise.apps.travel_planner.pool import Pool
+from citywise.backend import spawned
+from citywise.backend.roads.cityfiles import simulated_city
+from citywise.backend.settings import City, Settings
+from citywise.backend.spawned import Frame
 from tests.api.server import serving
 from tests.api.town import Town, soon
 from tests.travel_planner.conftest import HOME, NOW, WORK

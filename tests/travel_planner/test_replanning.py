@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.travel_planner import (
+from citywise.apps.travel_planner import (
     answering,
     beginning,
     following,
@@ -20,10 +20,10 @@ from apps.travel_planner import (
     trip_wording,
     trips,
 )
-from apps.travel_planner.replanning import Cause
-from apps.travel_planner.trips import Trip
-from apps.travel_planner.watching import Open, Outcome, Watch
-from backend.machine import REPOSITORY
+from citywise.apps.travel_planner.replanning import Cause
+from citywise.apps.travel_planner.trips import Trip
+from citywise.apps.travel_planner.watching import Open, Outcome, Watch
+from citywise.backend.machine import REPOSITORY
 from tests.api.templates import pack_of
 from tests.travel_planner import followed
 from tests.travel_planner.followed import Live

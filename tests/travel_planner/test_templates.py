@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from apps.travel_planner.beginning import HORIZON_KM
-from apps.travel_planner.trips import TEMPLATES
-from backend.machine import REPOSITORY
-from backend.notices.objects import filled
-from backend.notices.wording import spoken
-from backend.packs import scenario_run, scenarios
-from backend.packs.check import check_pack
-from backend.pipeline.recorded import concluded
+from citywise.apps.travel_planner.beginning import HORIZON_KM
+from citywise.apps.travel_planner.trips import TEMPLATES
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.notices.objects import filled
+from citywise.backend.notices.wording import spoken
+from citywise.backend.packs import scenario_run, scenarios
+from citywise.backend.packs.check import check_pack
+from citywise.backend.pipeline.recorded import concluded
 from tests.api.templates import pack_of
 
 PACK = REPOSITORY / "apps" / "travel_planner"

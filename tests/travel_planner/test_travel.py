@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from apps.travel_planner import ground
-from apps.travel_planner import travel as travelling
-from apps.travel_planner.candidates import Search
-from apps.travel_planner.planner import Planner
-from apps.travel_planner.requests import RequestError, TravelRequest, read
-from backend.roads import Mode
-from backend.roads.conditions import Conditions
-from backend.roads.disturbances import OpenEvent
-from backend.roads.recorded import recorded
-from backend.times import parse_ms
+from citywise.apps.travel_planner import ground
+from citywise.apps.travel_planner import travel as travelling
+from citywise.apps.travel_planner.candidates import Search
+from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.requests import RequestError, TravelRequest, read
+from citywise.backend.roads import Mode
+from citywise.backend.roads.conditions import Conditions
+from citywise.backend.roads.disturbances import OpenEvent
+from citywise.backend.roads.recorded import recorded
+from citywise.backend.times import parse_ms
 from tests.travel_planner.conftest import HOME, NOW, NOW_MS, WORK, breathed, calm, travel
 
 Json = dict[str, Any]

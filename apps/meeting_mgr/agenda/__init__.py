@@ -4,6 +4,6 @@ What everyone can take part in becomes a problem, the rules in `rules/` plan it,
 is told what to do about it and why (thesis, Listing 7.5). Plain functions over values.
 """
 
-from apps.meeting_mgr.agenda.proposing import proposed, same_as
+from citywise.apps.meeting_mgr.agenda.proposing import proposed, same_as
 
 __all__ = ["proposed", "same_as"]

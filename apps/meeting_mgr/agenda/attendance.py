@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from apps.meeting_mgr.agenda.members import Devices, Member, members
-from apps.meeting_mgr.busy import is_busy
-from apps.meeting_mgr.model import Attendee, Capability, Item, Meeting, Person, Reason
-from apps.meeting_mgr.planned import MINUTE_MS, Span
+from citywise.apps.meeting_mgr.agenda.members import Devices, Member, members
+from citywise.apps.meeting_mgr.busy import is_busy
+from citywise.apps.meeting_mgr.model import Attendee, Capability, Item, Meeting, Person, Reason
+from citywise.apps.meeting_mgr.planned import MINUTE_MS, Span
 
 Hindrance = Reason | Literal["away", "busy"]
 

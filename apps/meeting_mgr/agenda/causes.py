@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from apps.meeting_mgr.agenda.planning import Plan, Standing
-from apps.meeting_mgr.agenda.problem import Problem
-from apps.meeting_mgr.model import CAPABILITIES, Because, Capability, Cause, Item
+from citywise.apps.meeting_mgr.agenda.planning import Plan, Standing
+from citywise.apps.meeting_mgr.agenda.problem import Problem
+from citywise.apps.meeting_mgr.model import CAPABILITIES, Because, Capability, Cause, Item
 
 
 def causes(rest: Problem, stands: Standing, best: Plan) -> tuple[Cause, ...]:

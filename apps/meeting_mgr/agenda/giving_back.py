@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from apps.meeting_mgr.agenda.planning import Plan, Standing, counted, places
-from apps.meeting_mgr.agenda.problem import Problem
+from citywise.apps.meeting_mgr.agenda.planning import Plan, Standing, counted, places
+from citywise.apps.meeting_mgr.agenda.problem import Problem
 
 
 def given_back(rest: Problem, stands: Standing, plan: Plan) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     Attendee,
     Capability,
@@ -13,7 +13,7 @@ from apps.meeting_mgr.model import (
     Person,
     Reason,
 )
-from apps.meeting_mgr.planned import MINUTE_MS
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
 
 GRACE_MS = 3 * MINUTE_MS
 """So long after the start nobody counts as late."""

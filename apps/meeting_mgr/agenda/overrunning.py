@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from apps.meeting_mgr.agenda.problem import Problem
-from apps.meeting_mgr.busy import is_busy
-from apps.meeting_mgr.model import LONGEST_MS, Attendee, Meeting
-from apps.meeting_mgr.planned import MINUTE_MS
+from citywise.apps.meeting_mgr.agenda.problem import Problem
+from citywise.apps.meeting_mgr.busy import is_busy
+from citywise.apps.meeting_mgr.model import LONGEST_MS, Attendee, Meeting
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
 
 MOST_MS = 60 * MINUTE_MS
 """For so long people may be asked to stay; what takes longer needs another time."""

@@ -10,10 +10,10 @@ from functools import cache
 from itertools import combinations
 from typing import Literal
 
-from apps.meeting_mgr import RULES
-from apps.meeting_mgr.agenda.problem import Problem
-from reasoning import Request, WindowFacts, parse_file
-from reasoning.engines.clingo.solver import AnytimeEngine, Found, SolverEngine
+from citywise.apps.meeting_mgr import RULES
+from citywise.apps.meeting_mgr.agenda.problem import Problem
+from citywise.reasoning import Request, WindowFacts, parse_file
+from citywise.reasoning.engines.clingo.solver import AnytimeEngine, Found, SolverEngine
 
 MOST_EXACT = 10
 """Of so many items it is decided by how much each is shortened; of more, which are."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from apps.meeting_mgr.agenda.members import Member, members
-from apps.meeting_mgr.busy import merged
-from apps.meeting_mgr.model import Item, ItemId, Meeting, Person
-from apps.meeting_mgr.planned import MINUTE_MS
+from citywise.apps.meeting_mgr.agenda.members import Member, members
+from citywise.apps.meeting_mgr.busy import merged
+from citywise.apps.meeting_mgr.model import Item, ItemId, Meeting, Person
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
 
 MOST_TIMES = 48
 """So many different times at which somebody's time begins or ends are told apart: each is a sum

@@ -6,15 +6,15 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from apps.meeting_mgr.agenda.causes import absences
-from apps.meeting_mgr.agenda.giving_back import given_back
-from apps.meeting_mgr.agenda.moves import moved
-from apps.meeting_mgr.agenda.overrunning import overrun
-from apps.meeting_mgr.agenda.planning import Plan, Standing, Wish, places, plan, standing
-from apps.meeting_mgr.agenda.problem import Problem, has_begun, problem
-from apps.meeting_mgr.agenda.rescheduling import Slot, slots
-from apps.meeting_mgr.agenda.settling import Settled, is_better
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.agenda.causes import absences
+from citywise.apps.meeting_mgr.agenda.giving_back import given_back
+from citywise.apps.meeting_mgr.agenda.moves import moved
+from citywise.apps.meeting_mgr.agenda.overrunning import overrun
+from citywise.apps.meeting_mgr.agenda.planning import Plan, Standing, Wish, places, plan, standing
+from citywise.apps.meeting_mgr.agenda.problem import Problem, has_begun, problem
+from citywise.apps.meeting_mgr.agenda.rescheduling import Slot, slots
+from citywise.apps.meeting_mgr.agenda.settling import Settled, is_better
+from citywise.apps.meeting_mgr.model import (
     Cause,
     Item,
     ItemId,
@@ -25,8 +25,8 @@ from apps.meeting_mgr.model import (
     Proposal,
     Proposed,
 )
-from apps.meeting_mgr.planned import MINUTE_MS
-from reasoning import LimitError
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
+from citywise.reasoning import LimitError
 
 ALTERNATIVES = 2
 _SHARE, _SETTLED = 0.7, 0.85

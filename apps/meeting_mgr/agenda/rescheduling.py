@@ -8,14 +8,14 @@ from datetime import UTC, datetime, time, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from apps.meeting_mgr import RULES
-from apps.meeting_mgr.agenda.planning import told
-from apps.meeting_mgr.busy import merged
-from apps.meeting_mgr.model import Attendee, Meeting
-from apps.meeting_mgr.planned import MINUTE_MS
-from backend.times import ZONE, from_ms, to_ms
-from reasoning import WindowFacts, parse_file
-from reasoning.engines.clingo.solver import SolverEngine
+from citywise.apps.meeting_mgr import RULES
+from citywise.apps.meeting_mgr.agenda.planning import told
+from citywise.apps.meeting_mgr.busy import merged
+from citywise.apps.meeting_mgr.model import Attendee, Meeting
+from citywise.apps.meeting_mgr.planned import MINUTE_MS
+from citywise.backend.times import ZONE, from_ms, to_ms
+from citywise.reasoning import WindowFacts, parse_file
+from citywise.reasoning.engines.clingo.solver import SolverEngine
 
 DAYS = 14
 OPENS, CLOSES = time(8), time(18)

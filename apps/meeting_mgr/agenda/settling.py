@@ -6,12 +6,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from apps.meeting_mgr.agenda.causes import causes
-from apps.meeting_mgr.agenda.giving_back import given_back
-from apps.meeting_mgr.agenda.planning import Plan, Standing, counted, plan, standing
-from apps.meeting_mgr.agenda.problem import Problem, after
-from apps.meeting_mgr.model import Cause
-from reasoning import LimitError
+from citywise.apps.meeting_mgr.agenda.causes import causes
+from citywise.apps.meeting_mgr.agenda.giving_back import given_back
+from citywise.apps.meeting_mgr.agenda.planning import Plan, Standing, counted, plan, standing
+from citywise.apps.meeting_mgr.agenda.problem import Problem, after
+from citywise.apps.meeting_mgr.model import Cause
+from citywise.reasoning import LimitError
 
 _MOST_STEPS = 4
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     LONGEST_MINUTES,
     AttendeeId,
@@ -21,8 +21,8 @@ from apps.meeting_mgr.model import (
     Text,
     Value,
 )
-from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
-from backend.instants import Instant
+from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
+from citywise.backend.instants import Instant
 
 Key = Annotated[str, Field(min_length=1, max_length=64)]
 Word = Literal["on", "off"]

@@ -6,12 +6,12 @@ import logging
 import math
 import signal
 
-from apps.meeting_mgr.model import Busy
-from apps.meeting_mgr.papers import calendar_process
-from backend.api import gone, identity, limits
-from backend.api.problems import ProblemError, fault, invalid
-from backend.api.turns import Turns
-from backend.spawned import EndedError, Spawned
+from citywise.apps.meeting_mgr.model import Busy
+from citywise.apps.meeting_mgr.papers import calendar_process
+from citywise.backend.api import gone, identity, limits
+from citywise.backend.api.problems import ProblemError, fault, invalid
+from citywise.backend.api.turns import Turns
+from citywise.backend.spawned import EndedError, Spawned
 
 LOG = logging.getLogger("citywise.meeting_mgr.calendars")
 MOST_AT_ONCE, MOST_OF_ONE, PATIENCE_S = 2, 1, 10.0

@@ -13,11 +13,11 @@ import uuid
 
 import paho.mqtt.client as paho
 
-from apps.meeting_mgr import topics
-from backend import mqtt
-from backend.errors import CitywiseError
-from backend.mqtt_session import BrokerSession
-from backend.settings import Broker, Settings
+from citywise.apps.meeting_mgr import topics
+from citywise.backend import mqtt
+from citywise.backend.errors import CitywiseError
+from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.settings import Broker, Settings
 
 CONNECT_S = 1.0
 REST_S = 1.0

@@ -6,10 +6,10 @@ from functools import partial
 
 from flask import Blueprint, Response
 
-from apps.meeting_mgr import store, views
-from apps.meeting_mgr.api.rights import reading
-from backend.api import access, parameters
-from backend.api.answers import as_json
+from citywise.apps.meeting_mgr import store, views
+from citywise.apps.meeting_mgr.api.rights import reading
+from citywise.backend.api import access, parameters
+from citywise.backend.api.answers import as_json
 
 blueprint = Blueprint("meeting_history", __name__)
 _USUAL, _MOST = 30, 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from backend.network import qr_codes
+from citywise.backend.network import qr_codes
 
 
 def url(origin: str, meeting_id: str, join_key: str) -> str:

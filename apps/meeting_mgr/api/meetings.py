@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response
 
-from apps.meeting_mgr import store, views
-from apps.meeting_mgr.api.bodies import (
+from citywise.apps.meeting_mgr import store, views
+from citywise.apps.meeting_mgr.api.bodies import (
     Action,
     Answer,
     ChangedMeeting,
@@ -16,11 +16,11 @@ from apps.meeting_mgr.api.bodies import (
     ToldMeeting,
     TypedDecision,
 )
-from apps.meeting_mgr.api.rights import Work, reading, working
-from apps.meeting_mgr.api.showing import Showing
-from apps.meeting_mgr.conferences import hooks
-from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps import (
+from citywise.apps.meeting_mgr.api.rights import Work, reading, working
+from citywise.apps.meeting_mgr.api.showing import Showing
+from citywise.apps.meeting_mgr.conferences import hooks
+from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import (
     answering,
     bounds,
     consent,
@@ -29,11 +29,11 @@ from apps.meeting_mgr.steps import (
     sharing,
     taking_part,
 )
-from apps.meeting_mgr.steps.drafts import Changes
-from backend.api import access, identity, instance_bodies, limits, parameters, presence
-from backend.api.answers import as_json
-from backend.api.problems import fault, invalid
-from backend.api.state import state
+from citywise.apps.meeting_mgr.steps.drafts import Changes
+from citywise.backend.api import access, identity, instance_bodies, limits, parameters, presence
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.problems import fault, invalid
+from citywise.backend.api.state import state
 
 blueprint = Blueprint("meetings", __name__)
 MOST_MEETINGS = 500

@@ -8,10 +8,10 @@ from __future__ import annotations
 from flask import Blueprint, Flask, Response, request
 from flask.blueprints import BlueprintSetupState
 
-from apps.meeting_mgr.conferences import framing
-from backend.api import access, languages, pages, security
-from backend.api.state import state
-from backend.network import websocket
+from citywise.apps.meeting_mgr.conferences import framing
+from citywise.backend.api import access, languages, pages, security
+from citywise.backend.api.state import state
+from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_pages", __name__)
 blueprint.before_request(pages.remember_choice)

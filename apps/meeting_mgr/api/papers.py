@@ -8,12 +8,12 @@ import logging
 from flask import Blueprint, Response, request
 from pydantic import Field
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.api import calendar_reading, joining
-from apps.meeting_mgr.api.rights import reading, working
-from apps.meeting_mgr.api.showing import Showing
-from apps.meeting_mgr.model import Attendee, AttendeeId, Busy, Value
-from apps.meeting_mgr.papers import (
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.api import calendar_reading, joining
+from citywise.apps.meeting_mgr.api.rights import reading, working
+from citywise.apps.meeting_mgr.api.showing import Showing
+from citywise.apps.meeting_mgr.model import Attendee, AttendeeId, Busy, Value
+from citywise.apps.meeting_mgr.papers import (
     calendars,
     invitations,
     letters,
@@ -22,20 +22,20 @@ from apps.meeting_mgr.papers import (
     minutes_files,
     minutes_page,
 )
-from apps.meeting_mgr.papers.invitations import Invited, Organizer
-from apps.meeting_mgr.papers.mailing import MailError, NoMailError
-from apps.meeting_mgr.papers.minutes import Minutes
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import editing
-from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
-from backend.api import access, identity, instance_bodies, languages, limits, parameters
-from backend.api.answers import as_json
-from backend.api.aside import aside
-from backend.api.pages import translator
-from backend.api.problems import ProblemError, fault, invalid, not_found
-from backend.api.state import state
-from backend.people import accounts
-from backend.times import iso, wall_ms
+from citywise.apps.meeting_mgr.papers.invitations import Invited, Organizer
+from citywise.apps.meeting_mgr.papers.mailing import MailError, NoMailError
+from citywise.apps.meeting_mgr.papers.minutes import Minutes
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import editing
+from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
+from citywise.backend.api import access, identity, instance_bodies, languages, limits, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.aside import aside
+from citywise.backend.api.pages import translator
+from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
+from citywise.backend.api.state import state
+from citywise.backend.people import accounts
+from citywise.backend.times import iso, wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr.papers")
 blueprint = Blueprint("meeting_papers", __name__)

@@ -9,20 +9,28 @@ from collections.abc import Callable, Sequence
 
 from flask import Blueprint, Response, request
 
-from apps.meeting_mgr import readings, store, topics, views
-from apps.meeting_mgr.api import forwarding, rights
-from apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
-from apps.meeting_mgr.api.rights import Seat, Work, reading, seated, working
-from apps.meeting_mgr.api.showing import Showing
-from apps.meeting_mgr.model import Person
-from apps.meeting_mgr.record import MeetingError, Step
-from apps.meeting_mgr.steps import consent, taking_part
-from apps.meeting_mgr.telling import person_channel
-from backend.api import access, forgery, identity, instance_bodies, limits, parameters, presence
-from backend.api.answers import as_json
-from backend.api.problems import ProblemError
-from backend.api.state import state
-from backend.network import websocket
+from citywise.apps.meeting_mgr import readings, store, topics, views
+from citywise.apps.meeting_mgr.api import forwarding, rights
+from citywise.apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
+from citywise.apps.meeting_mgr.api.rights import Seat, Work, reading, seated, working
+from citywise.apps.meeting_mgr.api.showing import Showing
+from citywise.apps.meeting_mgr.model import Person
+from citywise.apps.meeting_mgr.record import MeetingError, Step
+from citywise.apps.meeting_mgr.steps import consent, taking_part
+from citywise.apps.meeting_mgr.telling import person_channel
+from citywise.backend.api import (
+    access,
+    forgery,
+    identity,
+    instance_bodies,
+    limits,
+    parameters,
+    presence,
+)
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.problems import ProblemError
+from citywise.backend.api.state import state
+from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_people", __name__)
 MOST_PEOPLE = 500

@@ -14,16 +14,22 @@ from flask import Response, request
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.model import Person
-from apps.meeting_mgr.record import FaultError, MeetingError, MeetingRecord, Step, is_person_id
-from backend.api import identity, limits
-from backend.api.problems import ProblemError, fault, invalid, not_found
-from backend.api.state import state
-from backend.privacy.boxes import BoxError, Boxes
-from backend.store.full import is_full
-from backend.store.outbox import begin
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.model import Person
+from citywise.apps.meeting_mgr.record import (
+    FaultError,
+    MeetingError,
+    MeetingRecord,
+    Step,
+    is_person_id,
+)
+from citywise.backend.api import identity, limits
+from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
+from citywise.backend.api.state import state
+from citywise.backend.privacy.boxes import BoxError, Boxes
+from citywise.backend.store.full import is_full
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import wall_ms
 
 COOKIE = "citywise-meeting"
 LOG = logging.getLogger(__name__)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from flask import request
 
-from apps.meeting_mgr import views
-from apps.meeting_mgr.api import joining
-from apps.meeting_mgr.conferences import conference
-from apps.meeting_mgr.model import Person
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.views import View
-from backend.api.state import state
-from backend.settings import Settings
+from citywise.apps.meeting_mgr import views
+from citywise.apps.meeting_mgr.api import joining
+from citywise.apps.meeting_mgr.conferences import conference
+from citywise.apps.meeting_mgr.model import Person
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.views import View
+from citywise.backend.api.state import state
+from citywise.backend.settings import Settings
 
 
 @dataclass(frozen=True)

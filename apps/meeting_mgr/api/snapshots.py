@@ -7,14 +7,14 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.api.showing import Showing
-from apps.meeting_mgr.model import Person
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.views import View
-from backend.api.state import WebState
-from backend.store import outbox
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.api.showing import Showing
+from citywise.apps.meeting_mgr.model import Person
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.views import View
+from citywise.backend.api.state import WebState
+from citywise.backend.store import outbox
+from citywise.backend.times import wall_ms
 
 _MOST, _KEPT_S = 100, 10.0
 

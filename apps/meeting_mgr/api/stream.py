@@ -5,14 +5,14 @@ from __future__ import annotations
 import orjson
 from flask import Blueprint, Response, current_app
 
-from apps.meeting_mgr.api.rights import reading
-from apps.meeting_mgr.api.showing import Showing
-from apps.meeting_mgr.api.snapshots import Snapshots
-from apps.meeting_mgr.telling import MEETING, host_channel, person_channel
-from backend.api import access, event_stream, identity, limits, parameters
-from backend.api.entitled import Reader
-from backend.api.hub import Message
-from backend.api.state import state
+from citywise.apps.meeting_mgr.api.rights import reading
+from citywise.apps.meeting_mgr.api.showing import Showing
+from citywise.apps.meeting_mgr.api.snapshots import Snapshots
+from citywise.apps.meeting_mgr.telling import MEETING, host_channel, person_channel
+from citywise.backend.api import access, event_stream, identity, limits, parameters
+from citywise.backend.api.entitled import Reader
+from citywise.backend.api.hub import Message
+from citywise.backend.api.state import state
 
 blueprint = Blueprint("meeting_stream", __name__)
 _EXTENSION = "citywise-meetings"

@@ -3,7 +3,7 @@
 Thesis, Figure 7.10: event detection and user reasoner; docs/meeting-manager-abilities.md.
 """
 
-from apps.meeting_mgr.capabilities.evaluating import Capabilities
-from apps.meeting_mgr.capabilities.situation import Change, Concluded, Situation
+from citywise.apps.meeting_mgr.capabilities.evaluating import Capabilities
+from citywise.apps.meeting_mgr.capabilities.situation import Change, Concluded, Situation
 
 __all__ = ["Capabilities", "Change", "Concluded", "Situation"]

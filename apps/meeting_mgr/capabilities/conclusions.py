@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, get_args
 
-from apps.meeting_mgr.capabilities.facts import begun_ms
-from apps.meeting_mgr.capabilities.situation import Change, Concluded, Situation
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.capabilities.facts import begun_ms
+from citywise.apps.meeting_mgr.capabilities.situation import Change, Concluded, Situation
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     SENSORS,
     AbilityState,

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from apps.meeting_mgr import RULES
-from apps.meeting_mgr.capabilities.conclusions import Conclusions, concluded
-from apps.meeting_mgr.capabilities.facts import Facts, Told
-from apps.meeting_mgr.capabilities.situation import Concluded, Situation
-from reasoning import Limits, Request, WindowFacts, parse_file
-from reasoning.engines.clingo.solver import SolverEngine
+from citywise.apps.meeting_mgr import RULES
+from citywise.apps.meeting_mgr.capabilities.conclusions import Conclusions, concluded
+from citywise.apps.meeting_mgr.capabilities.facts import Facts, Told
+from citywise.apps.meeting_mgr.capabilities.situation import Concluded, Situation
+from citywise.reasoning import Limits, Request, WindowFacts, parse_file
+from citywise.reasoning.engines.clingo.solver import SolverEngine
 
 MOST_KNOWN = 10_000
 """So many different facts about somebody are remembered with what was concluded of them."""

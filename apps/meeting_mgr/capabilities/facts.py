@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from apps.meeting_mgr.capabilities.scales import Scales
-from apps.meeting_mgr.capabilities.situation import Situation
-from apps.meeting_mgr.model import CAPABILITIES, PersonState, Rules, Sensor
+from citywise.apps.meeting_mgr.capabilities.scales import Scales
+from citywise.apps.meeting_mgr.capabilities.situation import Situation
+from citywise.apps.meeting_mgr.model import CAPABILITIES, PersonState, Rules, Sensor
 
 _MOST_RULES = 1_000
 """Of so many meetings the scales are kept, until there are more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
-from apps.meeting_mgr.model import Rules, Sensor, Threshold
+from citywise.apps.meeting_mgr.model import Rules, Sensor, Threshold
 
 _Bounds = dict[str, int]
 """Bounds in hundredths, by the predicate that names them."""

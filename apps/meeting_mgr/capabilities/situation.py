@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     Ability,
     Capability,
     PersonState,

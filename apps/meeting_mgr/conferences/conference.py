@@ -11,10 +11,10 @@ from base64 import b32encode
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
-from apps.meeting_mgr.model import Capability, Person, Reason, Value
-from apps.meeting_mgr.record import Change, MeetingRecord
-from backend.settings import Meetings
-from backend.times import iso
+from citywise.apps.meeting_mgr.model import Capability, Person, Reason, Value
+from citywise.apps.meeting_mgr.record import Change, MeetingRecord
+from citywise.backend.settings import Meetings
+from citywise.backend.times import iso
 
 Body = dict[str, Any]
 TOLD: tuple[Change, ...] = (

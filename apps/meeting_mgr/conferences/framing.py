@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backend.api import security
-from backend.api.state import state
+from citywise.backend.api import security
+from citywise.backend.api.state import state
 
 
 def allow() -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from apps.meeting_mgr.model import Hook
-from backend.errors import CitywiseError
+from citywise.apps.meeting_mgr.model import Hook
+from citywise.backend.errors import CitywiseError
 
 TIMEOUT_S = 5.0
 _READ_BYTES = 1024

@@ -13,13 +13,13 @@ import signal
 import time
 from typing import Any, NamedTuple, NoReturn
 
-from apps.meeting_mgr.model import Busy
-from apps.meeting_mgr.papers.calendar_bounds import CalendarError
-from apps.meeting_mgr.papers.calendars import busy
-from backend.spawned import Frame, Spawned, asker, receive, send
-from reasoning.limits import patience_s
+from citywise.apps.meeting_mgr.model import Busy
+from citywise.apps.meeting_mgr.papers.calendar_bounds import CalendarError
+from citywise.apps.meeting_mgr.papers.calendars import busy
+from citywise.backend.spawned import Frame, Spawned, asker, receive, send
+from citywise.reasoning.limits import patience_s
 
-MODULE = "apps.meeting_mgr.papers.calendar_process"
+MODULE = "citywise.apps.meeting_mgr.papers.calendar_process"
 CPU_S = 8.0
 """CPU time that reading a calendar may take: 1 MB of years of somebody's life takes about 1 s."""
 _GRACE_S = 2

@@ -9,12 +9,12 @@ from typing import NamedTuple, TypeVar
 
 from icalendar import Calendar, Component, Event
 
-from apps.meeting_mgr.busy import merged
-from apps.meeting_mgr.model import Attendee, Busy
-from apps.meeting_mgr.papers.calendar_bounds import CalendarError, refuse_excess
-from apps.meeting_mgr.papers.recurring import Span, Steps, naive, occurrences, zone_of
-from backend.errors import CitywiseError
-from backend.times import from_ms, to_ms
+from citywise.apps.meeting_mgr.busy import merged
+from citywise.apps.meeting_mgr.model import Attendee, Busy
+from citywise.apps.meeting_mgr.papers.calendar_bounds import CalendarError, refuse_excess
+from citywise.apps.meeting_mgr.papers.recurring import Span, Steps, naive, occurrences, zone_of
+from citywise.backend.errors import CitywiseError
+from citywise.backend.times import from_ms, to_ms
 
 MOST_BUSY = next(
     one.max_length for one in Attendee.model_fields["busy"].metadata if hasattr(one, "max_length")

@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 
 from icalendar import Alarm, Calendar, Event, vCalAddress, vText
 
-from apps.meeting_mgr.model import Attendee, Item, Meeting
-from apps.meeting_mgr.planned import Span, planned
-from apps.meeting_mgr.record import MeetingRecord
-from backend.times import ZONE, from_ms
+from citywise.apps.meeting_mgr.model import Attendee, Item, Meeting
+from citywise.apps.meeting_mgr.planned import Span, planned
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.backend.times import ZONE, from_ms
 
 PRODUCT = "-//Citywise//meeting_mgr//EN"
 REMINDER = timedelta(minutes=10)

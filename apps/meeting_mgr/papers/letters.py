@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.meeting_mgr.model import Attendee
-from apps.meeting_mgr.papers import invitations
-from apps.meeting_mgr.papers.invitations import Invited, Translate, clock, local
-from apps.meeting_mgr.papers.mailing import Letter
+from citywise.apps.meeting_mgr.model import Attendee
+from citywise.apps.meeting_mgr.papers import invitations
+from citywise.apps.meeting_mgr.papers.invitations import Invited, Translate, clock, local
+from citywise.apps.meeting_mgr.papers.mailing import Letter
 
 
 def written(invited: Invited, to: Sequence[Attendee], now_ms: int, t: Translate) -> list[Letter]:

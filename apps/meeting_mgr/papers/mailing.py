@@ -12,9 +12,9 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import NamedTuple
 
-from apps.meeting_mgr.papers.invitations import Method
-from backend.errors import CitywiseError
-from backend.settings import Meetings
+from citywise.apps.meeting_mgr.papers.invitations import Method
+from citywise.backend.errors import CitywiseError
+from citywise.backend.settings import Meetings
 
 TIMEOUT_S = 20.0
 

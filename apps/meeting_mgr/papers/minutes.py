@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from apps.meeting_mgr.entries import (
+from citywise.apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
     Entry,
@@ -17,7 +17,7 @@ from apps.meeting_mgr.entries import (
     ProposalChanged,
     StateChanged,
 )
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     Ability,
     Attendee,
@@ -32,8 +32,8 @@ from apps.meeting_mgr.model import (
     Proposal,
     Reason,
 )
-from apps.meeting_mgr.planned import meant
-from apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.planned import meant
+from citywise.apps.meeting_mgr.record import MeetingRecord
 
 SHORTEST_MS = 10_000
 """What is unknown for less than that, or the dwell time, when somebody comes is not told."""

@@ -6,10 +6,10 @@ import re
 
 from icalendar import Event
 
-from apps.meeting_mgr.papers.invitations import Translate, new_calendar
-from apps.meeting_mgr.papers.minutes import Minutes
-from apps.meeting_mgr.papers.minutes_words import Section, Words
-from backend.times import from_ms
+from citywise.apps.meeting_mgr.papers.invitations import Translate, new_calendar
+from citywise.apps.meeting_mgr.papers.minutes import Minutes
+from citywise.apps.meeting_mgr.papers.minutes_words import Section, Words
+from citywise.backend.times import from_ms
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&])")
 _LISTED = re.compile(r"^(\d*)([-=:.])")

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from flask import render_template
 
-from apps.meeting_mgr.papers.invitations import Translate, clock
-from apps.meeting_mgr.papers.minutes import Ableness, Minutes, Part, Span
-from apps.meeting_mgr.papers.minutes_words import Words
-from backend.api.security import nonce
+from citywise.apps.meeting_mgr.papers.invitations import Translate, clock
+from citywise.apps.meeting_mgr.papers.minutes import Ableness, Minutes, Part, Span
+from citywise.apps.meeting_mgr.papers.minutes_words import Words
+from citywise.backend.api.security import nonce
 
 WIDTH = 600
 """Of a line of time, in its own units; the page stretches it."""

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from apps.meeting_mgr.model import Capability, Cause, Proposed
-from apps.meeting_mgr.papers.invitations import Translate, clock, local
-from apps.meeting_mgr.papers.minutes import Ableness, Decided, Happened, Minutes, Part, Span
-from apps.meeting_mgr.papers.minutes import Proposed as Answered
+from citywise.apps.meeting_mgr.model import Capability, Cause, Proposed
+from citywise.apps.meeting_mgr.papers.invitations import Translate, clock, local
+from citywise.apps.meeting_mgr.papers.minutes import (
+    Ableness,
+    Decided,
+    Happened,
+    Minutes,
+    Part,
+    Span,
+)
+from citywise.apps.meeting_mgr.papers.minutes import Proposed as Answered
 
 
 class Section(NamedTuple):

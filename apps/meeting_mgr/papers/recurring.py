@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 from dateutil.rrule import rrulestr
 from icalendar import Event
 
-from backend.errors import CitywiseError
-from backend.times import ZONE
+from citywise.backend.errors import CitywiseError
+from citywise.backend.times import ZONE
 
 MOST, MOST_IN_ALL = 20_000, 200_000
 """Occurrences of one event, and of all, that are counted at most: some 50 years of every day."""

@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, Engine, select
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.conferences import conference, hooks
-from apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
-from apps.meeting_mgr.process.faults import PASSING, tell
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.telling import MEETING, host_channel
-from backend.settings import Settings
-from backend.store import outbox
-from backend.store.models import OutboxRow
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.conferences import conference, hooks
+from citywise.apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
+from citywise.apps.meeting_mgr.process.faults import PASSING, tell
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.telling import MEETING, host_channel
+from citywise.backend.settings import Settings
+from citywise.backend.store import outbox
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr.hooks")
 POLL_S = 0.2

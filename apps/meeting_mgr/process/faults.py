@@ -9,7 +9,7 @@ import traceback
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
-from backend.privacy.boxes import KeysAwayError
+from citywise.backend.privacy.boxes import KeysAwayError
 
 LOG = logging.getLogger("citywise.meeting_mgr")
 PASSING = (OperationalError, InterfaceError, NoConnectionError, sqlite3.Error, KeysAwayError)

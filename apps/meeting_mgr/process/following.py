@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from apps.meeting_mgr.telling import MEETING
-from backend.store.models import OutboxRow
-from backend.store.outbox import newest
+from citywise.apps.meeting_mgr.telling import MEETING
+from citywise.backend.store.models import OutboxRow
+from citywise.backend.store.outbox import newest
 
 
 class Follower:

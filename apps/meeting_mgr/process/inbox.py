@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import paho.mqtt.client as paho
 
-from apps.meeting_mgr import topics
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.topics import Source
-from backend.mqtt_session import BrokerSession
-from backend.settings import Broker
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import topics
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.topics import Source
+from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.settings import Broker
+from citywise.backend.times import wall_ms
 
 MOST = 20_000
 """Messages that wait to be taken; beyond it the oldest go."""

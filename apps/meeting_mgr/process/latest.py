@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from apps.meeting_mgr.model import Sensor
+from citywise.apps.meeting_mgr.model import Sensor
 
 LATE_MS = 10_000
 """A reading that is older than the last by less came late; by more, a clock was set."""

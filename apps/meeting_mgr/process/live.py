@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from apps.meeting_mgr import readings
-from apps.meeting_mgr.capabilities import Concluded, Situation
-from apps.meeting_mgr.model import Person, PersonState, Sensor
-from apps.meeting_mgr.process.latest import LATE_MS, Latest
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps.sharing import ROOM_SENSORS, is_too_early
+from citywise.apps.meeting_mgr import readings
+from citywise.apps.meeting_mgr.capabilities import Concluded, Situation
+from citywise.apps.meeting_mgr.model import Person, PersonState, Sensor
+from citywise.apps.meeting_mgr.process.latest import LATE_MS, Latest
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps.sharing import ROOM_SENSORS, is_too_early
 
 Values = Mapping[Sensor, tuple[float, int]]
 """Last value of each sensor, and when the server heard it."""

@@ -15,24 +15,24 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, select
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
-from apps.meeting_mgr.model import OPEN
-from apps.meeting_mgr.process.aside import Aside
-from apps.meeting_mgr.process.faults import PASSING, tell
-from apps.meeting_mgr.process.following import Follower
-from apps.meeting_mgr.process.inbox import MOST, Heard
-from apps.meeting_mgr.process.latest import LATE_MS
-from apps.meeting_mgr.process.live import Live
-from apps.meeting_mgr.process.rooms import Rooms
-from apps.meeting_mgr.process.suggesting import Suggested, Suggester, answers
-from apps.meeting_mgr.readings import BadReadingError
-from apps.meeting_mgr.record import Change, Step
-from apps.meeting_mgr.steps import taking_part
-from backend.settings import Settings
-from backend.store.models import MeetingRow
-from backend.store.outbox import begin, newest
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.capabilities import Capabilities, Concluded, Situation
+from citywise.apps.meeting_mgr.model import OPEN
+from citywise.apps.meeting_mgr.process.aside import Aside
+from citywise.apps.meeting_mgr.process.faults import PASSING, tell
+from citywise.apps.meeting_mgr.process.following import Follower
+from citywise.apps.meeting_mgr.process.inbox import MOST, Heard
+from citywise.apps.meeting_mgr.process.latest import LATE_MS
+from citywise.apps.meeting_mgr.process.live import Live
+from citywise.apps.meeting_mgr.process.rooms import Rooms
+from citywise.apps.meeting_mgr.process.suggesting import Suggested, Suggester, answers
+from citywise.apps.meeting_mgr.readings import BadReadingError
+from citywise.apps.meeting_mgr.record import Change, Step
+from citywise.apps.meeting_mgr.steps import taking_part
+from citywise.backend.settings import Settings
+from citywise.backend.store.models import MeetingRow
+from citywise.backend.store.outbox import begin, newest
+from citywise.backend.times import wall_ms
 
 AGAIN_S = 60.0
 """So often agendas of running meetings are thought about because time passes."""

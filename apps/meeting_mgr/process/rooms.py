@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from apps.meeting_mgr import readings
-from apps.meeting_mgr.model import Sensor
-from apps.meeting_mgr.process.latest import Latest
+from citywise.apps.meeting_mgr import readings
+from citywise.apps.meeting_mgr.model import Sensor
+from citywise.apps.meeting_mgr.process.latest import Latest
 
 _NOTHING = Latest()
 

@@ -12,18 +12,18 @@ import time
 
 from sqlalchemy import Engine
 
-from apps.meeting_mgr import store
-from apps.meeting_mgr.model import APP
-from apps.meeting_mgr.process import deliveries
-from apps.meeting_mgr.process.faults import tell
-from apps.meeting_mgr.process.inbox import Inbox
-from apps.meeting_mgr.process.reasoner import Reasoner
-from backend.errors import CitywiseError
-from backend.network import broker_rights
-from backend.settings import Settings
-from backend.store.heartbeat import beat
-from backend.store.outbox import begin
-from backend.times import wall_ms
+from citywise.apps.meeting_mgr import store
+from citywise.apps.meeting_mgr.model import APP
+from citywise.apps.meeting_mgr.process import deliveries
+from citywise.apps.meeting_mgr.process.faults import tell
+from citywise.apps.meeting_mgr.process.inbox import Inbox
+from citywise.apps.meeting_mgr.process.reasoner import Reasoner
+from citywise.backend.errors import CitywiseError
+from citywise.backend.network import broker_rights
+from citywise.backend.settings import Settings
+from citywise.backend.store.heartbeat import beat
+from citywise.backend.store.outbox import begin
+from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr")
 POLL_S = 0.05

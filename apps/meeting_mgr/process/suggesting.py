@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from apps.meeting_mgr import agenda
-from apps.meeting_mgr.model import Proposal
-from apps.meeting_mgr.process.faults import tell
-from apps.meeting_mgr.process.live import Live
-from apps.meeting_mgr.record import MeetingRecord, Step
-from apps.meeting_mgr.steps import answering
+from citywise.apps.meeting_mgr import agenda
+from citywise.apps.meeting_mgr.model import Proposal
+from citywise.apps.meeting_mgr.process.faults import tell
+from citywise.apps.meeting_mgr.process.live import Live
+from citywise.apps.meeting_mgr.record import MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps import answering
 
 REST_S = 0.5
 """So long after one answer nothing is thought about the same meeting."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from apps.meeting_mgr.entries import AbilityChanged, Body, Entry, PresenceChanged
-from apps.meeting_mgr.model import AbilityState, Person, PersonState
-from apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.entries import AbilityChanged, Body, Entry, PresenceChanged
+from citywise.apps.meeting_mgr.model import AbilityState, Person, PersonState
+from citywise.apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step
 
 
 def require_there(person: Person) -> None:

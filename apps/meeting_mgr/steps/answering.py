@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.meeting_mgr.entries import Entry, ProposalChanged
-from apps.meeting_mgr.model import OPEN, Item, Meeting, MeetingState, Proposal, Proposed
-from apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step, outdated
-from apps.meeting_mgr.steps.running import item_entries, reopened
+from citywise.apps.meeting_mgr.entries import Entry, ProposalChanged
+from citywise.apps.meeting_mgr.model import OPEN, Item, Meeting, MeetingState, Proposal, Proposed
+from citywise.apps.meeting_mgr.record import Change, MeetingError, MeetingRecord, Step, outdated
+from citywise.apps.meeting_mgr.steps.running import item_entries, reopened
 
 MOST_KEPT = 30
 """So many proposals of a meeting are kept, the last ones."""

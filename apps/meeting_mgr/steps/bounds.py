@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from apps.meeting_mgr.model import SENSORS, Meeting, Move, Person, Sensor
+from citywise.apps.meeting_mgr.model import SENSORS, Meeting, Move, Person, Sensor
 
 MOST_MOVES = 3
 """The move that makes so many of a sensor's in `WITHIN_MS` ends its sharing."""

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from apps.meeting_mgr.model import OPEN, Ended, Ending, Person, PersonState, Sensor
-from apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps.about import about, news, require_there
-from apps.meeting_mgr.steps.sharing import EARLIEST_MS, gone, is_too_early, told_with, without
-from backend.times import iso
+from citywise.apps.meeting_mgr.model import OPEN, Ended, Ending, Person, PersonState, Sensor
+from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps.about import about, news, require_there
+from citywise.apps.meeting_mgr.steps.sharing import (
+    EARLIEST_MS,
+    gone,
+    is_too_early,
+    told_with,
+    without,
+)
+from citywise.backend.times import iso
 
 
 def share(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     AttendeeId,
     Busy,
     Email,

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, TypeVar
 
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     LONGEST_MS,
     Attendee,
     Busy,
@@ -18,16 +18,16 @@ from apps.meeting_mgr.model import (
     Room,
     Rules,
 )
-from apps.meeting_mgr.record import (
+from citywise.apps.meeting_mgr.record import (
     FaultError,
     MeetingError,
     MeetingRecord,
     Step,
     new_meeting_id,
 )
-from apps.meeting_mgr.steps.bounds import moves
-from apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
-from backend.people.ids import random_text
+from citywise.apps.meeting_mgr.steps.bounds import moves
+from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes, ItemDraft
+from citywise.backend.people.ids import random_text
 
 HIGHEST_NUMBER = 9_999
 """Of an item or an attendee (`model.ItemId`)."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from apps.meeting_mgr.entries import Body, Decided, Entry, ItemChanged, StateChanged
-from apps.meeting_mgr.model import LONGEST_MINUTES, Decision, Item, ItemState, MeetingState, Person
-from apps.meeting_mgr.record import Change, FaultError, MeetingError, MeetingRecord, Step
-from apps.meeting_mgr.steps.about import quiet
-from backend.people.ids import random_text
+from citywise.apps.meeting_mgr.entries import Body, Decided, Entry, ItemChanged, StateChanged
+from citywise.apps.meeting_mgr.model import (
+    LONGEST_MINUTES,
+    Decision,
+    Item,
+    ItemState,
+    MeetingState,
+    Person,
+)
+from citywise.apps.meeting_mgr.record import Change, FaultError, MeetingError, MeetingRecord, Step
+from citywise.apps.meeting_mgr.steps.about import quiet
+from citywise.backend.people.ids import random_text
 
 MOST_DECISIONS = 500
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from apps.meeting_mgr.entries import AbilityChanged, Entry, PresenceChanged
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.entries import AbilityChanged, Entry, PresenceChanged
+from citywise.apps.meeting_mgr.model import (
     OPEN,
     SENSORS,
     Ability,
@@ -18,9 +18,9 @@ from apps.meeting_mgr.model import (
     Room,
     Sensor,
 )
-from apps.meeting_mgr.readings import apart_m
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps.bounds import is_worn
+from citywise.apps.meeting_mgr.readings import apart_m
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps.bounds import is_worn
 
 SENSOR_OF: Mapping[Reason, Sensor] = {
     "noise": "noise",

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from itertools import count
 from typing import Any, Literal
 
-from apps.meeting_mgr.entries import (
+from citywise.apps.meeting_mgr.entries import (
     Acted,
     HandRaised,
     Joined,
     Left,
 )
-from apps.meeting_mgr.model import (
+from citywise.apps.meeting_mgr.model import (
     CAPABILITIES,
     OPEN,
     SENSORS,
@@ -23,7 +23,7 @@ from apps.meeting_mgr.model import (
     PersonState,
     Surroundings,
 )
-from apps.meeting_mgr.record import (
+from citywise.apps.meeting_mgr.record import (
     Change,
     FaultError,
     MeetingError,
@@ -31,9 +31,9 @@ from apps.meeting_mgr.record import (
     Step,
     new_person_id,
 )
-from apps.meeting_mgr.steps.about import about, has_moved, news, quiet, require_there
-from apps.meeting_mgr.steps.running import new_link, require
-from apps.meeting_mgr.steps.sharing import rests_on
+from citywise.apps.meeting_mgr.steps.about import about, has_moved, news, quiet, require_there
+from citywise.apps.meeting_mgr.steps.running import new_link, require
+from citywise.apps.meeting_mgr.steps.sharing import rests_on
 
 _ASKS: Mapping[str, Literal["mute", "unmute", "speak", "present"]] = {
     "mute": "mute",

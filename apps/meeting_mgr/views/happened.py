@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from apps.meeting_mgr.entries import (
+from citywise.apps.meeting_mgr.entries import (
     AbilityChanged,
     Acted,
     Decided,
@@ -15,9 +15,9 @@ from apps.meeting_mgr.entries import (
     Joined,
     PresenceChanged,
 )
-from apps.meeting_mgr.model import CAPABILITIES, Person
-from apps.meeting_mgr.views.shown import View
-from backend.times import iso
+from citywise.apps.meeting_mgr.model import CAPABILITIES, Person
+from citywise.apps.meeting_mgr.views.shown import View
+from citywise.backend.times import iso
 
 CONTEXT = 400
 """So many entries are read at most to tell what is news; no step writes nearly as many."""

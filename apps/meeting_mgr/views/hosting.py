@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.meeting_mgr import planned
-from apps.meeting_mgr.agenda.attendance import attending
-from apps.meeting_mgr.model import SENSORS, Attendee, Item, Meeting, Person, Proposal, Proposed
-from apps.meeting_mgr.planned import Span
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.steps import bounds
-from apps.meeting_mgr.views.shown import View, head, seen, times
-from backend.times import iso, iso_or_none
+from citywise.apps.meeting_mgr import planned
+from citywise.apps.meeting_mgr.agenda.attendance import attending
+from citywise.apps.meeting_mgr.model import (
+    SENSORS,
+    Attendee,
+    Item,
+    Meeting,
+    Person,
+    Proposal,
+    Proposed,
+)
+from citywise.apps.meeting_mgr.planned import Span
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.steps import bounds
+from citywise.apps.meeting_mgr.views.shown import View, head, seen, times
+from citywise.backend.times import iso, iso_or_none
 
 
 def host(

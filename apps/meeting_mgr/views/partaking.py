@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apps.meeting_mgr import planned
-from apps.meeting_mgr.agenda.attendance import lack_of, needed
-from apps.meeting_mgr.model import OPEN, Ended, Item, Person
-from apps.meeting_mgr.record import MeetingRecord
-from apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times
-from backend.times import iso
+from citywise.apps.meeting_mgr import planned
+from citywise.apps.meeting_mgr.agenda.attendance import lack_of, needed
+from citywise.apps.meeting_mgr.model import OPEN, Ended, Item, Person
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times
+from citywise.backend.times import iso
 
 
 def participant(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apps.meeting_mgr import planned
-from apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
-from apps.meeting_mgr.planned import Span
-from apps.meeting_mgr.record import MeetingRecord
-from backend.times import iso, iso_or_none
+from citywise.apps.meeting_mgr import planned
+from citywise.apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
+from citywise.apps.meeting_mgr.planned import Span
+from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.backend.times import iso, iso_or_none
 
 View = Mapping[str, Any]
 """JSON, times in ISO 8601."""

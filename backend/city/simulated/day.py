@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from backend.city.simulated import town
-from backend.times import ZONE
+from citywise.backend.city.simulated import town
+from citywise.backend.times import ZONE
 
 SLOT = timedelta(minutes=5)
 SLOTS = 288

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import hypot
 
-from backend.city.simulated.town import Position
+from citywise.backend.city.simulated.town import Position
 
 Curve = Callable[[float], Position]
 Node = tuple[int, int]

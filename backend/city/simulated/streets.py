@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from backend.city.simulated.faces import (
+from citywise.backend.city.simulated.faces import (
     Curve,
     Face,
     Node,
@@ -26,7 +26,7 @@ from backend.city.simulated.faces import (
     shares,
     ways,
 )
-from backend.city.simulated.town import RADIALS, Layout, Position, layout
+from citywise.backend.city.simulated.town import RADIALS, Layout, Position, layout
 
 Class = Literal[
     "primary", "secondary", "tertiary", "trunk", "residential", "unclassified", "living_street",

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from backend.ingest.payloads import LineString, Place, Point, Price
+from citywise.backend.ingest.payloads import LineString, Place, Point, Price
 
 CENTRE_LAT, CENTRE_LON = 56.15, 10.21
 METRES_PER_DEGREE = 111_320.0

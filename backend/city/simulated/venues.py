@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from backend.city.simulated.town import Position
+from citywise.backend.city.simulated.town import Position
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from backend.store.models import Base
+from citywise.backend.store.models import Base
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from clingo.ast import ASTType, ComparisonOperator, Sign
 
-from reasoning.asp.rules import atom_signatures
-from reasoning.asp.syntax import Node, variables
-from reasoning.asp.terms import Terms
-from reasoning.errors import ReasoningError
-from reasoning.model.joins import Patterns, is_known, matchable, variables_of
-from reasoning.model.rules import (
+from citywise.reasoning.asp.rules import atom_signatures
+from citywise.reasoning.asp.syntax import Node, variables
+from citywise.reasoning.asp.terms import Terms
+from citywise.reasoning.errors import ReasoningError
+from citywise.reasoning.model.joins import Patterns, is_known, matchable, variables_of
+from citywise.reasoning.model.rules import (
     Absent,
     Between,
     Comparator,
@@ -24,8 +24,8 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.values import Compound, Computed, Constant, Term, Value, Variable
-from reasoning.model.values import variables as variables_in
+from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Value, Variable
+from citywise.reasoning.model.values import variables as variables_in
 
 
 def binding(needed: frozenset[str], available: Iterable[Literal]) -> tuple[Literal, ...] | None:

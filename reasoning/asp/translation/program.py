@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from reasoning.asp.dependencies import Dependencies, literals
-from reasoning.asp.rules import AspRule, Kind, Labels, Statements, atom_signatures, read
-from reasoning.asp.syntax import Node
-from reasoning.asp.terms import constants
-from reasoning.asp.translation.bodies import Draft, UnsupportedError
-from reasoning.asp.translation.rules import draft
-from reasoning.model import values
-from reasoning.model.engine import AspProgram, Atoms
-from reasoning.model.request import Signature
-from reasoning.model.rules import FALSE, Scan, builds_terms
-from reasoning.model.rules import Program as Rules
-from reasoning.model.rules import Rule as EngineRule
-from reasoning.model.values import Row, Value, Variable
+from citywise.reasoning.asp.dependencies import Dependencies, literals
+from citywise.reasoning.asp.rules import AspRule, Kind, Labels, Statements, atom_signatures, read
+from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.asp.terms import constants
+from citywise.reasoning.asp.translation.bodies import Draft, UnsupportedError
+from citywise.reasoning.asp.translation.rules import draft
+from citywise.reasoning.model import values
+from citywise.reasoning.model.engine import AspProgram, Atoms
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import FALSE, Scan, builds_terms
+from citywise.reasoning.model.rules import Program as Rules
+from citywise.reasoning.model.rules import Rule as EngineRule
+from citywise.reasoning.model.values import Row, Value, Variable
 
 _WHY: dict[Kind, str] = {
     "choice": "is a choice",

@@ -10,10 +10,10 @@ from itertools import product
 from clingo import ast
 from clingo.ast import AST, AggregateFunction, ASTType, ComparisonOperator, Sign
 
-from reasoning.asp.rules import AspRule
-from reasoning.asp.syntax import Node, copy
-from reasoning.asp.terms import ForeignTermError
-from reasoning.asp.translation.bodies import (
+from citywise.reasoning.asp.rules import AspRule
+from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.asp.terms import ForeignTermError
+from citywise.reasoning.asp.translation.bodies import (
     COMPARATORS,
     OPPOSITE,
     Draft,
@@ -28,7 +28,7 @@ from reasoning.asp.translation.bodies import (
     predicate,
     unbound,
 )
-from reasoning.model.rules import (
+from citywise.reasoning.model.rules import (
     FALSE,
     Absent,
     Aggregate,
@@ -39,7 +39,7 @@ from reasoning.model.rules import (
     Rule,
     Scan,
 )
-from reasoning.model.values import Compound, Computed, Constant, Term, Value, Variable
+from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Value, Variable
 
 _FUNCTIONS: dict[int, Function] = {
     int(AggregateFunction.Count): "count",

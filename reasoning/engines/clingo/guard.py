@@ -21,14 +21,14 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, cast
 
 import psutil
 
-from reasoning.asp.dependencies import split
-from reasoning.engines.clingo import messages
-from reasoning.engines.clingo.messages import Setup
-from reasoning.errors import SolvingError
-from reasoning.interpreter import environment
-from reasoning.limits import LimitError, Limits, patience_s, too_long
-from reasoning.model.engine import AnswerSet, AspProgram, Knowledge, WindowFacts, program
-from reasoning.model.request import Request, Signature, previous
+from citywise.reasoning.asp.dependencies import split
+from citywise.reasoning.engines.clingo import messages
+from citywise.reasoning.engines.clingo.messages import Setup
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.interpreter import environment
+from citywise.reasoning.limits import LimitError, Limits, patience_s, too_long
+from citywise.reasoning.model.engine import AnswerSet, AspProgram, Knowledge, WindowFacts, program
+from citywise.reasoning.model.request import Request, Signature, previous
 
 _MOST_USES = 500
 """After so many a process ends: clingo keeps every term that it ever saw."""
@@ -401,7 +401,7 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         process = subprocess.Popen(
-            [sys.executable, "-m", "reasoning.engines.worker"],
+            [sys.executable, "-m", "citywise.reasoning.engines.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,

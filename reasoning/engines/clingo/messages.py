@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from reasoning.limits import Limits
-from reasoning.model.engine import AnswerSet, AspProgram
-from reasoning.model.request import Signature
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import AnswerSet, AspProgram
+from citywise.reasoning.model.request import Signature
 
 _HEADER = 8
 _CHUNK = 1 << 20

@@ -13,10 +13,17 @@ from typing import cast
 
 import clingo
 
-from reasoning.errors import SolvingError
-from reasoning.limits import Limits, exceeded, too_many
-from reasoning.model.engine import OURS, AnswerSet, AspProgram, Knowledge, WindowFacts, program
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.limits import Limits, exceeded, too_many
+from citywise.reasoning.model.engine import (
+    OURS,
+    AnswerSet,
+    AspProgram,
+    Knowledge,
+    WindowFacts,
+    program,
+)
+from citywise.reasoning.model.request import Request, Signature
 
 LARGE = 10_000
 """Symbols from which on they are printed together: 10,000 in 15 ms instead of 33 ms."""

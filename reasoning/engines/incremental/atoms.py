@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
-from reasoning.asp.translation.program import Translated
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.limits import Limits
-from reasoning.model.engine import Atoms, Entered, WindowChange
-from reasoning.model.request import Signature
-from reasoning.model.rules import FALSE
-from reasoning.model.values import Row
+from citywise.reasoning.asp.translation.program import Translated
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import Atoms, Entered, WindowChange
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import FALSE
+from citywise.reasoning.model.values import Row
 
 Translate = Callable[[frozenset[Signature]], Translated]
 """Translates a program whose facts are of the given predicates."""

@@ -10,13 +10,13 @@ from itertools import islice
 
 import psutil
 
-from reasoning.engines.incremental import generated, operators
-from reasoning.engines.incremental.generated import Change
-from reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, Relation
-from reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
-from reasoning.model.joins import normal
-from reasoning.model.rules import Absent, Holds, Program, Rule, Scan
-from reasoning.model.values import Row
+from citywise.reasoning.engines.incremental import generated, operators
+from citywise.reasoning.engines.incremental.generated import Change
+from citywise.reasoning.engines.incremental.relation import FOREVER, Horizons, Improved, Relation
+from citywise.reasoning.limits import LimitError, Limits, exceeded, too_large, too_long
+from citywise.reasoning.model.joins import normal
+from citywise.reasoning.model.rules import Absent, Holds, Program, Rule, Scan
+from citywise.reasoning.model.values import Row
 
 CHUNK = 1_000
 """Changed rows that are joined at a time; limits are looked at in between."""

@@ -17,13 +17,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from reasoning.engines.incremental.component import Component, Watch
-from reasoning.engines.incremental.relation import FOREVER, Horizons, Relation, Rows
-from reasoning.limits import Limits
-from reasoning.model import rules
-from reasoning.model.joins import gives_once
-from reasoning.model.rules import CLOCK, Absent, Program, components, has_functions
-from reasoning.model.values import Row
+from citywise.reasoning.engines.incremental.component import Component, Watch
+from citywise.reasoning.engines.incremental.relation import FOREVER, Horizons, Relation, Rows
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model import rules
+from citywise.reasoning.model.joins import gives_once
+from citywise.reasoning.model.rules import CLOCK, Absent, Program, components, has_functions
+from citywise.reasoning.model.values import Row
 
 _NOTHING = Relation("")
 """Stands for relations that no rule mentions."""

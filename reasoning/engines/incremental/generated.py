@@ -14,12 +14,18 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Literal
 
-from reasoning.engines.incremental.relation import FOREVER, Bucket, Horizons, Index, Relation
-from reasoning.model import values
-from reasoning.model.joins import flat, is_known, ordered
-from reasoning.model.rules import Absent, Between, Call, Compare, Holds, Rule, Scan
-from reasoning.model.rules import Literal as BodyLiteral
-from reasoning.model.values import (
+from citywise.reasoning.engines.incremental.relation import (
+    FOREVER,
+    Bucket,
+    Horizons,
+    Index,
+    Relation,
+)
+from citywise.reasoning.model import values
+from citywise.reasoning.model.joins import flat, is_known, ordered
+from citywise.reasoning.model.rules import Absent, Between, Call, Compare, Holds, Rule, Scan
+from citywise.reasoning.model.rules import Literal as BodyLiteral
+from citywise.reasoning.model.values import (
     Compound,
     Computed,
     Constant,

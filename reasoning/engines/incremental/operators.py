@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Protocol
 
-from reasoning.engines.incremental.relation import FOREVER, Relation
-from reasoning.model import values
-from reasoning.model.rules import Aggregate, Always, Operator
-from reasoning.model.values import Row, Value
+from citywise.reasoning.engines.incremental.relation import FOREVER, Relation
+from citywise.reasoning.model import values
+from citywise.reasoning.model.rules import Aggregate, Always, Operator
+from citywise.reasoning.model.values import Row, Value
 
 
 class State(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import chain, compress, repeat
 from operator import itemgetter
 
-from reasoning.model.values import Row, Value
+from citywise.reasoning.model.values import Row, Value
 
 Positions = tuple[int, ...]
 """Where in the rows those values stand."""

@@ -10,11 +10,11 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import Rows
-from reasoning.model.engine import AnswerSet, Version
-from reasoning.model.request import Signature
-from reasoning.model.values import Row, atom_text
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.relation import Rows
+from citywise.reasoning.model.engine import AnswerSet, Version
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.values import Row, atom_text
 
 _MANY = 1000
 """Rows from which on it pays to see first whether their values are plain."""

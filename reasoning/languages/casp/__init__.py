@@ -2,8 +2,8 @@
 (`parsing`, `directives`, `entailment`), and what `citywise check` finds in them.
 The rules themselves are read in `asp`; what evaluates a request is chosen in `engines`."""
 
-from reasoning.languages.casp.check import check_reading
-from reasoning.languages.casp.entailment import inferring
-from reasoning.languages.casp.parsing import Reading, parse, parse_file, read, read_file
+from citywise.reasoning.languages.casp.check import check_reading
+from citywise.reasoning.languages.casp.entailment import inferring
+from citywise.reasoning.languages.casp.parsing import Reading, parse, parse_file, read, read_file
 
 __all__ = ["Reading", "check_reading", "inferring", "parse", "parse_file", "read", "read_file"]

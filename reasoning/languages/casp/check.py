@@ -10,15 +10,15 @@ from types import MappingProxyType
 
 from clingo.ast import AggregateFunction, ASTType, ComparisonOperator
 
-from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.rules import atom_signatures, body_atoms, head_atoms
-from reasoning.asp.syntax import Node, variables
-from reasoning.errors import Finding, RequestError
-from reasoning.languages.casp.entailment import inferring
-from reasoning.languages.casp.growth import suspects
-from reasoning.languages.casp.parsing import Reading
-from reasoning.model.request import Signature, previous
-from reasoning.rdf.knowledge import Background, background, missing
+from citywise.reasoning.asp.dependencies import Dependencies
+from citywise.reasoning.asp.rules import atom_signatures, body_atoms, head_atoms
+from citywise.reasoning.asp.syntax import Node, variables
+from citywise.reasoning.errors import Finding, RequestError
+from citywise.reasoning.languages.casp.entailment import inferring
+from citywise.reasoning.languages.casp.growth import suspects
+from citywise.reasoning.languages.casp.parsing import Reading
+from citywise.reasoning.model.request import Signature, previous
+from citywise.reasoning.rdf.knowledge import Background, background, missing
 
 _TRIPLE = (2, 3)
 _QUOTED_NAME = re.compile(r'"([a-z][A-Za-z0-9]*)_[A-Za-z][\w-]*"\Z')

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from clingo.ast import AggregateFunction, ASTType, ComparisonOperator, Sign
 
-from reasoning.asp.rules import head_atoms
-from reasoning.asp.syntax import Node, variables
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.rules import head_atoms
+from citywise.reasoning.asp.syntax import Node, variables
+from citywise.reasoning.model.request import Signature
 
 _ORDER = (
     ComparisonOperator.LessThan,

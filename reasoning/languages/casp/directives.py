@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import cast, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from reasoning.asp.statements import Source, Statement
-from reasoning.errors import RequestError
-from reasoning.model.request import CountWindow, Entailment, KnowledgeSource, Signature
+from citywise.reasoning.asp.statements import Source, Statement
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.model.request import CountWindow, Entailment, KnowledgeSource, Signature
 
 LARGEST = 999_999_999
 """Of the numbers in directives."""

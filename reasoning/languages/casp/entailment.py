@@ -20,12 +20,12 @@ from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
-from reasoning.errors import ItemError, Location, RequestError
-from reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
-from reasoning.rdf import knowledge
-from reasoning.rdf.knowledge import KnowledgeBase
-from reasoning.rdf.mapping import Blank, Iri, Literal, Mapper, Term, Triple
-from reasoning.rdf.regimes import (
+from citywise.reasoning.errors import ItemError, Location, RequestError
+from citywise.reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
+from citywise.reasoning.rdf import knowledge
+from citywise.reasoning.rdf.knowledge import KnowledgeBase
+from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Mapper, Term, Triple
+from citywise.reasoning.rdf.regimes import (
     COMPUTED,
     FALSE,
     TRIPLE,
@@ -36,8 +36,8 @@ from reasoning.rdf.regimes import (
     TripleVariable,
     rules,
 )
-from reasoning.rdf.relevance import constants
-from reasoning.rdf.schema import OPENED, TYPE, Key, specialised
+from citywise.reasoning.rdf.relevance import constants
+from citywise.reasoning.rdf.schema import OPENED, TYPE, Key, specialised
 
 _OTHERS = re.compile(r"[^A-Za-z0-9]+")
 

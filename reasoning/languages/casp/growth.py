@@ -13,13 +13,13 @@ from math import prod
 
 from clingo.ast import ASTType, BinaryOperator, ComparisonOperator, Sign
 
-from reasoning.asp.dependencies import Dependencies, literals
-from reasoning.asp.rules import atom_signatures, head_atoms
-from reasoning.asp.syntax import Node, variables
-from reasoning.asp.terms import Constants
-from reasoning.errors import Finding
-from reasoning.languages.casp.parsing import Reading
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.dependencies import Dependencies, literals
+from citywise.reasoning.asp.rules import atom_signatures, head_atoms
+from citywise.reasoning.asp.syntax import Node, variables
+from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.errors import Finding
+from citywise.reasoning.languages.casp.parsing import Reading
+from citywise.reasoning.model.request import Signature
 
 LARGE = 1_000
 """Assumed number of atoms of a predicate that data supply."""

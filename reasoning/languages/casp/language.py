@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reasoning.errors import Finding, RequestError
-from reasoning.languages.casp import parsing
-from reasoning.languages.casp.check import check_reading
-from reasoning.model.request import Request
-from reasoning.run.language import Language
-from reasoning.run.requests import RequestLanguage
+from citywise.reasoning.errors import Finding, RequestError
+from citywise.reasoning.languages.casp import parsing
+from citywise.reasoning.languages.casp.check import check_reading
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.run.language import Language
+from citywise.reasoning.run.requests import RequestLanguage
 
 
 class Casp(RequestLanguage):

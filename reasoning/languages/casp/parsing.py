@@ -16,9 +16,9 @@ from typing import Self
 from clingo import ast as clingo_ast
 from clingo.ast import ASTType
 
-from reasoning.asp.messages import Complaints
-from reasoning.asp.rules import inspect
-from reasoning.asp.statements import (
+from citywise.reasoning.asp.messages import Complaints
+from citywise.reasoning.asp.rules import inspect
+from citywise.reasoning.asp.statements import (
     MAX_CHARACTERS,
     FactCount,
     Source,
@@ -28,14 +28,14 @@ from reasoning.asp.statements import (
     split,
     without_comments,
 )
-from reasoning.asp.syntax import MAX_DEPTH, NestingError, Node, copy
-from reasoning.asp.terms import check_numbers, check_results
-from reasoning.errors import Location, RequestError
-from reasoning.languages.casp import directives
-from reasoning.languages.casp.comparisons import compared
-from reasoning.languages.casp.directives import Directives
-from reasoning.languages.casp.entailment import inferring
-from reasoning.model.request import (
+from citywise.reasoning.asp.syntax import MAX_DEPTH, NestingError, Node, copy
+from citywise.reasoning.asp.terms import check_numbers, check_results
+from citywise.reasoning.errors import Location, RequestError
+from citywise.reasoning.languages.casp import directives
+from citywise.reasoning.languages.casp.comparisons import compared
+from citywise.reasoning.languages.casp.directives import Directives
+from citywise.reasoning.languages.casp.entailment import inferring
+from citywise.reasoning.model.request import (
     PLAIN,
     CountWindow,
     Request,

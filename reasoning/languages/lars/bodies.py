@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Protocol
 
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
@@ -21,11 +21,11 @@ from reasoning.languages.lars.program import (
     Now,
     Window,
 )
-from reasoning.languages.lars.safety import is_anonymous
-from reasoning.model.joins import matched
-from reasoning.model.request import Signature
-from reasoning.model.rules import Absent, Comparator, Compare, Literal, Scan
-from reasoning.model.values import Compound, Constant, Term, Variable, variables
+from citywise.reasoning.languages.lars.safety import is_anonymous
+from citywise.reasoning.model.joins import matched
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import Absent, Comparator, Compare, Literal, Scan
+from citywise.reasoning.model.values import Compound, Constant, Term, Variable, variables
 
 Body = tuple[Literal, ...]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from reasoning.asp.dependencies import Dependencies, Dependency, Fragment
-from reasoning.asp.syntax import Node
-from reasoning.errors import Finding
-from reasoning.languages.casp.check import check_reading
-from reasoning.languages.lars.elements import WrittenElement, WrittenRule
-from reasoning.languages.lars.parsing import LarsReading
-from reasoning.languages.lars.program import (
+from citywise.reasoning.asp.dependencies import Dependencies, Dependency, Fragment
+from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.errors import Finding
+from citywise.reasoning.languages.casp.check import check_reading
+from citywise.reasoning.languages.lars.elements import WrittenElement, WrittenRule
+from citywise.reasoning.languages.lars.parsing import LarsReading
+from citywise.reasoning.languages.lars.program import (
     At,
     BodyElement,
     Box,
@@ -25,7 +25,7 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.model.values import Computed, Constant, Term, Variable
+from citywise.reasoning.model.values import Computed, Constant, Term, Variable
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMED = re.compile(r"(?<![\w'])_*[A-Z][\w']*")

@@ -8,9 +8,15 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from reasoning.languages.lars.bodies import KEPT, atom_of, bodies, simplified, timeline_variables
-from reasoning.languages.lars.feeds import Feed, Kind
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.bodies import (
+    KEPT,
+    atom_of,
+    bodies,
+    simplified,
+    timeline_variables,
+)
+from citywise.reasoning.languages.lars.feeds import Feed, Kind
+from citywise.reasoning.languages.lars.program import (
     At,
     Box,
     Counted,
@@ -21,8 +27,8 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.model.request import Signature
-from reasoning.model.rules import (
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import (
     CLOCK,
     FALSE,
     Aggregate,
@@ -35,8 +41,8 @@ from reasoning.model.rules import (
     components,
     reached,
 )
-from reasoning.model.rules import Rule as Derivation
-from reasoning.model.values import Compound, Term, Variable
+from citywise.reasoning.model.rules import Rule as Derivation
+from citywise.reasoning.model.values import Compound, Term, Variable
 
 
 @dataclass

@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from reasoning.asp.dependencies import Fragment, extended_graph, input_graph, input_predicates
-from reasoning.asp.rules import read
-from reasoning.languages.lars import check
-from reasoning.languages.lars.language import obstacle
-from reasoning.languages.lars.program import LarsProgram, shown
-from reasoning.model.engine import program as rules_of
-from reasoning.partition import sound
-from reasoning.partition.description import Description, strata
-from reasoning.partition.plan import Plan, Reason
+from citywise.reasoning.asp.dependencies import (
+    Fragment,
+    extended_graph,
+    input_graph,
+    input_predicates,
+)
+from citywise.reasoning.asp.rules import read
+from citywise.reasoning.languages.lars import check
+from citywise.reasoning.languages.lars.language import obstacle
+from citywise.reasoning.languages.lars.program import LarsProgram, shown
+from citywise.reasoning.model.engine import program as rules_of
+from citywise.reasoning.partition import sound
+from citywise.reasoning.partition.description import Description, strata
+from citywise.reasoning.partition.plan import Plan, Reason
 
 _WHOLE = (
     "plain LARS is evaluated as a whole: its windows stand in the rules, and a window of tuples "

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reasoning.asp.statements import Source, Statement, blanked
-from reasoning.errors import RequestError
+from citywise.reasoning.asp.statements import Source, Statement, blanked
+from citywise.reasoning.errors import RequestError
 
 Kind = Literal["plain", "at", "diamond", "box", ">=", "<=", "="]
 """Of an element; comparators count points of time, `plain` is an atom now or a comparison."""

@@ -21,8 +21,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reasoning.languages.lars.bodies import binds
-from reasoning.languages.lars.program import (
+from citywise.reasoning.languages.lars.bodies import binds
+from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     Box,
@@ -37,12 +37,12 @@ from reasoning.languages.lars.program import (
     Window,
     term_text,
 )
-from reasoning.languages.lars.safety import bound_by
-from reasoning.model import values
-from reasoning.model.engine import OURS
-from reasoning.model.request import Signature
-from reasoning.model.rules import Comparator
-from reasoning.model.values import Compound, Computed, Constant, Term, Variable
+from citywise.reasoning.languages.lars.safety import bound_by
+from citywise.reasoning.model import values
+from citywise.reasoning.model.engine import OURS
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 NOW = f"{OURS}now"
 """The point of time that is evaluated."""

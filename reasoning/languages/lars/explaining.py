@@ -13,14 +13,14 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 
-from reasoning.errors import ItemError
-from reasoning.explain.explanation import Explainer
-from reasoning.explain.origins import FedBack, Origin, Outside, Reason
-from reasoning.languages.lars import solver as data
-from reasoning.languages.lars.encoding import Encoding, call
-from reasoning.languages.lars.language import LarsFile, evaluator
-from reasoning.languages.lars.notation import LarsNotation
-from reasoning.languages.lars.program import (
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.explanation import Explainer
+from citywise.reasoning.explain.origins import FedBack, Origin, Outside, Reason
+from citywise.reasoning.languages.lars import solver as data
+from citywise.reasoning.languages.lars.encoding import Encoding, call
+from citywise.reasoning.languages.lars.language import LarsFile, evaluator
+from citywise.reasoning.languages.lars.notation import LarsNotation
+from citywise.reasoning.languages.lars.program import (
     Evaluator,
     LarsProgram,
     LastTuples,
@@ -29,11 +29,11 @@ from reasoning.languages.lars.program import (
     Window,
     shown,
 )
-from reasoning.languages.lars.reasoner import LarsReasoner
-from reasoning.languages.lars.solver import GroundAtom, History, Tuple, split
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request
-from reasoning.run.explained import (
+from citywise.reasoning.languages.lars.reasoner import LarsReasoner
+from citywise.reasoning.languages.lars.solver import GroundAtom, History, Tuple, split
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.run.explained import (
     MOST_OUTSIDE,
     Explains,
     RecordedExplainer,
@@ -42,9 +42,9 @@ from reasoning.run.explained import (
     Span,
     facts_as_written,
 )
-from reasoning.run.recorded import Recorded
-from reasoning.streams.items import Encoder, Item
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.results import Evaluation
 
 
 class Watched:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from reasoning.languages.lars.program import LastTuples, TimeSpan, Window
-from reasoning.model.values import Row, parsed_many
+from citywise.reasoning.languages.lars.program import LastTuples, TimeSpan, Window
+from citywise.reasoning.model.values import Row, parsed_many
 
 Kind = Literal["now", "diamond", "box", "at", "element"]
 Batch = Mapping[str, Collection[Row]]

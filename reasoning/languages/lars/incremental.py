@@ -8,18 +8,25 @@ from itertools import repeat
 from typing import cast
 from weakref import WeakSet
 
-from reasoning.engines.incremental.atoms import atoms_of
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import Rows
-from reasoning.engines.incremental.views import AnswerView, Shown
-from reasoning.languages.lars.compile import FIRST, compiled, stratify, written
-from reasoning.languages.lars.feeds import Arrival, Batch, Inflow, Lingering, OneTuple, lingers
-from reasoning.languages.lars.program import LarsProgram, Point, require_one, shown
-from reasoning.limits import LimitError, Limits
-from reasoning.model.engine import AnswerSet, Knowledge, Version
-from reasoning.model.request import Signature
-from reasoning.model.rules import FALSE
-from reasoning.model.values import Row, atom_text, parsed, parsed_many
+from citywise.reasoning.engines.incremental.atoms import atoms_of
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.relation import Rows
+from citywise.reasoning.engines.incremental.views import AnswerView, Shown
+from citywise.reasoning.languages.lars.compile import FIRST, compiled, stratify, written
+from citywise.reasoning.languages.lars.feeds import (
+    Arrival,
+    Batch,
+    Inflow,
+    Lingering,
+    OneTuple,
+    lingers,
+)
+from citywise.reasoning.languages.lars.program import LarsProgram, Point, require_one, shown
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.engine import AnswerSet, Knowledge, Version
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import FALSE
+from citywise.reasoning.model.values import Row, atom_text, parsed, parsed_many
 
 Delta = tuple[Rows, Rows]
 """Rows that came and rows that are gone."""

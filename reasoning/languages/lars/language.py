@@ -7,20 +7,20 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from reasoning.errors import Finding, ReasoningError, RequestError
-from reasoning.languages.lars import check, parsing
-from reasoning.languages.lars.compile import stratify, written
-from reasoning.languages.lars.incremental import IncrementalEvaluator
-from reasoning.languages.lars.program import Evaluator, LarsProgram
-from reasoning.languages.lars.reasoner import LarsReasoner
-from reasoning.languages.lars.solver import solver
-from reasoning.limits import Limits
-from reasoning.model.engine import Knowledge
-from reasoning.model.rules import NestingError, StratificationError
-from reasoning.partition.plan import Form, Name
-from reasoning.run.explained import RecordedExplainer
-from reasoning.run.language import Driver, Language, ProgramFile
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.errors import Finding, ReasoningError, RequestError
+from citywise.reasoning.languages.lars import check, parsing
+from citywise.reasoning.languages.lars.compile import stratify, written
+from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
+from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram
+from citywise.reasoning.languages.lars.reasoner import LarsReasoner
+from citywise.reasoning.languages.lars.solver import solver
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import Knowledge
+from citywise.reasoning.model.rules import NestingError, StratificationError
+from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.run.explained import RecordedExplainer
+from citywise.reasoning.run.language import Driver, Language, ProgramFile
+from citywise.reasoning.run.recorded import Recorded
 
 Choice = Literal["auto", "incremental", "solver"]
 
@@ -103,8 +103,8 @@ class LarsFile(ProgramFile):
 
     def plan(self, name: Name, form: Form) -> str:
         """See `ProgramFile`."""
-        from reasoning.languages.lars.description import describe
-        from reasoning.partition.description import printed
+        from citywise.reasoning.languages.lars.description import describe
+        from citywise.reasoning.partition.description import printed
 
         del name  # it is evaluated as a whole
         return printed(describe(self.program, self._path), form)
@@ -113,7 +113,7 @@ class LarsFile(ProgramFile):
         self, run: Recorded, at: int | str | None, number: int = 1, evaluation: int | None = None
     ) -> RecordedExplainer:
         """See `ProgramFile`."""
-        from reasoning.languages.lars.explaining import LarsExplainer
+        from citywise.reasoning.languages.lars.explaining import LarsExplainer
 
         return LarsExplainer(self, run, at, number, evaluation)
 

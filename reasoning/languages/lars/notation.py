@@ -13,17 +13,26 @@ from dataclasses import replace
 from clingo import Symbol, SymbolType
 from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, Transformer, Variable
 
-from reasoning.errors import ItemError
-from reasoning.explain.model import Model
-from reasoning.explain.notation import Notation, Role, Values
-from reasoning.explain.syntax import Substitution
-from reasoning.explain.tree import RuleText, TreeNode, listed
-from reasoning.languages.lars.encoding import ANY, FIRST, LAST, NOW, START, Encoding, Seen, call
-from reasoning.languages.lars.program import LarsRule, unparse, window_text
-from reasoning.languages.lars.solver import GroundAtom, History, split
-from reasoning.model.atoms import ground
-from reasoning.model.request import Signature
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.model import Model
+from citywise.reasoning.explain.notation import Notation, Role, Values
+from citywise.reasoning.explain.syntax import Substitution
+from citywise.reasoning.explain.tree import RuleText, TreeNode, listed
+from citywise.reasoning.languages.lars.encoding import (
+    ANY,
+    FIRST,
+    LAST,
+    NOW,
+    START,
+    Encoding,
+    Seen,
+    call,
+)
+from citywise.reasoning.languages.lars.program import LarsRule, unparse, window_text
+from citywise.reasoning.languages.lars.solver import GroundAtom, History, split
+from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.run.recorded import Recorded
 
 _WORDS: dict[int, str] = {
     ComparisonOperator.LessEqual: "{} at least {}",

@@ -18,9 +18,9 @@ from pathlib import Path
 from clingo import ast as clingo_ast
 from clingo.ast import ASTType
 
-from reasoning.asp.messages import Complaints
-from reasoning.asp.rules import inspect
-from reasoning.asp.statements import (
+from citywise.reasoning.asp.messages import Complaints
+from citywise.reasoning.asp.rules import inspect
+from citywise.reasoning.asp.statements import (
     FactCount,
     Source,
     Statement,
@@ -30,21 +30,21 @@ from reasoning.asp.statements import (
     split,
     without_comments,
 )
-from reasoning.asp.syntax import Node, copy
-from reasoning.asp.terms import Terms, check_numbers, constants
-from reasoning.errors import ItemError, RequestError
-from reasoning.languages.casp import directives as casp
-from reasoning.languages.casp import parsing
-from reasoning.languages.casp.comparisons import compared
-from reasoning.languages.casp.directives import Directives
-from reasoning.languages.casp.parsing import Reading
-from reasoning.languages.lars.elements import WrittenRule, written
-from reasoning.languages.lars.program import Atom, LarsProgram, LarsRule
-from reasoning.languages.lars.rules import RuleReader, term_tree
-from reasoning.model import values
-from reasoning.model.atoms import ground
-from reasoning.model.request import Request, Signature, StreamSource, TimeWindow
-from reasoning.model.values import Constant, Value
+from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.asp.terms import Terms, check_numbers, constants
+from citywise.reasoning.errors import ItemError, RequestError
+from citywise.reasoning.languages.casp import directives as casp
+from citywise.reasoning.languages.casp import parsing
+from citywise.reasoning.languages.casp.comparisons import compared
+from citywise.reasoning.languages.casp.directives import Directives
+from citywise.reasoning.languages.casp.parsing import Reading
+from citywise.reasoning.languages.lars.elements import WrittenRule, written
+from citywise.reasoning.languages.lars.program import Atom, LarsProgram, LarsRule
+from citywise.reasoning.languages.lars.rules import RuleReader, term_tree
+from citywise.reasoning.model import values
+from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.request import Request, Signature, StreamSource, TimeWindow
+from citywise.reasoning.model.values import Constant, Value
 
 _OURS = (
     *("#const", "#defined", "#from", "#input", "#prefix", "#scale", "#show", "#stream"),

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from reasoning.errors import SolvingError
-from reasoning.model import values
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Request, Signature
-from reasoning.model.rules import Comparator
-from reasoning.model.values import Compound, Computed, Constant, Term, Variable
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.model import values
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time as wall
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from reasoning.errors import ItemError, SolvingError
-from reasoning.languages.lars.bodies import atom_of
-from reasoning.languages.lars.program import Evaluator, LarsProgram, LastTuples, Point
-from reasoning.model import atoms
-from reasoning.model.engine import AnswerSet
-from reasoning.model.request import Signature
-from reasoning.rdf.mapping import Mapper, Triple
-from reasoning.run.language import PointDriver
-from reasoning.streams.items import Encoder, Item, with_stream
-from reasoning.streams.results import Evaluation
+from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.languages.lars.bodies import atom_of
+from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram, LastTuples, Point
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.rdf.mapping import Mapper, Triple
+from citywise.reasoning.run.language import PointDriver
+from citywise.reasoning.streams.items import Encoder, Item, with_stream
+from citywise.reasoning.streams.results import Evaluation
 
 
 class Arrivals:

@@ -22,13 +22,13 @@ from clingo.ast import (
     parse_string,
 )
 
-from reasoning.asp.statements import Source, Statement
-from reasoning.asp.syntax import Node, copy
-from reasoning.asp.terms import ANONYMOUS, ForeignTermError, Terms
-from reasoning.errors import RequestError
-from reasoning.languages.casp.directives import LARGEST
-from reasoning.languages.lars.elements import Span, WrittenElement, WrittenRule
-from reasoning.languages.lars.program import (
+from citywise.reasoning.asp.statements import Source, Statement
+from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.asp.terms import ANONYMOUS, ForeignTermError, Terms
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.directives import LARGEST
+from citywise.reasoning.languages.lars.elements import Span, WrittenElement, WrittenRule
+from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
@@ -42,9 +42,9 @@ from reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from reasoning.languages.lars.safety import message, solved, unsafe
-from reasoning.model.rules import Comparator
-from reasoning.model.values import Constant, Term, Value
+from citywise.reasoning.languages.lars.safety import message, solved, unsafe
+from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.values import Constant, Term, Value
 
 MAX_FACTS, MAX_RULES = 10_000, 500
 """That one statement may stand for: without a body, and with one."""

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from reasoning.asp.terms import ANONYMOUS
-from reasoning.languages.lars.program import At, BodyElement, Comparison, Counted, Formula, LarsRule
-from reasoning.model.joins import Patterns, matched
-from reasoning.model.rules import Compare
-from reasoning.model.values import Compound, Computed, Constant, Term, Variable, variables
+from citywise.reasoning.asp.terms import ANONYMOUS
+from citywise.reasoning.languages.lars.program import (
+    At,
+    BodyElement,
+    Comparison,
+    Counted,
+    Formula,
+    LarsRule,
+)
+from citywise.reasoning.model.joins import Patterns, matched
+from citywise.reasoning.model.rules import Compare
+from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable, variables
 
 _NEW = "#"
 """Before the names of variables that no rule has."""

@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from reasoning.engines.clingo.guard import Guard, is_large, is_long, setup
-from reasoning.engines.clingo.messages import Setup
-from reasoning.engines.clingo.solver import Solving
-from reasoning.languages.lars.encoding import FIRST, NOW, Encoding, Seen, call
-from reasoning.languages.lars.program import (
+from citywise.reasoning.engines.clingo.guard import Guard, is_large, is_long, setup
+from citywise.reasoning.engines.clingo.messages import Setup
+from citywise.reasoning.engines.clingo.solver import Solving
+from citywise.reasoning.languages.lars.encoding import FIRST, NOW, Encoding, Seen, call
+from citywise.reasoning.languages.lars.program import (
     LarsProgram,
     LastTuples,
     Point,
@@ -26,11 +26,11 @@ from reasoning.languages.lars.program import (
     require_one,
     shown,
 )
-from reasoning.limits import UNLIMITED, Limits
-from reasoning.model import atoms
-from reasoning.model.atoms import signature
-from reasoning.model.engine import AnswerSet, AspProgram, Knowledge
-from reasoning.model.request import Signature
+from citywise.reasoning.limits import UNLIMITED, Limits
+from citywise.reasoning.model import atoms
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.engine import AnswerSet, AspProgram, Knowledge
+from citywise.reasoning.model.request import Signature
 
 
 class GroundAtom(NamedTuple):

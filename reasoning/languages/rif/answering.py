@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reasoning.engines.limited import limited
-from reasoning.errors import Location, RequestError
-from reasoning.languages.rif.entails import entails, entails_graph, missing
-from reasoning.languages.rif.parsing import SUFFIXES, parse_file, parse_formula_file
-from reasoning.languages.rif.theory import Theory, theory
-from reasoning.limits import Limits
-from reasoning.model.request import KnowledgeSource
-from reasoning.rdf import knowledge, ntriples, parsing
-from reasoning.rdf.entailment import follows
-from reasoning.rdf.mapping import Triple
+from citywise.reasoning.engines.limited import limited
+from citywise.reasoning.errors import Location, RequestError
+from citywise.reasoning.languages.rif.entails import entails, entails_graph, missing
+from citywise.reasoning.languages.rif.parsing import SUFFIXES, parse_file, parse_formula_file
+from citywise.reasoning.languages.rif.theory import Theory, theory
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.request import KnowledgeSource
+from citywise.reasoning.rdf import knowledge, ntriples, parsing
+from citywise.reasoning.rdf.entailment import follows
+from citywise.reasoning.rdf.mapping import Triple
 
 _DOCUMENTS = " or ".join(SUFFIXES)
 _GRAPHS = ", ".join(f".{name}" for name in parsing.FORMATS)

@@ -11,21 +11,21 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated, unified
-from reasoning.explain.origins import KnowledgeOrigin, Origin, Time
-from reasoning.explain.tree import RuleText
-from reasoning.languages.rif.bodies import PART, TRIPLE, Bodies
-from reasoning.languages.rif.compile import INFERRED, reads, wanted
-from reasoning.languages.rif.document import RifRule
-from reasoning.languages.rif.inference import inference
-from reasoning.languages.rif.names import FactNames
-from reasoning.languages.rif.theory import RuleSource, Theory
-from reasoning.languages.rif.unparse import Wording, formula_text
-from reasoning.languages.rif.values import is_property, value
-from reasoning.limits import Limits
-from reasoning.model.rules import Fact, Literal, Program, Rule, Scan, copied, substituted
-from reasoning.model.values import Constant, Row, Value, Variable
-from reasoning.rdf.mapping import Triple
+from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated, unified
+from citywise.reasoning.explain.origins import KnowledgeOrigin, Origin, Time
+from citywise.reasoning.explain.tree import RuleText
+from citywise.reasoning.languages.rif.bodies import PART, TRIPLE, Bodies
+from citywise.reasoning.languages.rif.compile import INFERRED, reads, wanted
+from citywise.reasoning.languages.rif.document import RifRule
+from citywise.reasoning.languages.rif.inference import inference
+from citywise.reasoning.languages.rif.names import FactNames
+from citywise.reasoning.languages.rif.theory import RuleSource, Theory
+from citywise.reasoning.languages.rif.unparse import Wording, formula_text
+from citywise.reasoning.languages.rif.values import is_property, value
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.rules import Fact, Literal, Program, Rule, Scan, copied, substituted
+from citywise.reasoning.model.values import Constant, Row, Value, Variable
+from citywise.reasoning.rdf.mapping import Triple
 
 
 @dataclass

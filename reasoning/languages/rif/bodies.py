@@ -13,15 +13,21 @@ from dataclasses import dataclass, field
 from itertools import chain, count, product
 from math import prod
 
-from reasoning.errors import ItemError
-from reasoning.languages.rif import document as rif
-from reasoning.languages.rif.builtins import builtin
-from reasoning.languages.rif.document import RifAtom, RifComputed, RifConstant, RifRule, RifVariable
-from reasoning.languages.rif.values import named, value
-from reasoning.model.joins import SafetyError, ordered, variables_of
-from reasoning.model.rules import Call, Compare, Literal, Rule, Scan
-from reasoning.model.values import Compound, Constant, Term, Value, Variable, variables
-from reasoning.rdf.mapping import RDF, Iri
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.rif import document as rif
+from citywise.reasoning.languages.rif.builtins import builtin
+from citywise.reasoning.languages.rif.document import (
+    RifAtom,
+    RifComputed,
+    RifConstant,
+    RifRule,
+    RifVariable,
+)
+from citywise.reasoning.languages.rif.values import named, value
+from citywise.reasoning.model.joins import SafetyError, ordered, variables_of
+from citywise.reasoning.model.rules import Call, Compare, Literal, Rule, Scan
+from citywise.reasoning.model.values import Compound, Constant, Term, Value, Variable, variables
+from citywise.reasoning.rdf.mapping import RDF, Iri
 
 PART = "#part"
 """How names of relations begin that stand for a part of a body."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reasoning.errors import Finding, Location, RequestError
-from reasoning.languages.rif import parsing
-from reasoning.languages.rif.document import (
+from citywise.reasoning.errors import Finding, Location, RequestError
+from citywise.reasoning.languages.rif import parsing
+from citywise.reasoning.languages.rif.document import (
     Document,
     Equal,
     Formula,
@@ -27,11 +27,11 @@ from reasoning.languages.rif.document import (
     variables,
     within,
 )
-from reasoning.languages.rif.parsing import RifReading
-from reasoning.languages.rif.theory import context_faults, theory
-from reasoning.languages.rif.unparse import term_text
-from reasoning.model.rules import reached
-from reasoning.rdf.mapping import TYPE, Literal
+from citywise.reasoning.languages.rif.parsing import RifReading
+from citywise.reasoning.languages.rif.theory import context_faults, theory
+from citywise.reasoning.languages.rif.unparse import term_text
+from citywise.reasoning.model.rules import reached
+from citywise.reasoning.rdf.mapping import TYPE, Literal
 
 _LESS, _GREATER = "less-than", "greater-than"
 

@@ -18,19 +18,28 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from reasoning.engines.incremental.relation import BEGINNING
-from reasoning.errors import Location, RequestError
-from reasoning.languages.rif import document as rif
-from reasoning.languages.rif.bodies import TRIPLE, Bodies, BodyError
-from reasoning.languages.rif.document import RifAtom, RifConstant, RifRule
-from reasoning.languages.rif.inference import INCONSISTENT, OPENED, Inference, inference
-from reasoning.languages.rif.network import shared
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.unparse import formula_text
-from reasoning.languages.rif.values import is_property, predicate, value
-from reasoning.model.rules import Absent, Call, Literal, Program, Rule, Scan, copied, reached
-from reasoning.model.values import Constant, Row, Term, Value, Variable
-from reasoning.rdf.mapping import Literal as RdfLiteral
+from citywise.reasoning.engines.incremental.relation import BEGINNING
+from citywise.reasoning.errors import Location, RequestError
+from citywise.reasoning.languages.rif import document as rif
+from citywise.reasoning.languages.rif.bodies import TRIPLE, Bodies, BodyError
+from citywise.reasoning.languages.rif.document import RifAtom, RifConstant, RifRule
+from citywise.reasoning.languages.rif.inference import INCONSISTENT, OPENED, Inference, inference
+from citywise.reasoning.languages.rif.network import shared
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.unparse import formula_text
+from citywise.reasoning.languages.rif.values import is_property, predicate, value
+from citywise.reasoning.model.rules import (
+    Absent,
+    Call,
+    Literal,
+    Program,
+    Rule,
+    Scan,
+    copied,
+    reached,
+)
+from citywise.reasoning.model.values import Constant, Row, Term, Value, Variable
+from citywise.reasoning.rdf.mapping import Literal as RdfLiteral
 
 CONTRADICTION = "#contradiction"
 """The relation of contradictions, of arity 1: what cannot hold and does, as a literal."""

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
-from reasoning.languages.rif.bodies import PART
-from reasoning.languages.rif.compile import STATED, compiled, reads
-from reasoning.languages.rif.network import NODE
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.unparse import Wording
-from reasoning.model.rules import Program, Rule, Scan, components
-from reasoning.model.values import Term, Variable
-from reasoning.partition.description import quoted
+from citywise.reasoning.languages.rif.bodies import PART
+from citywise.reasoning.languages.rif.compile import STATED, compiled, reads
+from citywise.reasoning.languages.rif.network import NODE
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.unparse import Wording
+from citywise.reasoning.model.rules import Program, Rule, Scan, components
+from citywise.reasoning.model.values import Term, Variable
+from citywise.reasoning.partition.description import quoted
 
 _LETTERS = "xyzuvw"
 _NUMBERED = re.compile(r"\?V(\d+)\b")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import count
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from reasoning.model.request import Unit
-from reasoning.rdf.mapping import Blank, Iri, Literal
+from citywise.reasoning.model.request import Unit
+from citywise.reasoning.rdf.mapping import Blank, Iri, Literal
 
 RIF = "http://www.w3.org/2007/rif#"
 FUNC = "http://www.w3.org/2007/rif-builtin-function#"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from reasoning.errors import Location, RequestError, SolvingError
-from reasoning.languages.rif.document import (
+from citywise.reasoning.errors import Location, RequestError, SolvingError
+from citywise.reasoning.languages.rif.document import (
     PRED,
     And,
     Equal,
@@ -30,13 +30,13 @@ from reasoning.languages.rif.document import (
     renamed,
     terms,
 )
-from reasoning.languages.rif.evaluation import WindowedEvaluation
-from reasoning.languages.rif.parsing import unbound
-from reasoning.languages.rif.theory import Theory
-from reasoning.limits import Limits
-from reasoning.model.values import Row
-from reasoning.rdf.mapping import OWL, XSD, Blank, Iri, Literal, Triple
-from reasoning.rdf.mapping import Term as RdfTerm
+from citywise.reasoning.languages.rif.evaluation import WindowedEvaluation
+from citywise.reasoning.languages.rif.parsing import unbound
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.values import Row
+from citywise.reasoning.rdf.mapping import OWL, XSD, Blank, Iri, Literal, Triple
+from citywise.reasoning.rdf.mapping import Term as RdfTerm
 
 _BOUNDS = (10**3, 10**6, 10**9)
 _SAME = RifConstant(Iri(OWL + "sameAs"))

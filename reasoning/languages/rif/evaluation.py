@@ -8,19 +8,26 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple
 
-from reasoning.engines.incremental.evaluation import RuleEvaluation
-from reasoning.engines.incremental.relation import BEGINNING, FOREVER
-from reasoning.errors import SolvingError
-from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.compile import CONTRADICTION, PLAIN, STATED, UNSEEN, Compiled, compiled
-from reasoning.languages.rif.inference import INCONSISTENT, OPENED, sentence
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.unparse import Wording
-from reasoning.languages.rif.values import term, value
-from reasoning.limits import LimitError, Limits, exceeded
-from reasoning.model.rules import Fact
-from reasoning.model.values import Row, Value
-from reasoning.rdf.mapping import Iri, Literal, Triple
+from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.relation import BEGINNING, FOREVER
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.rif.bodies import TRIPLE
+from citywise.reasoning.languages.rif.compile import (
+    CONTRADICTION,
+    PLAIN,
+    STATED,
+    UNSEEN,
+    Compiled,
+    compiled,
+)
+from citywise.reasoning.languages.rif.inference import INCONSISTENT, OPENED, sentence
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.unparse import Wording
+from citywise.reasoning.languages.rif.values import term, value
+from citywise.reasoning.limits import LimitError, Limits, exceeded
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.model.values import Row, Value
+from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
 
 _REMEMBERED = 1 << 16
 _Route = tuple[str | None, Value | None, frozenset[Value] | None]

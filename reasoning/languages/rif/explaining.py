@@ -10,29 +10,35 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
-from reasoning.engines.incremental.relation import BEGINNING
-from reasoning.errors import ItemError
-from reasoning.explain.justifications import KEPT, Given, Justifications
-from reasoning.explain.origins import ItemOrigin, Origin, Outside, Reason, Time
-from reasoning.explain.rows import Past, Trees, Unentailed
-from reasoning.explain.tree import Explanation, TreeNode
-from reasoning.languages.rif.authored import FrameModel, RifNotation, Rules, fact_of, rules_of
-from reasoning.languages.rif.inference import INCONSISTENT, sentence
-from reasoning.languages.rif.language import RifProgram
-from reasoning.languages.rif.names import FactNames
-from reasoning.languages.rif.reasoner import RifEvaluation
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.unparse import Wording
-from reasoning.limits import Limits
-from reasoning.model.atoms import ground
-from reasoning.model.engine import AnswerSet
-from reasoning.model.rules import Fact
-from reasoning.model.values import Row
-from reasoning.rdf import ntriples
-from reasoning.rdf.knowledge import Background
-from reasoning.run.explained import MOST_OUTSIDE, Explains, RecordedExplainer, Seen, Sought
-from reasoning.run.recorded import Recorded
-from reasoning.streams.items import Item
+from citywise.reasoning.engines.incremental.relation import BEGINNING
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.justifications import KEPT, Given, Justifications
+from citywise.reasoning.explain.origins import ItemOrigin, Origin, Outside, Reason, Time
+from citywise.reasoning.explain.rows import Past, Trees, Unentailed
+from citywise.reasoning.explain.tree import Explanation, TreeNode
+from citywise.reasoning.languages.rif.authored import (
+    FrameModel,
+    RifNotation,
+    Rules,
+    fact_of,
+    rules_of,
+)
+from citywise.reasoning.languages.rif.inference import INCONSISTENT, sentence
+from citywise.reasoning.languages.rif.language import RifProgram
+from citywise.reasoning.languages.rif.names import FactNames
+from citywise.reasoning.languages.rif.reasoner import RifEvaluation
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.unparse import Wording
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.model.values import Row
+from citywise.reasoning.rdf import ntriples
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.explained import MOST_OUTSIDE, Explains, RecordedExplainer, Seen, Sought
+from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.streams.items import Item
 
 _NO_PAST = Past({}, {})
 _CONFLICTS = 5

@@ -11,10 +11,10 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from reasoning.asp.statements import Source
-from reasoning.errors import ItemError, Location, RequestError
-from reasoning.languages.casp.parsing import text_of
-from reasoning.languages.rif.document import (
+from citywise.reasoning.asp.statements import Source
+from citywise.reasoning.errors import ItemError, Location, RequestError
+from citywise.reasoning.languages.casp.parsing import text_of
+from citywise.reasoning.languages.rif.document import (
     PRED,
     RIF,
     And,
@@ -31,10 +31,10 @@ from reasoning.languages.rif.document import (
     Test,
     parts,
 )
-from reasoning.languages.rif.values import value
-from reasoning.languages.rif.xml import XmlElement, tree
-from reasoning.rdf import ntriples, parsing
-from reasoning.rdf.mapping import OWL, RDF, RDFS, TYPE, XSD, Iri, Literal, Triple
+from citywise.reasoning.languages.rif.values import value
+from citywise.reasoning.languages.rif.xml import XmlElement, tree
+from citywise.reasoning.rdf import ntriples, parsing
+from citywise.reasoning.rdf.mapping import OWL, RDF, RDFS, TYPE, XSD, Iri, Literal, Triple
 
 Regime: TypeAlias = OneOf["simple", "rdf", "rdfs", "owl-rl"]
 REGIMES: tuple[Regime, ...] = ("simple", "rdf", "rdfs", "owl-rl")

@@ -6,21 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reasoning.errors import ItemError
-from reasoning.languages.rif import document as rif
-from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.document import RifConstant, RifRule, within
-from reasoning.languages.rif.theory import Theory
-from reasoning.languages.rif.values import literal, term, value
-from reasoning.model.rules import Absent, Call, Compare, Literal, Rule, Scan
-from reasoning.model.values import Constant, Row, Term, Value, Variable
-from reasoning.rdf import datatypes, entailment, ntriples, regimes, schema
-from reasoning.rdf.datatypes import IllTypedError
-from reasoning.rdf.entailment import Contradiction
-from reasoning.rdf.mapping import Blank, Iri, Triple
-from reasoning.rdf.mapping import Literal as RdfLiteral
-from reasoning.rdf.mapping import Term as RdfTerm
-from reasoning.rdf.regimes import EntailmentRule, TripleAtom, TripleVariable
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.rif import document as rif
+from citywise.reasoning.languages.rif.bodies import TRIPLE
+from citywise.reasoning.languages.rif.document import RifConstant, RifRule, within
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.languages.rif.values import literal, term, value
+from citywise.reasoning.model.rules import Absent, Call, Compare, Literal, Rule, Scan
+from citywise.reasoning.model.values import Constant, Row, Term, Value, Variable
+from citywise.reasoning.rdf import datatypes, entailment, ntriples, regimes, schema
+from citywise.reasoning.rdf.datatypes import IllTypedError
+from citywise.reasoning.rdf.entailment import Contradiction
+from citywise.reasoning.rdf.mapping import Blank, Iri, Triple
+from citywise.reasoning.rdf.mapping import Literal as RdfLiteral
+from citywise.reasoning.rdf.mapping import Term as RdfTerm
+from citywise.reasoning.rdf.regimes import EntailmentRule, TripleAtom, TripleVariable
 
 INCONSISTENT = "#inconsistent"
 """The relation of what cannot be true together: rows for `sentence`."""

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reasoning.errors import Finding
-from reasoning.languages.rif import check, parsing
-from reasoning.languages.rif.document import Document
-from reasoning.languages.rif.names import request
-from reasoning.languages.rif.reasoner import RifReasoner
-from reasoning.languages.rif.theory import Theory, theory
-from reasoning.partition.plan import Form, Name
-from reasoning.run.explained import RecordedExplainer
-from reasoning.run.language import Driver, Language, ProgramFile, RecordedError
-from reasoning.run.recorded import Recorded
+from citywise.reasoning.errors import Finding
+from citywise.reasoning.languages.rif import check, parsing
+from citywise.reasoning.languages.rif.document import Document
+from citywise.reasoning.languages.rif.names import request
+from citywise.reasoning.languages.rif.reasoner import RifReasoner
+from citywise.reasoning.languages.rif.theory import Theory, theory
+from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.run.explained import RecordedExplainer
+from citywise.reasoning.run.language import Driver, Language, ProgramFile, RecordedError
+from citywise.reasoning.run.recorded import Recorded
 
 
 class RifProgram(ProgramFile):
@@ -48,7 +48,7 @@ class RifProgram(ProgramFile):
 
     def plan(self, name: Name, form: Form) -> str:
         """See `ProgramFile`: the network of its joins."""
-        from reasoning.languages.rif.description import describe, to_dot, to_json, to_text
+        from citywise.reasoning.languages.rif.description import describe, to_dot, to_json, to_text
 
         del name  # there is one
         found = describe(theory(self.document))
@@ -60,7 +60,7 @@ class RifProgram(ProgramFile):
         self, run: Recorded, at: int | str | None, number: int = 1, evaluation: int | None = None
     ) -> RecordedExplainer:
         """See `ProgramFile`."""
-        from reasoning.languages.rif.explaining import RifExplainer
+        from citywise.reasoning.languages.rif.explaining import RifExplainer
 
         return RifExplainer(self, run, at, number, evaluation)
 

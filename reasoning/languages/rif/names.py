@@ -9,10 +9,10 @@ from functools import lru_cache
 import clingo
 from clingo import SymbolType
 
-from reasoning.errors import ItemError
-from reasoning.languages.rif import values
-from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.document import (
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.rif import values
+from citywise.reasoning.languages.rif.bodies import TRIPLE
+from citywise.reasoning.languages.rif.document import (
     Document,
     Formula,
     Frame,
@@ -22,12 +22,12 @@ from reasoning.languages.rif.document import (
     RifRule,
     within,
 )
-from reasoning.languages.rif.unparse import KNOWN
-from reasoning.languages.rif.values import named, predicate
-from reasoning.model.request import Request, StreamSource, TimeWindow
-from reasoning.model.rules import Fact
-from reasoning.model.values import Value
-from reasoning.rdf.mapping import Blank, Inverse, Iri, Literal, Mapper, Triple, quote
+from citywise.reasoning.languages.rif.unparse import KNOWN
+from citywise.reasoning.languages.rif.values import named, predicate
+from citywise.reasoning.model.request import Request, StreamSource, TimeWindow
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.mapping import Blank, Inverse, Iri, Literal, Mapper, Triple, quote
 
 _STANDARD = {name: KNOWN[name] for name in ("rdf", "rdfs", "owl", "xsd")}
 _POINT = TimeWindow(0, 1)

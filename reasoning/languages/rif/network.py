@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, count
 
-from reasoning.languages.rif.bodies import mentioned
-from reasoning.model.rules import Call, Compare, Literal, Rule, Scan, substituted
-from reasoning.model.values import Compound, Computed, Term, Variable, variables
+from citywise.reasoning.languages.rif.bodies import mentioned
+from citywise.reasoning.model.rules import Call, Compare, Literal, Rule, Scan, substituted
+from citywise.reasoning.model.values import Compound, Computed, Term, Variable, variables
 
 NODE = "#node"
 """How names of relations begin that several rules share."""

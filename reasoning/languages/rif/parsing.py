@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reasoning.asp.statements import MAX_CHARACTERS, Source
-from reasoning.errors import RequestError
-from reasoning.languages.casp.parsing import text_of
-from reasoning.languages.rif import presentation, xml
-from reasoning.languages.rif.builtins import builtin
-from reasoning.languages.rif.document import (
+from citywise.reasoning.asp.statements import MAX_CHARACTERS, Source
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.casp.parsing import text_of
+from citywise.reasoning.languages.rif import presentation, xml
+from citywise.reasoning.languages.rif.builtins import builtin
+from citywise.reasoning.languages.rif.document import (
     And,
     Document,
     Equal,
@@ -35,7 +35,7 @@ from reasoning.languages.rif.document import (
     terms,
     variables,
 )
-from reasoning.languages.rif.parts import Written, WrittenRule
+from citywise.reasoning.languages.rif.parts import Written, WrittenRule
 
 _Names = frozenset[str]
 _NONE: _Names = frozenset()

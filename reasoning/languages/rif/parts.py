@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from itertools import islice
 from urllib.parse import urljoin
 
-from reasoning.asp.statements import Source
-from reasoning.errors import ItemError, RequestError
-from reasoning.languages.casp.directives import LARGEST
-from reasoning.languages.rif import values
-from reasoning.languages.rif.builtins import Builtin, builtin, names
-from reasoning.languages.rif.document import (
+from citywise.reasoning.asp.statements import Source
+from citywise.reasoning.errors import ItemError, RequestError
+from citywise.reasoning.languages.casp.directives import LARGEST
+from citywise.reasoning.languages.rif import values
+from citywise.reasoning.languages.rif.builtins import Builtin, builtin, names
+from citywise.reasoning.languages.rif.document import (
     RIF,
     And,
     Document,
@@ -37,9 +37,9 @@ from reasoning.languages.rif.document import (
     free,
     within,
 )
-from reasoning.languages.rif.unparse import short
-from reasoning.rdf.datatypes import PLAIN, is_language
-from reasoning.rdf.mapping import NOT_IN_IRI, XSD, Iri, Literal
+from citywise.reasoning.languages.rif.unparse import short
+from citywise.reasoning.rdf.datatypes import PLAIN, is_language
+from citywise.reasoning.rdf.mapping import NOT_IN_IRI, XSD, Iri, Literal
 
 _CLOSE = 0.75
 

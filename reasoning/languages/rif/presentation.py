@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from reasoning.asp.statements import Source
-from reasoning.errors import RequestError
-from reasoning.languages.rif.document import (
+from citywise.reasoning.asp.statements import Source
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
@@ -28,10 +28,10 @@ from reasoning.languages.rif.document import (
     Term,
     variables,
 )
-from reasoning.languages.rif.parts import MAX_DEPTH, Parts, Written, label_of
-from reasoning.languages.rif.tokens import Cursor, Token, explained, hint, unescaped
-from reasoning.languages.rif.unparse import KNOWN, LOCAL, NAME
-from reasoning.rdf.mapping import XSD, Iri, Literal
+from citywise.reasoning.languages.rif.parts import MAX_DEPTH, Parts, Written, label_of
+from citywise.reasoning.languages.rif.tokens import Cursor, Token, explained, hint, unescaped
+from citywise.reasoning.languages.rif.unparse import KNOWN, LOCAL, NAME
+from citywise.reasoning.rdf.mapping import XSD, Iri, Literal
 
 TERM = 'a term: `?x`, `ex:name`, `<iri>`, `_local`, `"text"`, a number, `List(…)` or `External(…)`'
 _NAMED = re.compile(

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, TypeVar
 
-from reasoning.engines.incremental.views import AnswerView, Texts
-from reasoning.errors import ItemError, SolvingError
-from reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
-from reasoning.languages.rif.names import FactNames, request
-from reasoning.languages.rif.theory import Theory
-from reasoning.limits import Limits
-from reasoning.model.engine import AnswerSet, Version
-from reasoning.model.rules import Fact
-from reasoning.rdf.mapping import Triple
-from reasoning.run.language import PointDriver
-from reasoning.streams.items import Item
-from reasoning.streams.results import Evaluation, Operator
+from citywise.reasoning.engines.incremental.views import AnswerView, Texts
+from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.languages.rif.evaluation import Instance, WindowedEvaluation
+from citywise.reasoning.languages.rif.names import FactNames, request
+from citywise.reasoning.languages.rif.theory import Theory
+from citywise.reasoning.limits import Limits
+from citywise.reasoning.model.engine import AnswerSet, Version
+from citywise.reasoning.model.rules import Fact
+from citywise.reasoning.rdf.mapping import Triple
+from citywise.reasoning.run.language import PointDriver
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation, Operator
 
 Member = TypeVar("Member", bound=Hashable)
 

@@ -14,10 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from reasoning.errors import Location, RequestError
-from reasoning.languages.rif import document as rif
-from reasoning.languages.rif import imports
-from reasoning.languages.rif.document import (
+from citywise.reasoning.errors import Location, RequestError
+from citywise.reasoning.languages.rif import document as rif
+from citywise.reasoning.languages.rif import imports
+from citywise.reasoning.languages.rif.document import (
     Document,
     Formula,
     Import,
@@ -35,7 +35,7 @@ from reasoning.languages.rif.document import (
     terms,
     within,
 )
-from reasoning.languages.rif.imports import (
+from citywise.reasoning.languages.rif.imports import (
     REGIMES,
     Regime,
     fault_of_literals,
@@ -44,11 +44,11 @@ from reasoning.languages.rif.imports import (
     separations,
     without_annotations,
 )
-from reasoning.languages.rif.parsing import SUFFIXES, parse_file
-from reasoning.languages.rif.unparse import term_text
-from reasoning.model.request import KnowledgeSource
-from reasoning.rdf.knowledge import read
-from reasoning.rdf.mapping import OWL, Iri, Triple
+from citywise.reasoning.languages.rif.parsing import SUFFIXES, parse_file
+from citywise.reasoning.languages.rif.unparse import term_text
+from citywise.reasoning.model.request import KnowledgeSource
+from citywise.reasoning.rdf.knowledge import read
+from citywise.reasoning.rdf.mapping import OWL, Iri, Triple
 
 
 class Context(StrEnum):

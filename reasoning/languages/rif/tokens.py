@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from reasoning.asp.statements import Source
-from reasoning.errors import RequestError
-from reasoning.languages.rif.unparse import LOCAL, NAME
+from citywise.reasoning.asp.statements import Source
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif.unparse import LOCAL, NAME
 
 Kind: TypeAlias = Literal[
     "variable",

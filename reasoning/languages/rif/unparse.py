@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reasoning.languages.rif import values
-from reasoning.languages.rif.bodies import TRIPLE
-from reasoning.languages.rif.document import (
+from citywise.reasoning.languages.rif import values
+from citywise.reasoning.languages.rif.bodies import TRIPLE
+from citywise.reasoning.languages.rif.document import (
     FUNC,
     PRED,
     RIF,
@@ -28,13 +28,13 @@ from reasoning.languages.rif.document import (
     Term,
     Test,
 )
-from reasoning.languages.rif.values import predicate
-from reasoning.model import values as model
-from reasoning.model.rules import Absent, Call, Compare, Scan
-from reasoning.model.rules import Literal as RuleLiteral
-from reasoning.model.values import Value
-from reasoning.rdf.datatypes import is_language
-from reasoning.rdf.mapping import NOT_IN_IRI, OWL, RDF, RDFS, XSD, Blank, Iri, Literal
+from citywise.reasoning.languages.rif.values import predicate
+from citywise.reasoning.model import values as model
+from citywise.reasoning.model.rules import Absent, Call, Compare, Scan
+from citywise.reasoning.model.rules import Literal as RuleLiteral
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.datatypes import is_language
+from citywise.reasoning.rdf.mapping import NOT_IN_IRI, OWL, RDF, RDFS, XSD, Blank, Iri, Literal
 
 KNOWN = {
     "rif": RIF,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TypeAlias, Union, cast
 
-from reasoning.languages.rif.document import RIF, Local
-from reasoning.model.values import Value
-from reasoning.rdf import ntriples
-from reasoning.rdf.datatypes import canonical
-from reasoning.rdf.mapping import XSD, Blank, Iri, Literal
+from citywise.reasoning.languages.rif.document import RIF, Local
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf import ntriples
+from citywise.reasoning.rdf.datatypes import canonical
+from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal
 
 
 def named(predicate: object, arity: int) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from reasoning.asp.statements import Source
-from reasoning.errors import RequestError
-from reasoning.languages.rif.document import (
+from citywise.reasoning.asp.statements import Source
+from citywise.reasoning.errors import RequestError
+from citywise.reasoning.languages.rif.document import (
     RIF,
     And,
     Equal,
@@ -32,9 +32,9 @@ from reasoning.languages.rif.document import (
     Term,
     variables,
 )
-from reasoning.languages.rif.parts import MAX_DEPTH, Parts, Written, label_of
-from reasoning.languages.rif.unparse import KNOWN
-from reasoning.rdf.mapping import XSD, Iri, Literal
+from citywise.reasoning.languages.rif.parts import MAX_DEPTH, Parts, Written, label_of
+from citywise.reasoning.languages.rif.unparse import KNOWN
+from citywise.reasoning.rdf.mapping import XSD, Iri, Literal
 
 _MOST_ELEMENTS = 400
 _MAX_ENTITIES = 100

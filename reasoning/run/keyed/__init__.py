@@ -2,7 +2,7 @@
 keys concerned is evaluated again (docs/keyed.md). `locality` finds whether rules allow it.
 Windows have no part in this: apps' templates are evaluated in this way."""
 
-from reasoning.run.keyed.evaluation import (
+from citywise.reasoning.run.keyed.evaluation import (
     Evaluated,
     KeyedAnswer,
     KeyedEvaluation,

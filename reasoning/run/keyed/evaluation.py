@@ -16,12 +16,12 @@ from itertools import islice
 
 from clingo.ast import ASTType
 
-from reasoning.asp.dependencies import Dependencies
-from reasoning.asp.syntax import Node
-from reasoning.errors import SolvingError
-from reasoning.model.engine import Engine, WindowFacts
-from reasoning.model.request import Signature
-from reasoning.run.keyed.locality import Locality
+from citywise.reasoning.asp.dependencies import Dependencies
+from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.model.engine import Engine, WindowFacts
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.run.keyed.locality import Locality
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from clingo.ast import ASTType, Sign
 
-from reasoning.asp.rules import atom_signatures, atoms, body_atoms, head_atoms
-from reasoning.asp.syntax import Node
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.rules import atom_signatures, atoms, body_atoms, head_atoms
+from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.model.request import Signature
 
 _STATEMENTS = (ASTType.Rule, ASTType.Minimize)
 

@@ -10,13 +10,18 @@ from clingo.ast import parse_string
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.syntax import Node, copy
-from reasoning.errors import SolvingError
-from reasoning.limits import LimitError
-from reasoning.model.engine import AnswerSet, WindowFacts
-from reasoning.model.request import Signature
-from reasoning.run.keyed.evaluation import Evaluated, KeyedAnswer, KeyedEvaluation, KeyedRules
-from reasoning.run.keyed.locality import Locality
+from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.limits import LimitError
+from citywise.reasoning.model.engine import AnswerSet, WindowFacts
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.run.keyed.evaluation import (
+    Evaluated,
+    KeyedAnswer,
+    KeyedEvaluation,
+    KeyedRules,
+)
+from citywise.reasoning.run.keyed.locality import Locality
 
 KEYS = ('"a"', '"b"', '"c"')
 THINGS = ('"x"', '"y"', '"z"')

@@ -6,10 +6,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from reasoning.engines.clingo.solver import Solving
-from reasoning.engines.programs import ProgramEngine
-from reasoning.model.engine import AnswerSet
-from reasoning.partition.executors import Outcome, ProgramPart, Task
+from citywise.reasoning.engines.clingo.solver import Solving
+from citywise.reasoning.engines.programs import ProgramEngine
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.partition.executors import Outcome, ProgramPart, Task
 
 _KEPT = 64
 """Incremental engines that it keeps."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reasoning.asp.dependencies import (
+from citywise.reasoning.asp.dependencies import (
     Edge,
     ExtendedGraph,
     InputGraph,
@@ -14,10 +14,10 @@ from reasoning.asp.dependencies import (
     input_graph,
     input_predicates,
 )
-from reasoning.asp.rules import AspRule, read
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.engine import AspProgram, program
-from reasoning.model.request import Request, Signature
+from citywise.reasoning.asp.rules import AspRule, read
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.engine import AspProgram, program
+from citywise.reasoning.model.request import Request, Signature
 
 FOLDER = Path(__file__).parents[2] / "cases" / "thesis"
 R7 = "\n(r7) traffic_jam(X) :- car_fire(X), many_cars(X).\n"

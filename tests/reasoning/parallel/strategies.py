@@ -13,9 +13,9 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from reasoning.model.atoms import signature
-from reasoning.model.request import Signature
-from reasoning.rdf.knowledge import Background
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.rdf.knowledge import Background
 
 T = TypeVar("T")
 

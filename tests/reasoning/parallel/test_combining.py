@@ -7,9 +7,9 @@ from itertools import combinations
 
 import pytest
 
-from reasoning.limits import LimitError, Limits
-from reasoning.model.engine import AnswerSet
-from reasoning.partition.combining import combined
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.partition.combining import combined
 
 
 def answer(atoms: str = "", *cost: int) -> AnswerSet:

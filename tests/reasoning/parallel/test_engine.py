@@ -13,25 +13,25 @@ from itertools import pairwise
 import psutil
 import pytest
 
-from reasoning.asp.translation.program import UnsupportedError
-from reasoning.engines import choosing
-from reasoning.engines.choosing import LARGE, WHOLE, Adaptive, Turn, Way
-from reasoning.engines.choosing import Choice as EngineName
-from reasoning.engines.clingo.guard import Guard, GuardedEngine
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.errors import SolvingError
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import LimitError, Limits
-from reasoning.model.atoms import signature
-from reasoning.model.engine import AnswerSet, WindowFacts
-from reasoning.model.request import Request, Signature
-from reasoning.partition import executors as processes_module
-from reasoning.partition import greedy
-from reasoning.partition.engine import ParallelEngine, is_power
-from reasoning.partition.executors import Executor, Outcome, Processes, Task, Warm
-from reasoning.rdf.knowledge import Background
-from reasoning.run.reasoner import Reasoner
-from reasoning.streams.items import Item
+from citywise.reasoning.asp.translation.program import UnsupportedError
+from citywise.reasoning.engines import choosing
+from citywise.reasoning.engines.choosing import LARGE, WHOLE, Adaptive, Turn, Way
+from citywise.reasoning.engines.choosing import Choice as EngineName
+from citywise.reasoning.engines.clingo.guard import Guard, GuardedEngine
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.engine import AnswerSet, WindowFacts
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.partition import executors as processes_module
+from citywise.reasoning.partition import greedy
+from citywise.reasoning.partition.engine import ParallelEngine, is_power
+from citywise.reasoning.partition.executors import Executor, Outcome, Processes, Task, Warm
+from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.streams.items import Item
 from tests.reasoning.oracle import ForkedWorker
 from tests.reasoning.parallel.inline import Inline
 
@@ -517,7 +517,7 @@ class Crowded(Recording):
         self._late = 0.0
         now = time.perf_counter
         monkeypatch.setattr(
-            "reasoning.partition.engine.time.perf_counter", lambda: now() + self._late
+            "citywise.reasoning.partition.engine.time.perf_counter", lambda: now() + self._late
         )
 
     def run(self, tasks: Sequence[Task]) -> list[Outcome]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.dependencies import ExtendedGraph, input_graph
-from reasoning.model.request import Signature
+from citywise.reasoning.asp.dependencies import ExtendedGraph, input_graph
+from citywise.reasoning.model.request import Signature
 from tests.reasoning.parallel.listings import FIRE, JAM, R7, listing, pairs, taken_apart, texts
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.asp.dependencies import Edge
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.model.engine import WindowFacts
-from reasoning.model.request import Signature
-from reasoning.partition import greedy
-from reasoning.partition.plan import Plan
+from citywise.reasoning.asp.dependencies import Edge
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.model.engine import WindowFacts
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition import greedy
+from citywise.reasoning.partition.plan import Plan
 from tests.reasoning.parallel.listings import FIRE, JAM, R7, Listing, listing, taken_apart, texts
 
 COURSE = "uniben_takesCourse/2"

@@ -8,14 +8,21 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reasoning.asp.rules import read
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.model.engine import WindowFacts, program
-from reasoning.model.request import Request, Signature
-from reasoning.partition.plan import Plan
-from reasoning.partition.routing import IndivisibleError, Records, Router, bucket, grouped, joint
-from reasoning.partition.sound import plan
+from citywise.reasoning.asp.rules import read
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.model.engine import WindowFacts, program
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.partition.plan import Plan
+from citywise.reasoning.partition.routing import (
+    IndivisibleError,
+    Records,
+    Router,
+    bucket,
+    grouped,
+    joint,
+)
+from citywise.reasoning.partition.sound import plan
 
 STREAMED = frozenset({Signature("at", 2), Signature("speed", 2)})
 KNOWN = frozenset({Signature("next", 2), Signature("main", 1)})

@@ -9,16 +9,16 @@ from typing import Literal, NamedTuple
 import pytest
 from hypothesis import event, given, note, settings
 
-from reasoning.engines.choosing import Choice as EngineName
-from reasoning.engines.choosing import Way
-from reasoning.engines.clingo.solver import SolverEngine
-from reasoning.languages.casp.parsing import parse
-from reasoning.limits import LimitError, Limits
-from reasoning.model.atoms import signature
-from reasoning.model.engine import AnswerSet, Engine, WindowFacts
-from reasoning.partition.engine import ParallelEngine
-from reasoning.partition.executors import Executor, Processes
-from reasoning.partition.plan import Plan
+from citywise.reasoning.engines.choosing import Choice as EngineName
+from citywise.reasoning.engines.choosing import Way
+from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.limits import LimitError, Limits
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.engine import AnswerSet, Engine, WindowFacts
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.partition.executors import Executor, Processes
+from citywise.reasoning.partition.plan import Plan
 from tests.reasoning.oracle import ForkedWorker
 from tests.reasoning.parallel.inline import Inline
 from tests.reasoning.parallel.strategies import Example, examples

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from backend.machine import REPOSITORY
-from reasoning.model.request import Signature
-from reasoning.partition.description import Description, describe, to_dot, to_json, to_text
-from reasoning.partition.plan import Follow, Key, Name, Share
-from reasoning.run.language import read
+from citywise.backend.machine import REPOSITORY
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.description import Description, describe, to_dot, to_json, to_text
+from citywise.reasoning.partition.plan import Follow, Key, Name, Share
+from citywise.reasoning.run.language import read
 from tests.command import Folder
 from tests.reasoning.parallel.listings import FIRE, FOLDER, JAM, R7
 
@@ -255,9 +255,9 @@ def test_the_documentation_shows_what_is_printed_and_names_every_key() -> None:
 @pytest.mark.slow
 def test_what_is_printed_does_not_depend_on_hash_seeds() -> None:
     program = (
-        "import sys; from pathlib import Path; from reasoning.run.language import read\n"
-        "from reasoning.partition.description import describe\n"
-        "from reasoning.partition.description import to_dot, to_json, to_text\n"
+        "import sys; from pathlib import Path; from citywise.reasoning.run.language import read\n"
+        "from citywise.reasoning.partition.description import describe\n"
+        "from citywise.reasoning.partition.description import to_dot, to_json, to_text\n"
         "for name in ('sound', 'greedy', 'whole'):\n"
         "    for path in map(Path, sys.argv[1:]):\n"
         "        found = describe(read(path).request, path, name)\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoning.engines import choosing
-from reasoning.partition.executors import Outcome, Processes, Task
+from citywise.reasoning.engines import choosing
+from citywise.reasoning.partition.executors import Outcome, Processes, Task
 from tests.command import Folder
 
 JAMS = """

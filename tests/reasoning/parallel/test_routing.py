@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from reasoning.model.request import Signature
-from reasoning.partition.plan import Follow, Key, Partition, Plan, Share
-from reasoning.partition.routing import Router, bucket, by_signature, grouped
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.plan import Follow, Key, Partition, Plan, Share
+from citywise.reasoning.partition.routing import Router, bucket, by_signature, grouped
 
 
 def signature(text: str) -> Signature:
@@ -169,7 +169,7 @@ def test_what_settled_follows_what_settled_where_no_window_has_any() -> None:
 def test_another_process_finds_the_same_buckets() -> None:
     """Hash seeds make no difference, nor does where a task runs."""
     program = """
-from reasoning.partition.routing import bucket
+from citywise.reasoning.partition.routing import bucket
 print([bucket(f"road_{n}", 7) for n in range(50)])
 """
     said = subprocess.run(

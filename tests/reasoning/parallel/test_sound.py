@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.model.engine import AspProgram
-from reasoning.model.request import Signature
-from reasoning.partition.plan import Plan
-from reasoning.partition.sound import plan
+from citywise.reasoning.model.engine import AspProgram
+from citywise.reasoning.model.request import Signature
+from citywise.reasoning.partition.plan import Plan
+from citywise.reasoning.partition.sound import plan
 
 
 def planned(text: str, *present: tuple[str, int]) -> Plan:

@@ -15,7 +15,7 @@ from itertools import pairwise
 import clingo
 from clingo.ast import AST, ASTType, Transformer, parse_string
 
-from reasoning.model.request import StreamSource
+from citywise.reasoning.model.request import StreamSource
 from tests.reasoning.reference.answers import TooLargeError
 from tests.reasoning.reference.requests import Answer, contents
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Generic, Protocol, TypeVar
 
-from reasoning.model.request import CountWindow, StreamSource, TimeWindow
-from reasoning.rdf.mapping import XSD, Iri, Literal, Triple
-from reasoning.streams.items import Item
+from citywise.reasoning.model.request import CountWindow, StreamSource, TimeWindow
+from citywise.reasoning.rdf.mapping import XSD, Iri, Literal, Triple
+from citywise.reasoning.streams.items import Item
 from tests.reasoning.reference.answers import solutions
 from tests.reasoning.reference.grounding import Interpretation
 from tests.reasoning.reference.programs import Atom, Program

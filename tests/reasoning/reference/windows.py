@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from reasoning.model.request import CountWindow, TimeWindow
-from reasoning.streams.items import Item
+from citywise.reasoning.model.request import CountWindow, TimeWindow
+from citywise.reasoning.streams.items import Item
 
 
 class Timed(Protocol):

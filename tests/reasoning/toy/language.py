@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reasoning.errors import Location, RequestError
-from reasoning.model.request import Request, Signature, StreamSource, TimeWindow
-from reasoning.run.language import Language
-from reasoning.run.requests import RequestLanguage
+from citywise.reasoning.errors import Location, RequestError
+from citywise.reasoning.model.request import Request, Signature, StreamSource, TimeWindow
+from citywise.reasoning.run.language import Language
+from citywise.reasoning.run.requests import RequestLanguage
 
 _WORD = re.compile(r"[a-z]\w*")
 

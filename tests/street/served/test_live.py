@@ -14,7 +14,7 @@ import orjson
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from backend.ingest.payloads import LineString, Place
+from citywise.backend.ingest.payloads import LineString, Place
 from tests.street import running as street
 from tests.street.city import City
 

@@ -14,8 +14,8 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from backend import mqtt
-from backend.supervisor import System
+from citywise.backend import mqtt
+from citywise.backend.supervisor import System
 from tests.street import running as street
 from tests.street.city import City
 

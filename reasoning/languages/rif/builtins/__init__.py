@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from reasoning.languages.rif.builtins import datatypes, lists, numbers, strings, times
-from reasoning.languages.rif.document import FUNC, PRED
-from reasoning.model.values import Value
-from reasoning.rdf.mapping import RDF, XSD
+from citywise.reasoning.languages.rif.builtins import datatypes, lists, numbers, strings, times
+from citywise.reasoning.languages.rif.document import FUNC, PRED
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.mapping import RDF, XSD
 
 _MODULES = (
     datatypes,

@@ -9,13 +9,27 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from reasoning.errors import ItemError
-from reasoning.languages.rif.builtins.numbers import Number, boolean, encoded, floating, number
-from reasoning.languages.rif.values import literal, string, text, value, written
-from reasoning.model.values import Value
-from reasoning.rdf import datatypes
-from reasoning.rdf.datatypes import INTEGERS, PLAIN, STRINGS, XML, decimal, duration, moment
-from reasoning.rdf.mapping import NOT_IN_IRI, XSD, Literal
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.languages.rif.builtins.numbers import (
+    Number,
+    boolean,
+    encoded,
+    floating,
+    number,
+)
+from citywise.reasoning.languages.rif.values import literal, string, text, value, written
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf import datatypes
+from citywise.reasoning.rdf.datatypes import (
+    INTEGERS,
+    PLAIN,
+    STRINGS,
+    XML,
+    decimal,
+    duration,
+    moment,
+)
+from citywise.reasoning.rdf.mapping import NOT_IN_IRI, XSD, Literal
 
 _GUARDED = (
     *("anyURI", "base64Binary", "boolean", "date", "dateTime", "dateTimeStamp", "double"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reasoning.model.values import Value
+from citywise.reasoning.model.values import Value
 
 
 def _is_list(value: Value) -> bool:

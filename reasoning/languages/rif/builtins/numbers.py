@@ -15,11 +15,11 @@ from functools import lru_cache
 from typing import Literal as OneOf
 from typing import NamedTuple
 
-from reasoning.errors import SolvingError
-from reasoning.languages.rif.values import literal, written
-from reasoning.model.values import Value
-from reasoning.rdf.datatypes import decimal, double, single
-from reasoning.rdf.mapping import XSD, Literal, rounded
+from citywise.reasoning.errors import SolvingError
+from citywise.reasoning.languages.rif.values import literal, written
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.datatypes import decimal, double, single
+from citywise.reasoning.rdf.mapping import XSD, Literal, rounded
 
 Exact = int | Fraction
 TRUE = written(Literal("true", XSD + "boolean"))

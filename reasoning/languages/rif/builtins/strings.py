@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import quote
 
-from reasoning.languages.rif.builtins.datatypes import written_out
-from reasoning.languages.rif.builtins.numbers import floating, number
-from reasoning.languages.rif.values import literal, string, text, written
-from reasoning.model.values import Value
-from reasoning.rdf.datatypes import is_language
-from reasoning.rdf.mapping import Literal
+from citywise.reasoning.languages.rif.builtins.datatypes import written_out
+from citywise.reasoning.languages.rif.builtins.numbers import floating, number
+from citywise.reasoning.languages.rif.values import literal, string, text, written
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.datatypes import is_language
+from citywise.reasoning.rdf.mapping import Literal
 
 _PRINTED = "".join(map(chr, range(32, 127)))
 _NOT_IN_URI = '<>"{}|\\^` '

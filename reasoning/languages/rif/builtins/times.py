@@ -15,11 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reasoning.languages.rif.builtins.numbers import COMPARISONS, encoded, number, quotient
-from reasoning.languages.rif.values import literal, written
-from reasoning.model.values import Value
-from reasoning.rdf.datatypes import decimal, duration, moment
-from reasoning.rdf.mapping import XSD, Literal
+from citywise.reasoning.languages.rif.builtins.numbers import COMPARISONS, encoded, number, quotient
+from citywise.reasoning.languages.rif.values import literal, written
+from citywise.reasoning.model.values import Value
+from citywise.reasoning.rdf.datatypes import decimal, duration, moment
+from citywise.reasoning.rdf.mapping import XSD, Literal
 
 _DURATIONS = ("duration", "dayTimeDuration", "yearMonthDuration")
 _TIMED = ("dateTime", "date", "time")
