@@ -130,6 +130,15 @@ def test_what_is_referred_to_is_in_the_repository() -> None:
     assert found == []
 
 
+def test_what_lies_at_the_root_is_meant_to() -> None:
+    files = {path.name for path in listed() if len(path.parts) == 1 and (ROOT / path).is_file()}
+    assert files <= {
+        ".gitignore", ".npmrc", "CHANGELOG.md", "LICENSE", "MANIFEST.in", "Makefile", "README.md",
+        "package-lock.json", "package.json", "pyproject.toml", "requirements-dev.lock",
+        "requirements-tools.in", "requirements-tools.lock", "requirements.lock", "setup.py",
+    }  # fmt: skip
+
+
 def test_our_packages_are_imported_by_one_name() -> None:
     """They would be there twice: in a checkout Python finds the folders at its root, too."""
     names = re.compile(r"^\s*(?:from|import) (?:reasoning|backend|apps)\b(?!\w)", re.M)
@@ -371,7 +380,8 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CITYWISE_CHROMIUM", raising=False)
     monkeypatch.setattr(machine, "PREPARED_JAVA_HOME", tmp_path / "jre")
     monkeypatch.setattr(machine, "PREPARED_CHROMIUM", tmp_path / "chrome")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    packages = str(tmp_path / "lib/python3.11/site-packages")
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if "site-packages" not in p] + [packages])
     return folder
 
 
