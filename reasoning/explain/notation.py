@@ -19,7 +19,7 @@ Values = Mapping[str, Symbol]
 """Variables with what they stand for."""
 Role = Literal["told", "view", "same"]
 
-_BLANKS = re.compile(rb'("(?:[^"\\\\]|\\\\.)*")|\s+')
+_BLANKS = re.compile(rb'("(?:[^"\\]|\\.)*")|\s+')
 _LABEL = re.compile(rb"\(\s*([\w-]+)\s*\)\s*\Z")
 
 

@@ -145,6 +145,10 @@ WHY = {
         'p(X) :- q(X,"a  b",  Y).  q("c  d","a  b",1).', 'p("c  d")',
         ['p("c  d")  by rule line 1: p(X) :- q(X,"a  b", Y).'],
     ),
+    "blanks after a quote in a string are kept": (
+        r'p(X) :- q(X,"a\"  b",  Y).  q(1,"a\"  b",1).', "p(1)",
+        [r'p(1)  by rule line 1: p(X) :- q(X,"a\"  b", Y).'],
+    ),
     "constants have their values": ("#const n = 3. a(n) :- 2 < n.", "a(3)", ["└─ 2 < 3\n"]),
     "variables of a head and of an aggregate are kept apart": (
         "{ r(Z) : e(X,Z) } :- d(X), #sum { Z : e(X,Z) } >= 3. d(1). e(1,1..2). :- not r(2).",
