@@ -60,8 +60,8 @@ LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-ha
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 lock: ## renew the pinned versions (needs uv and npm)
-	$(LOCK) --upgrade pyproject.toml --extra server --extra spark -o requirements.lock
-	$(LOCK) --upgrade pyproject.toml --extra server --extra spark --extra dev -c requirements.lock -o requirements-dev.lock
+	$(LOCK) --upgrade pyproject.toml --extra server -o requirements.lock
+	$(LOCK) --upgrade pyproject.toml --extra server --extra dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) --upgrade requirements-tools.in -o requirements-tools.lock
 	npm install --package-lock-only --cache .cache/npm
 

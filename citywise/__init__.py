@@ -4,10 +4,15 @@ In a checkout the packages are links to the folders at its root; an installed pa
 and the data that lie at the root, as folders of its own.
 """
 
+from typing import TYPE_CHECKING
 
-def __getattr__(name: str) -> str:
-    if name != "__version__":
-        raise AttributeError(f"module `citywise` has no attribute `{name}`")
-    from importlib.metadata import version  # takes longer than most that is done here
+if TYPE_CHECKING:
+    __version__: str
+else:
 
-    return version("citywise")
+    def __getattr__(name: str) -> str:
+        if name != "__version__":
+            raise AttributeError(f"module `citywise` has no attribute `{name}`")
+        from importlib.metadata import version  # takes longer than most that is done here
+
+        return version("citywise")

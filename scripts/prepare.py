@@ -160,7 +160,17 @@ def only_one() -> Iterator[None]:
         yield
 
 
+def check_links() -> None:
+    """Of a copy that was made without them nothing could be imported."""
+    if not (ROOT / "citywise" / "backend" / "cli.py").is_file():
+        raise PrepareError(
+            f"{ROOT / 'citywise'} lacks its links to the folders beside it; get the checkout by "
+            "git, on a file system that has links (core.symlinks=true)"
+        )
+
+
 def prepare(tests: bool) -> None:
+    check_links()
     machine = load_machine()
     if not VENV.joinpath("stamp-venv").is_file() or not os.access(PYTHON, os.X_OK):
         begin_work(400)
