@@ -14,7 +14,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,8 +31,8 @@ def _own_folder(in_checkout: str, variable: str, otherwise: str) -> Path:
         return Path(declared) / "citywise"
     try:
         return Path.home() / otherwise / "citywise"
-    except RuntimeError:  # A user without a home: a folder that nobody else can have made.
-        return Path(tempfile.mkdtemp(prefix="citywise-"))
+    except RuntimeError:  # A user without a home: beside what they start.
+        return Path(".citywise").resolve() / in_checkout.removeprefix(".")
 
 
 STATE = _own_folder(".citywise", "XDG_STATE_HOME", ".local/state")
