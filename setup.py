@@ -24,9 +24,7 @@ class BuildWithPages(build_py):
     def run(self) -> None:
         if self.editable_mode:  # A checkout has it all at its root.
             if not (ROOT / "citywise" / "backend").is_symlink():
-                raise SystemExit(
-                    "an editable install needs a checkout with the links in citywise/"
-                )
+                raise SystemExit("an editable install needs a checkout with the links in citywise/")
             super().run()
             return
         earlier = Path(self.build_lib) / "citywise"  # It would come along.
