@@ -37,7 +37,7 @@ from citywise.backend.people import consents
 from citywise.backend.privacy.boxes import BoxError, Boxes
 from citywise.backend.store import clocks
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
-from citywise.backend.store.full import is_full
+from citywise.backend.store.outage import is_full
 from citywise.backend.store.outbox import begin
 from citywise.backend.times import iso, wall_ms
 

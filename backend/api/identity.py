@@ -16,7 +16,7 @@ from citywise.backend.people.accounts import ROLES, Account
 from citywise.backend.people.ids import DEMO, is_session
 from citywise.backend.people.logins import Login
 from citywise.backend.people.principal import NOBODY, Principal
-from citywise.backend.store.full import is_full
+from citywise.backend.store.outage import is_full
 
 EVERYTHING = frozenset({"all"})
 DEMO_USER = Principal(DEMO, "Demo", frozenset(ROLES), "demo", EVERYTHING)

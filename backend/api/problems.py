@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from werkzeug.exceptions import HTTPException
 
-from citywise.backend.store.full import is_full
+from citywise.backend.store.outage import is_full
 
 CONTENT_TYPE = "application/problem+json"
 MOST_FAULTS = 100

@@ -26,8 +26,8 @@ from citywise.apps.meeting_mgr.model import APP
 from citywise.backend import machine
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.settings import Ingest, People, Settings
-from citywise.backend.store.full import is_full
 from citywise.backend.store.models import LoginRow
+from citywise.backend.store.outage import is_full
 from citywise.backend.supervisor import Child, System
 from citywise.backend.times import wall_ms
 from tests.api.browsers import PASSWORD, Browser

@@ -27,7 +27,7 @@ from citywise.backend.api import identity, limits
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
 from citywise.backend.api.state import state
 from citywise.backend.privacy.boxes import BoxError, Boxes
-from citywise.backend.store.full import is_full
+from citywise.backend.store.outage import is_full
 from citywise.backend.store.outbox import begin
 from citywise.backend.times import wall_ms
 
