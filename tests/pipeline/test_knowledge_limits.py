@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,14 @@ from sqlalchemy import Engine, select
 
 from citywise.backend.pipeline.prepared import division, prepared
 from citywise.backend.pipeline.requests import check, find
-from citywise.backend.pipeline.service import PipelineService
 from citywise.backend.pipeline.source import parts_of
 from citywise.backend.pipeline.worker import Task, Worker
 from citywise.backend.settings import Pipeline, RequestLimits, Settings
-from citywise.backend.store.models import CursorRow, TraceRow
+from citywise.backend.store.models import TraceRow
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.limits import LimitError, Limits
 from tests.databases import begun
+from tests.pipeline.serving import serve_to
 from tests.pipeline.stretches import LIMITS, Stretches, answer, traffic
 
 JAMS = find("traffic_jam")
@@ -137,26 +135,11 @@ def test_in_spark_the_others_go_on(tmp_path: Path) -> None:
     log = Stretches(settings.log_dir)
     log.write([(n * 300, [traffic("1", n * 300 - 5, 20, 20)]) for n in range(1, 9)])
     engine = begun(settings.database_url)
-    stop = threading.Event()
-    service = threading.Thread(target=PipelineService(settings, engine, stop).run)
-    service.start()
-    deadline = time.monotonic() + 240
-    try:
-        while not (error := _error(engine, slow.stem)) or _position(engine) < log.ends[-1]:
-            assert service.is_alive(), "the pipeline ended"
-            assert time.monotonic() < deadline, f"it stands at {_position(engine)}"
-            time.sleep(0.1)
-    finally:
-        stop.set()
-        service.join(60)
-        engine.dispose()
+    serve_to(log.ends[-1], settings, engine, JAMS.stem, lambda: bool(_error(engine, slow.stem)))
+    error = _error(engine, slow.stem)
+    engine.dispose()
+    assert error is not None
     assert "k.ttl was stopped: it took more than 1 s (pipeline.limits.seconds)" in error
-
-
-def _position(engine: Engine) -> int:
-    with engine.connect() as connection:
-        query = select(CursorRow.position).where(CursorRow.request == JAMS.stem)
-        return connection.scalar(query) or 0
 
 
 def _error(engine: Engine, name: str) -> str | None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import insert
 
 from citywise.backend.pipeline.requests import find
-from citywise.backend.pipeline.service import PipelineService
 from citywise.backend.pipeline.worker import READINGS
 from citywise.backend.settings import Pipeline, Settings
 from citywise.backend.store.models import CursorRow
 from tests.databases import begun
+from tests.pipeline.serving import serve_to
 from tests.pipeline.stretches import Stretches, traffic
 
 JAMS = find("traffic_jam").stem
@@ -32,22 +30,4 @@ def test_what_was_behind_at_the_start_catches_up_without_anything_new(tmp_path: 
     rows = [{"request": name, "position": at, **none} for name, at in stands.items()]
     with engine.begin() as connection:
         connection.execute(insert(CursorRow), rows)
-    stop = threading.Event()
-    service = threading.Thread(target=PipelineService(settings, engine, stop).run)
-    service.start()
-    deadline = time.monotonic() + 240
-    try:
-        while _position(engine) < log.ends[-1]:
-            assert service.is_alive(), "the pipeline ended"
-            assert time.monotonic() < deadline, f"it stands at {_position(engine)}"
-            time.sleep(0.1)
-    finally:
-        stop.set()
-        service.join(60)
-        engine.dispose()
-
-
-def _position(engine: Engine) -> int:
-    query = select(CursorRow.position).where(CursorRow.request == JAMS)
-    with engine.connect() as connection:
-        return connection.scalars(query).one()
+    serve_to(log.ends[-1], settings, engine, JAMS)
