@@ -173,21 +173,19 @@ def _resident_mb() -> float:
 def _importing(frame: FrameType | None) -> bool:
     """Whether a module is being loaded: that is our own time, which a slow machine makes long,
     and none that a text takes. An error in the midst of it would leave the module half made."""
-    while frame is not None:
-        if frame.f_code.co_filename == _IMPORT:
-            return True
-        frame = frame.f_back
-    return False
+    return _IMPORT in _files(frame)
 
 
 def _rule(frame: FrameType | None) -> str:
     """Which rule's code is running, in words."""
+    return next((f", in {name[1:-1]}" for name in _files(frame) if name.startswith(_RULE)), "")
+
+
+def _files(frame: FrameType | None) -> Iterator[str]:
+    """The files of the functions that are running, the innermost first."""
     while frame is not None:
-        name = frame.f_code.co_filename
-        if name.startswith(_RULE):
-            return f", in {name[1:-1]}"
+        yield frame.f_code.co_filename
         frame = frame.f_back
-    return ""
 
 
 def _flushed() -> None:

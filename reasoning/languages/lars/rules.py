@@ -14,7 +14,6 @@ from clingo import Number
 from clingo.ast import (
     AST,
     ASTType,
-    ComparisonOperator,
     Pool,
     Sign,
     SymbolicTerm,
@@ -25,6 +24,7 @@ from clingo.ast import (
 from citywise.reasoning.asp.statements import Source, Statement
 from citywise.reasoning.asp.syntax import Node, copy
 from citywise.reasoning.asp.terms import ANONYMOUS, ForeignTermError, Terms
+from citywise.reasoning.asp.translation.bodies import COMPARATORS
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.languages.casp.directives import LARGEST
 from citywise.reasoning.languages.lars.elements import Span, WrittenElement, WrittenRule
@@ -43,7 +43,6 @@ from citywise.reasoning.languages.lars.program import (
     Window,
 )
 from citywise.reasoning.languages.lars.safety import message, solved, unsafe
-from citywise.reasoning.model.rules import Comparator
 from citywise.reasoning.model.values import Constant, Term, Value
 
 MAX_FACTS, MAX_RULES = 10_000, 500
@@ -149,14 +148,6 @@ def _error(source: Source, span: Span, what: str) -> RequestError:
     return source.error(start, "window", f"{what}; {hint}")
 
 
-_COMPARATORS: dict[int, Comparator] = {
-    int(ComparisonOperator.Equal): "=",
-    int(ComparisonOperator.NotEqual): "!=",
-    int(ComparisonOperator.LessThan): "<",
-    int(ComparisonOperator.LessEqual): "<=",
-    int(ComparisonOperator.GreaterThan): ">",
-    int(ComparisonOperator.GreaterEqual): ">=",
-}
 _CURES = {
     "an interval": "its ends are to be numbers; compare instead, `1 <= X, X <= N`",
     "a pool": "write a rule for each of its alternatives",
@@ -239,7 +230,7 @@ class RuleReader:
         left = self._terms.read(node.one("term"))
         for guard in node.many("guards"):
             right = self._terms.read(guard.one("term"))
-            yield Comparison(_COMPARATORS[int(guard.origin.comparison)], left, right)
+            yield Comparison(COMPARATORS[int(guard.origin.comparison)], left, right)
             left = right
 
     def _formula(self, part: WrittenElement, node: Node) -> Now | At | Diamond | Box | Counted:
