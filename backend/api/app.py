@@ -40,6 +40,7 @@ from citywise.backend.api import (
 from citywise.backend.api.brought import contain, sound
 from citywise.backend.api.hub import Hub
 from citywise.backend.api.state import WebState
+from citywise.backend.packs.page_files import PageFiles
 from citywise.backend.packs.parts import brought_to, of_settings
 from citywise.backend.packs.strings import titles
 from citywise.backend.settings import Settings
@@ -85,9 +86,11 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     app.register_blueprint(health.blueprint)
     pages.install(app)
     for web in brought:
-        named = titles(apps.folders[web.app])
+        files = PageFiles(web.app, apps.folders[web.app])
+        pages.dress(app, files, web.blueprints)
+        named = titles(files.folder)
         for key, address in web.parts.navigation.items():
-            pages.add(app, key, address, named)
+            pages.add(app, key, address, named, files)
     openapi.describe(app, [web.parts.openapi for web in brought if web.parts.openapi])
     access.install(app)
     limits.install(app)

@@ -18,7 +18,7 @@ STRINGS = REPOSITORY / "web" / "strings"
 
 @lru_cache
 def strings(language: str) -> dict[str, str]:
-    """All strings of a language by key."""
+    """All strings of the shell in a language, by key."""
     return cast("dict[str, str]", orjson.loads((STRINGS / f"{language}.json").read_bytes()))
 
 

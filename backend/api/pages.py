@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import mimetypes
 import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import orjson
-from flask import Blueprint, Flask, Response, current_app, redirect, render_template, request
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    current_app,
+    has_request_context,
+    redirect,
+    render_template,
+    request,
+)
 from flask.helpers import send_from_directory
+from jinja2 import ChoiceLoader, FunctionLoader
 from markupsafe import Markup
 from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.security import safe_join
 from werkzeug.wrappers import Response as WerkzeugResponse
 
 from citywise.backend.api import access, problems
-from citywise.backend.api.languages import COOKIE, LANGUAGES, chosen, strings
+from citywise.backend.api.languages import COOKIE, LANGUAGES, STRINGS, chosen, strings
 from citywise.backend.api.security import nonce
 from citywise.backend.api.state import state
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.page_files import PageFiles, readable
 from citywise.backend.times import ZONE
 
+LOG = logging.getLogger("citywise.web")
 WEB = REPOSITORY / "web"
 STATIC = WEB / "static"
 LIBRARIES = REPOSITORY / "node_modules"
@@ -37,6 +52,8 @@ CLUSTER = "/assets/vendor/leaflet.markercluster/"
 PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
 """The shell's own navigation: key of the string and address, in order."""
 _ADDED = "citywise-pages"
+_DRESSED = "citywise-dressed"
+_FILES = "citywise-page-files"
 _SHORTCUTS = "citywise-shortcuts"
 THEMES = ("auto", "light", "dark")
 YEAR_S = 365 * 24 * 3600
@@ -63,13 +80,45 @@ def asset(path: str) -> str:
 
 
 def translator(language: str) -> Callable[..., str]:
-    """`t("key", name=value)` for templates."""
-    table = strings(language)
+    """`t("key", name=value)` for templates. A text that is missing, or that the values do not fit
+    into, never fails a page: what can be read stands for it, and it is told where it belongs."""
+    table = texts(language)
 
     def translate(key: str, **values: object) -> str:
-        return table[key].format(**values) if values else table[key]
+        text = table.get(key)
+        if text is None:
+            _lacking(key, "is not there")
+            return readable(key)
+        try:
+            return text.format(**values) if values else text
+        except (LookupError, ValueError, AttributeError) as error:
+            _lacking(key, f"does not fit its values ({type(error).__name__}: {error})")
+            return text
 
     return translate
+
+
+def texts(language: str) -> dict[str, str]:
+    """The strings of the shell, and of the app whose page is asked for: in a language, or else in
+    English."""
+    own = _owner()
+    brought = own.texts(language) if own else {}
+    return {**brought, **strings("en"), **strings(language)}
+
+
+def _lacking(key: str, why: str) -> None:
+    if own := _owner():
+        own.lacks(key, why)
+    else:
+        LOG.error("the string `%s` %s; write it in %s", key, why, STRINGS / "en.json")
+
+
+def _owner() -> PageFiles | None:
+    """The files of the app that answers this request, if one does."""
+    if not has_request_context():
+        return None
+    dressed = current_app.extensions.get(_DRESSED, {})
+    return next((dressed[name] for name in request.blueprints if name in dressed), None)
 
 
 def script_data(value: Any) -> Markup:
@@ -86,6 +135,27 @@ class Place(NamedTuple):
     icon: str
 
 
+class _Added(NamedTuple):
+    """A page of an app in the navigation."""
+
+    address: str
+    titles: Mapping[str, str]
+    files: PageFiles
+    drawn: str | None
+    """Its icon as a `<symbol>`, if the app brings one."""
+
+    def text(self, key: str, language: str) -> str:
+        """What the navigation calls it."""
+        named = self.files.texts(language).get(key) or strings(language).get(key)
+        return named or self.titles.get(language) or self.titles["en"]
+
+    def icon(self, key: str) -> str:
+        """The name of its icon."""
+        if self.drawn is not None:
+            return f"{self.files.app}-{key}"
+        return key if key in icons() else "apps"
+
+
 @lru_cache
 def icons() -> frozenset[str]:
     """The names of the shell's icons."""
@@ -93,11 +163,18 @@ def icons() -> frozenset[str]:
     return frozenset(re.findall(r'id="icon-([\w-]+)"', drawn))
 
 
-def add(app: Flask, key: str, address: str, titles: Mapping[str, str]) -> None:
-    """Put the page of an app into the navigation, beside the map: the string `nav.<key>` names
-    it, or else the app's title (by language, English always); `icon-<key>` is its icon, or else
-    that of apps."""
-    app.extensions.setdefault(_ADDED, {})[key] = (address, titles)
+def dress(app: Flask, files: PageFiles, blueprints: Collection[str]) -> None:
+    """Give the pages of an app's blueprints the texts, templates and static files it brings."""
+    app.extensions.setdefault(_DRESSED, {}).update(dict.fromkeys(blueprints, files))
+    app.extensions.setdefault(_FILES, {})[files.app] = files
+
+
+def add(app: Flask, key: str, address: str, titles: Mapping[str, str], files: PageFiles) -> None:
+    """Put the page of an app into the navigation, beside the map: the string `nav.<key>` of the
+    app or the shell names it, or else the app's title (by language, English always); its icon is
+    the app's, or the shell's `icon-<key>`, or else that of apps."""
+    added = _Added(address, titles, files, files.icon(key))
+    app.extensions.setdefault(_ADDED, {})[key] = added
 
 
 def add_shortcut(app: Flask, key: str, address: str) -> None:
@@ -113,27 +190,32 @@ def navigation(language: str) -> list[Place]:
     brought = [
         Place(
             key,
-            address,
-            table.get(f"nav.{key}") or titles.get(language) or titles["en"],
-            key if key in icons() else "apps",
+            page.address,
+            page.text(f"nav.{key}", language),
+            page.icon(key),
         )
-        for key, (address, titles) in added.items()
+        for key, page in added.items()
     ]
     return [first, *brought, *rest]
 
 
 def page(name: str, status: int = 200, **values: Any) -> Response:
-    """Render a page of the shell in the person's language and theme."""
+    """Render a page in the person's language and theme: one of the templates of the app that
+    answers, or else of the shell."""
     language = chosen(request)
     theme = request.cookies.get("theme", "auto")
+    own = _owner()
+    is_own = own is not None and (own.templates / f"{name}.html").is_file()
     html = render_template(
-        f"{name}.html",
-        page=name,
+        f"{own.app}/{name}.html" if own and is_own else f"{name}.html",
+        page=f"{own.app}-{name}" if own and is_own else name,
+        own=own.address if own else None,
+        drawn=Markup("".join(_drawn())),  # noqa: S704
         language=language,
         languages=LANGUAGES,
         theme=theme if theme in THEMES else "auto",
         t=translator(language),
-        strings=script_data(strings(language)),
+        strings=script_data(texts(language)),
         pages=navigation(language),
         asset=asset,
         version=version(),
@@ -146,6 +228,11 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
     answer.headers["Cache-Control"] = "no-cache"
     answer.vary.update(("Accept-Language", "Cookie"))
     return answer
+
+
+def _drawn() -> Iterator[str]:
+    added = current_app.extensions.get(_ADDED, {})
+    return (page.drawn for page in added.values() if page.drawn is not None)
 
 
 def with_map(name: str, **values: Any) -> Response:
@@ -256,12 +343,25 @@ def vendor_asset(library: str, path: str) -> Response:
     return send_from_directory(LIBRARIES / VENDOR[library], path, max_age=3600)
 
 
+@blueprint.get("/assets/apps/<app>/<digest>/<path:path>")
+@access.city
+def asset_of_app(app: str, digest: str, path: str) -> Response:
+    """A file of an app's `static/`; kept as our own assets are."""
+    files = current_app.extensions.get(_FILES, {}).get(app)
+    if files is None:
+        raise NotFound(f"there is no app {app!r} here with files for browsers")
+    return _kept(send_from_directory(files.static, path), digest == files.version)
+
+
 @blueprint.get("/assets/<digest>/<path:path>")
 @access.city
 def own_asset(digest: str, path: str) -> Response:
     """One of our own assets; kept for good by browsers, as its address names its content."""
-    answer = send_from_directory(STATIC, path)
-    if digest == version():
+    return _kept(send_from_directory(STATIC, path), digest == version())
+
+
+def _kept(answer: Response, for_good: bool) -> Response:
+    if for_good:
         answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable"
     return answer
 
@@ -340,6 +440,18 @@ def favicon() -> WerkzeugResponse:
     return redirect(asset("icons/icon-192.png"), code=302)
 
 
+def _template_of_app(app: Flask, name: str) -> tuple[str, str, Callable[[], bool]] | None:
+    """A template of an app's folder, which is called `APP/NAME.html`."""
+    owner, _, path = name.partition("/")
+    files = app.extensions.get(_FILES, {}).get(owner)
+    if files is None:
+        return None
+    found = safe_join(str(files.templates), path)
+    if found is None or not path.endswith(".html") or not Path(found).is_file():
+        return None
+    return Path(found).read_text(encoding="utf-8"), found, lambda: True
+
+
 def _wants_page() -> bool:
     best = request.accept_mimetypes.best_match(["application/problem+json", "text/html"])
     asked = "text/html" in request.accept_mimetypes.values()
@@ -349,6 +461,9 @@ def _wants_page() -> bool:
 def install(app: Flask) -> None:
     """Add the pages, and a page for what a browser does not find."""
     app.register_blueprint(blueprint)
+    shell = app.jinja_env.loader
+    assert shell is not None
+    app.jinja_env.loader = ChoiceLoader([shell, FunctionLoader(partial(_template_of_app, app))])
 
     @app.errorhandler(404)
     def _not_found(error: HTTPException) -> Response:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from citywise.backend.packs import enclosure, scenarios, strings
+from citywise.backend.packs import enclosure, page_files, scenarios, strings
 from citywise.backend.packs.broken import reason_of
 from citywise.backend.packs.library import FILE, folders, of_template
 from citywise.backend.packs.loading import Loading
@@ -136,6 +136,16 @@ class _Judgement:
         if why := _why_not_served(self._manifest.name, parts):
             message = f"`python`: what the app brings to the web cannot be served: {why}"
             yield Finding(place, "error", "web", message)
+            return
+        from citywise.backend.api import languages, pages
+
+        yield from page_files.check(
+            self._pack.folder,
+            parts.navigation,
+            self._pack.strings,
+            languages.strings("en").keys(),
+            pages.icons(),
+        )
 
     def _scenarios(self) -> Iterator[Finding]:
         """Expectations of nothing."""

@@ -11,7 +11,8 @@ from citywise.backend.packs.ontology import ONTOLOGIES
 from citywise.reasoning import Finding, Location
 from citywise.reasoning.languages.casp import Reading
 
-_OWN = (FILE, "templates/*.casp", "strings/*.json", "scenarios/*")
+_OWN = (FILE, "templates/*.casp", "strings/*.json", "scenarios/*",
+        "templates/**/*.html", "static/**/*", "icon.svg", "icons/*.svg")  # fmt: skip
 """Files of an app that it need not name."""
 _ontologies = [ONTOLOGIES]
 CURE = "is outside of the app's folder; copy the file into it"

@@ -24,6 +24,8 @@ Translations = dict[str, dict[str, str]]
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?")
 _PLACEHOLDER = re.compile(r"\{([^{}:]*)(?::length)?\}")
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+PAGES = ("nav.", "pages.")
+"""What the keys of texts begin with that the pages of an app with Python show."""
 EXPECTED = "da"
 """The language in which, beside English, every text should be there."""
 
@@ -98,7 +100,7 @@ def check(
         for key, text in texts.items():
             if key.startswith("notices.") and (fault := lone_brace(text)):
                 yield Finding(place(path, key), "error", "brace", f"`{key}`: {fault}")
-            if key not in known:
+            if key not in known and not (manifest.python and key.startswith(PAGES)):
                 cure = did_you_mean(key, known, "remove it")
                 message = f"`{key}` names no text of the app; {cure}"
                 yield Finding(place(path, key), "error", "unknown-string", message)

@@ -1,0 +1,1 @@
+"""An app with a page of its own."""

@@ -1,0 +1,33 @@
+"""The page, and what it asks for."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+from sqlalchemy import func, select
+
+from citywise.backend.api import access
+from citywise.backend.api import pages as shell
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.state import state
+from citywise.backend.store.models import EventRow
+
+api = Blueprint("pulse_api", __name__)
+pages = Blueprint("pulse_pages", __name__)
+pages.before_request(shell.remember_choice)
+
+
+@api.get("/pulse")
+@access.city
+def count() -> Response:
+    """How many events are open, by type."""
+    query = select(EventRow.type, func.count()).where(EventRow.end_ms.is_(None))
+    with state().engine.connect() as connection:
+        found = connection.execute(query.group_by(EventRow.type).order_by(EventRow.type))
+        return as_json({"open": {row[0]: row[1] for row in found}})
+
+
+@pages.get("/pulse")
+@access.city
+def show() -> Response:
+    """templates/now.html, with the menu entry `pulse` marked."""
+    return shell.page("now", section="pulse")

@@ -1,0 +1,178 @@
+"""The example of an app with a page, as a package from outside; and what is wrong with it stops
+nobody else."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import Engine
+
+from citywise.backend.api.app import create_app
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs import broken, library
+from citywise.backend.packs.check import check_pack
+from citywise.backend.settings import Settings
+
+EXAMPLE = REPOSITORY / "examples" / "pulse"
+SHELL = ("/", "/list", "/apps", "/system")
+MODULES = ("pulse", "pulse.parts", "pulse.views")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the example's package, found as pip's entry point says."""
+    shutil.copytree(EXAMPLE, tmp_path / "site", ignore=shutil.ignore_patterns("__pycache__"))
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    ((name, value),) = project["entry-points"][library.GROUP].items()
+    point = EntryPoint(name, value, library.GROUP)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setattr(library, "entry_points", lambda group: [point])
+    broken._faults.clear()
+    yield tmp_path / "site" / "pulse"
+    broken._faults.clear()
+    for module in MODULES:
+        sys.modules.pop(module, None)
+
+
+def findings(folder: Path) -> list[str]:
+    return [str(finding).replace(f"{folder}/", "") for finding in check_pack(folder)]
+
+
+def get(app: Flask, address: str, language: str = "en") -> str:
+    answer = app.test_client().get(address, headers={"Accept-Language": language})
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path)
+
+
+def test_the_example_is_sound_and_short(folder: Path) -> None:
+    assert findings(folder) == []
+    lines = sum(len(file.read_text().splitlines()) for file in folder.glob("*.py"))
+    assert lines <= 65
+
+
+def test_it_has_a_page_in_every_language(folder: Path, settings: Settings, engine: Engine) -> None:
+    app = create_app(settings, engine)
+    for language, entry, title in ("en", "Pulse", "The city now"), ("da", "Puls", "Byen lige nu"):
+        page = get(app, "/pulse", language)
+        assert f"<h1>{title}</h1>" in page
+        assert f"<title>{title} · Citywise</title>" in page
+        for address in (*SHELL, "/plan", "/pulse"):
+            _, _, link = get(app, address, language).partition('<a href="/pulse"')
+            assert f"<span>{entry}</span>" in link.partition("</a>")[0]
+            assert 'href="#icon-pulse-pulse"' in link.partition("</a>")[0]
+        assert '<symbol id="icon-pulse-pulse" viewBox="0 0 24 24"><path d="M3' in page
+    assert json.loads(get(app, "/api/v1/pulse")) == {"open": {}}
+    assert "/pulse" in str(json.loads(get(app, "/api/v1/openapi.json"))["paths"].keys())
+    assert broken.known() == []
+
+
+def test_its_static_files_are_served_as_our_own(
+    folder: Path, settings: Settings, engine: Engine
+) -> None:
+    client = create_app(settings, engine).test_client()
+    page = client.get("/pulse").text
+    found = re.findall(r'"(/assets/apps/pulse/[^"]+)"', page)
+    assert sorted(Path(address).name for address in found) == ["now.css", "now.js"]
+    for address in found:
+        answer = client.get(address, buffered=True)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    css = next(address for address in found if address.endswith(".css"))
+    old = css.replace(css.split("/")[4], "0" * 12)
+    assert "immutable" not in client.get(old, buffered=True).headers["Cache-Control"]
+    for wrong in (f"{css}/../../parts.py", css.replace("now.css", "../parts.py"),
+                  css.replace("pulse", "nobody", 1), css.replace("now", "none")):  # fmt: skip
+        assert client.get(wrong).status_code == 404
+
+
+EN, PAGE, ICON = "strings/en.json", "templates/now.html", "icon.svg"
+LACKING = {
+    "a text of the page": (EN, '"pages.now.none"', '"pages.now.nothing"',
+        "templates/now.html:5:59: error no-string: there is no text `pages.now.none`",
+        "None</p>", "`pages.now.none` is not there"),
+    "the text of the menu": (EN, '"nav.pulse"', '"pages.pulse"',
+        "strings/en.json:1:1: warning no-string: no text `nav.pulse` for the menu",
+        "<span>City pulse</span>", None),
+    "the file of texts": (EN, "{\n", "{,\n", "strings/en.json:1:2: error strings",
+        "None</p>", "en.json:1:2"),
+    "a sound icon": (ICON, "<circle", '<script href="x"/><circle',
+        "icon.svg:1:1: error icon: `script` is no shape", 'href="#icon-apps"', "no shape"),
+    "an icon that can be read": (ICON, "</svg>", "",
+        "icon.svg:1:1: error icon: cannot be read as SVG", 'href="#icon-apps"', "cannot be read"),
+    "an icon without acts": (ICON, "<circle", '<circle onclick="x()"',
+        "attribute `onclick` is no plain drawing", 'href="#icon-apps"', "onclick"),
+    "a text that its values fit into": (PAGE, "t('pages.now.none')", "t('pages.now.open', n=1)",
+        None, "Open now: {number}</p>", "does not fit its values (KeyError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "finding", "shown", "told"), LACKING.values(), ids=LACKING.keys()
+)
+def test_what_is_missing_is_stood_in_for_and_told(
+    folder: Path, settings: Settings, engine: Engine,
+    file: str, old: str, new: str, finding: str | None, shown: str, told: str | None,
+) -> None:  # fmt: skip
+    change(folder / file, old, new)
+    if finding is not None:
+        assert finding in "\n".join(findings(folder))
+    app = create_app(settings, engine)
+    assert shown in get(app, "/pulse")
+    for address in SHELL:
+        get(app, address)
+    assert ("told" if told else "") == ("told" if broken.known() else "")
+    if told:
+        assert any(told in fault.reason for fault in broken.known())
+
+
+def test_an_app_without_an_icon_is_warned_of_it(
+    folder: Path, settings: Settings, engine: Engine
+) -> None:
+    (folder / "icon.svg").unlink()
+    (found,) = findings(folder)
+    assert found.startswith("icon.svg:1:1: warning no-icon: the menu entry `pulse` has no icon")
+    assert 'href="#icon-apps"' in get(create_app(settings, engine), "/list").partition("/pulse")[2]
+
+
+BROKEN = {
+    "its import fails": ("parts.py", "PARTS =", "1 / 0\nPARTS =", 404),
+    "the import of its views fails": ("views.py", "api =", "import no_such_module\napi =", 404),
+    "its view fails": ("views.py", 'page("now"', 'page(str(1 / 0)', 500),
+    "its template is wrong": ("templates/now.html", "{% block body %}", "{% block %}", 500),
+    "its template is not there": ("views.py", 'page("now"', 'page("nowhere"', 500),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "old", "new", "status"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_example_breaks_no_other_page(
+    folder: Path, settings: Settings, engine: Engine, file: str, old: str, new: str, status: int
+) -> None:
+    change(folder / file, old, new)
+    app = create_app(settings, engine)
+    assert app.test_client().get("/pulse").status_code == status
+    for address in SHELL:
+        assert ('href="/pulse"' in get(app, address)) == (status == 500)
+    if status == 404:
+        assert [fault.app for fault in broken.known()] == ["pulse"]
+    assert (findings(folder) != []) == (status == 404 or file.endswith(".html"))
