@@ -151,13 +151,14 @@ class Aggregate:
 class Always:
     """A row `X` of `result` while `timed` has `X + (t,)` for each `t` of a window.
 
-    The window is [max(first, now - width), now], where `first` is the first point of time
-    that was evaluated: ⊞ⁿ□ (Laser, Definition 3).
+    The window is [max(first, now - width), now - gap], where `first` is the first point of time
+    that was evaluated: ⊞ⁿ□ (Laser, Definition 3). There is no row while it has no `t`.
     """
 
     result: str
     timed: str
     width: int
+    gap: int = 0
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -141,9 +141,10 @@ def derive(program: Program, stratum: set[str], relations: Relations, first: int
 
 def always(operator: Always, timed: set[Row], timeline: range) -> set[Row]:
     """Rows that hold at every point of time of the window, the last `width` + 1 of the
-    timeline."""
+    timeline but for the last `gap`, if there are any."""
     window = timeline[-operator.width - 1 :]
-    return {row[:-1] for row in timed if all((*row[:-1], t) in timed for t in window)}
+    window = window[: max(0, len(window) - operator.gap)]
+    return {row[:-1] for row in timed if window and all((*row[:-1], t) in timed for t in window)}
 
 
 def aggregated(operator: Aggregate, relations: Relations) -> Iterator[Row]:

@@ -256,7 +256,9 @@ def programs(draw: DrawFn) -> Program:
             below |= {operator.result: len(more[0].terms) + 1}
         if one_in(draw, 3):
             timed = pick(draw, ["timed", *{"at"} & below.keys()])
-            operators.append(Always(f"always {number}", timed, draw(st.integers(0, 3))))
+            width = draw(st.integers(0, 3))
+            gap = draw(st.integers(0, width)) if one_in(draw, 2) else 0
+            operators.append(Always(f"always {number}", timed, width, gap))
             below |= {f"always {number}": 1}
     relations = sorted({rule.head for rule in rules} | {*INPUTS} | {o.result for o in operators})
     outputs = draw(st.just(relations) | st.lists(st.sampled_from(relations)))

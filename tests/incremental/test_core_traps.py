@@ -171,6 +171,12 @@ def test_always_needs_every_point_of_its_window_since_the_first() -> None:
     assert history(program, changes, "all") == ["(1)", "(1)", "", "", "(1)", ""]
 
 
+def test_always_may_end_before_now_and_has_nothing_until_its_window_begins() -> None:
+    program = rules("", Always("all", "a/2", 2, 1))
+    changes = "1: a(1,1)..3\n2: a(1,2)..4\n4: a(1,4)..6\n5: a(1,5)..7\n6: a(1,6)\n7:\n8:"
+    assert history(program, changes, "all") == ["", "(1)", "", "", "(1)", "(1)", ""]
+
+
 def test_a_run_that_is_filled_in_later_begins_earlier() -> None:
     program = rules("", Always("all", "a/2", 9))
     changes = "0:\n1: a(x,1)\n2: a(x,2)\n3: a(x,3) a(x,0)\n4: a(x,4)"

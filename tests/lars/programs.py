@@ -109,7 +109,10 @@ class Writer:
         """A short window, of points of time or of tuples."""
         if one_in(self.draw, 3):
             return LastTuples(self.draw(st.integers(1, 5)))
-        return TimeSpan(pick(self.draw, (2, 0, 1, 3, 4, 9)))
+        size = pick(self.draw, (2, 0, 1, 3, 4, 9))
+        return TimeSpan(
+            size, self.draw(st.integers(1, size)) if size and one_in(self.draw, 3) else 0
+        )
 
     def atom(self, predicates: dict[str, int], among: Sequence[Term]) -> Atom:
         """An atom over some terms, or now and then a constant."""
@@ -249,7 +252,9 @@ class Writer:
 
 def replace_size(window: Window, size: int) -> Window:
     """The window with another size, at least 1 of tuples."""
-    return TimeSpan(size) if isinstance(window, TimeSpan) else LastTuples(size + 1)
+    if isinstance(window, TimeSpan):
+        return TimeSpan(size + window.gap, window.gap)
+    return LastTuples(size + 1)
 
 
 @st.composite

@@ -52,10 +52,11 @@ class Stream:
         return Stream(timeline, tuple(pair for pair in self.pairs if pair[1] in timeline))
 
 
-def time_window(stream: Stream, size: int, t: int) -> Stream:
-    """Definition 3: what `size` points of time before `t`, and `t`, hold."""
+def time_window(stream: Stream, size: int, t: int, gap: int = 0) -> Stream:
+    """Definition 3: what `size` points of time before `t`, and `t`, hold; without the last `gap`
+    of them, of which there may be more (docs/lars.md)."""
     first = max(stream.timeline[0], t - size)
-    return stream.within(range(first, t + 1))
+    return stream.within(range(first, t + 1 - gap))
 
 
 def tuple_window(stream: Stream, size: int, t: int) -> Stream:
@@ -96,7 +97,7 @@ class Structure:
     def window(self, window: Window, t: int) -> Structure:
         """The structure that a window operator evaluates in."""
         if isinstance(window, TimeSpan):
-            data = time_window(self.data, window.size, t)
+            data = time_window(self.data, window.size, t, window.gap)
             derived = frozenset(pair for pair in self.derived if pair[1] in data.timeline)
             return Structure(data, derived, self.background)
         return Structure(tuple_window(self.data, window.size, t), frozenset(), self.background)
@@ -111,7 +112,7 @@ def entails(structure: Structure, t: int, formula: Formula) -> bool:
             return bool(structure.window(window, t).times(fact(atom)))
         case Box(atom, window):
             found = structure.window(window, t)
-            return found.times(fact(atom)) == list(found.timeline)
+            return bool(found.timeline) and found.times(fact(atom)) == list(found.timeline)
         case At(time, atom, window):
             found = structure if window is None else structure.window(window, t)
             return value(time) in found.times(fact(atom))

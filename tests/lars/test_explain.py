@@ -383,3 +383,25 @@ def test_an_atom_at_another_point_of_time_can_be_asked_about(tmp_path: Path) -> 
     assert "d at 3  is not in the answer" in said(tmp_path, PLACED, ARRIVED, 3, "@3 d")
     with pytest.raises(ItemError, match="no head places `b/0`"):
         asked(tmp_path, "p.lars", PLACED, ARRIVED, 3, "@2 b")
+
+
+AGO = """
+q(X) :- <> a(X) [1..2].
+r(X) :- [] a(X) [1..2].
+@T p(X) :- @T a(X) [9].
+s(X) :- <> p(X) [2..3].
+"""
+
+
+def test_a_window_that_ends_before_now_says_what_is_before_and_after_it(tmp_path: Path) -> None:
+    stream = atoms((1, "a(1)"), (3, "a(1)"), (4, "b"))
+    assert "stream at 3 (s.jsonl:2)" in said(tmp_path, AGO, stream, 4, "q(1)")
+    after = said(tmp_path, AGO, stream, 1, "q(1)")
+    assert "stream at 1 (s.jsonl:1) is after the window [-1, 0]" in after
+    none_yet = said(tmp_path, AGO, stream, 1, "r(1)")
+    assert "the window [1..2] has no point of time yet" in none_yet
+    gap = said(tmp_path, AGO, stream, 4, "r(1)")
+    assert "a(1) is given at 1 of 2 points of the window, not at 2" in gap
+    assert "<> p(1) [2..3]  holds at 1" in said(tmp_path, AGO, stream, 3, "s(1)")
+    placed = said(tmp_path, AGO, stream, 1, "s(1)")
+    assert "p(1) holds at 1, and the window has no point of time yet" in placed

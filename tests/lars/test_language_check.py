@@ -26,6 +26,7 @@ def findings(folder: Path, text: str, *, partitioned: bool = False) -> list[str]
 REMARKABLE = [
     ("d(X) :- a(X).\nc(X) :- b(X), <> d(X) [#3].", "2:15 warning derived-tuple: `d/1` is derived"),
     ("d :- a. b :- c, not [] d [3].", "1:17 warning forgotten: `d/0` is derived now and forgotten"),
+    ("d :- a. b :- c, <> d [1..3].", "1:17 warning forgotten: `d/0` is derived now and forgotten"),
     ("b(T) :- c, @T a.", "1:12 warning unbounded-history: `@` without a window keeps all there"),
     ("b :- not @5 a.", "1:6 warning unbounded-history: `@` without a window keeps all there ever"),
     ("#input a/1. #input b/1.\na(X) :- b(X).", "2:1 warning derived-input: `a/1` is declared"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from citywise.reasoning.languages.lars.language import obstacle
+from citywise.reasoning.languages.lars.parsing import parse
 from tests.lars.programs import example
 from tests.lars.reference import answer_streams
 from tests.lars.running import agreed, outputs, points
@@ -23,6 +25,38 @@ def test_negation_over_three_strata() -> None:
     program = "b :- <> i [9], not <> a [1]. c :- <> i [9], not b. d :- <> i [9], not c."
     found = outputs(example(program, "0: i\n2: a", until=5))
     assert found == {0: ["b", "d"], 1: ["b", "d"], 2: ["c"], 3: ["c"], 4: ["b", "d"], 5: ["b", "d"]}
+
+
+def test_a_window_that_ends_before_now_is_empty_until_its_first_point() -> None:
+    stream = "1: a\n2: a\n3: a\n5: a"
+    assert points("h :- <> a [1..2].", stream, 1, 8) == [2, 3, 4, 5, 6, 7]
+    assert points("h :- [] a [1..2].", stream, 1, 8) == [2, 3, 4]
+    assert points("h :- not [] a [1..2].", stream, 1, 8) == [1, 5, 6, 7, 8]
+    assert points("h :- @1 a [2..3].", stream, 1, 8) == [3, 4]
+    assert points("h :- a at least 2 [1..2].", stream, 1, 8) == [3, 4]
+    assert points("h :- a at most 0 [2..3].", stream, 1, 8) == [1, 2]
+
+
+def test_knowledge_is_in_no_window_without_a_point_of_time() -> None:
+    for formula in ("<> k [2..3]", "[] k [2..3]", "@T k [2..3], T > 0", "k at least 1 [2..3]"):
+        found = outputs(example(f"h :- {formula}.", "1: a", "k", until=4))
+        assert found == {1: [], 2: [], 3: ["h"], 4: ["h"]}
+
+
+def test_what_is_derived_now_is_in_no_window_that_ends_before_now() -> None:
+    program = "p :- a. q :- <> p [1..2]. r :- not <> p [1..2], <> p [2]."
+    assert outputs(example(program, "1: a\n2: b"))[1] == ["p", "r"]
+    fed_back = "#stream p/0. p :- a. p :- b, not <> p [1..2]. q :- [] p [1]."
+    found = agreed(example(fed_back, "1: a\n2: b\n3: b\n4: b\n5: b"), answer_streams)
+    assert obstacle(parse(fed_back)) is None
+    assert found == {1: [["p", "q"]], 2: [[]], 3: [[]], 4: [["p"]], 5: [[]]}
+
+
+def test_what_is_placed_is_in_windows_that_end_before_now() -> None:
+    placed = "@T p :- @T a [9]. q :- [] p [1..2], [] p [0]. s(T) :- @T p [2..9]."
+    found = outputs(example(placed, "1: a\n2: a\n3: a\n4: b"))
+    assert found[3] == ["p", "q", "s(1)"]
+    assert found[4] == ["s(1)", "s(2)"]
 
 
 def test_a_tuple_window_expires_without_time_passing() -> None:

@@ -167,12 +167,12 @@ class _Greatest(_Ordered):
 
 
 class _Always:
-    """Runs of points of time that end now, by what holds at them."""
+    """Runs of points of time that end now, or where the window does, by what holds at them."""
 
     def __init__(self, operator: Always, relations: Mapping[str, Relation]) -> None:
         self._timed = relations[operator.timed]
         self._result = relations[operator.result]
-        self._width = operator.width
+        self._width, self._gap = operator.width, operator.gap
         self._first: int | None = None
         self._times: defaultdict[Row, set[Value]] = defaultdict(set)
         self._at: defaultdict[Value, dict[Row, None]] = defaultdict(dict)
@@ -187,10 +187,11 @@ class _Always:
             self._take_out(row[:-1], row[-1])
         for row in dict.fromkeys(self._timed.came()):
             self._put_in(row[:-1], row[-1])
-        # Only what holds now can hold throughout the window, so runs are looked at from their
-        # ends, and what does not hold now costs nothing.
-        start = max(self._first, now - self._width)
-        self._since = {item: (self._run(item, now), now) for item in self._at.get(now, ())}
+        # Only what holds at its last point can hold throughout the window, so runs are looked at
+        # from their ends, and what does not hold there costs nothing.
+        start, end = max(self._first, now - self._width), now - self._gap
+        there = self._at.get(end, ()) if start <= end else ()
+        self._since = {item: (self._run(item, end), end) for item in there}
         holding = {item for item, (since, _) in self._since.items() if since <= start}
         known = self._result.horizons
         self._result.drop([row for row in known if row not in holding])
@@ -218,14 +219,14 @@ class _Always:
         if isinstance(time, int) and time < since <= last:
             del self._since[item]  # the run may go on before it
 
-    def _run(self, item: Row, now: int) -> int:
-        """The first time of the run that ends now."""
-        since, last = self._since.get(item, (now, now - 2))
+    def _run(self, item: Row, end: int) -> int:
+        """The first time of the run that ends there."""
+        since, last = self._since.get(item, (end, end - 2))
         # What was known of the run up to the last step is carried on: points are walked back only
         # where something before has changed.
-        if last in (now - 1, now) and since <= last + 1:
-            return min(since, now)
-        times, since = self._times[item], now
+        if last in (end - 1, end) and since <= last + 1:
+            return min(since, end)
+        times, since = self._times[item], end
         while since - 1 in times:
             since -= 1
         return since

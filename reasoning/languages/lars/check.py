@@ -24,6 +24,7 @@ from citywise.reasoning.languages.lars.program import (
     Now,
     TimeSpan,
     Window,
+    has_gap,
 )
 from citywise.reasoning.model.values import Computed, Constant, Term, Variable
 
@@ -46,18 +47,22 @@ def dependencies(program: LarsProgram, nodes: Sequence[Node] = ()) -> Dependenci
     """The dependency graph of a program's predicates, whatever the time they are asked for.
 
     Negative is what must be complete before: what is negated, holds at all points of time of
-    a window, or is counted. Windows of tuples hold what came before and depend on no rule.
+    a window, or is counted. Windows of tuples hold what came before and depend on no rule, and
+    those that end before now (`[1..3]`) on those only that place heads in time.
     """
     return Dependencies(nodes, _edges(program.rules))
 
 
-def _edges(rules: Iterable[LarsRule]) -> Iterator[Dependency]:
+def _edges(rules: Sequence[LarsRule]) -> Iterator[Dependency]:
+    placed = {rule.head.signature for rule in rules if rule.head and rule.time is not None}
     for rule in rules:
         if rule.head is None:
             continue
         for element in rule.body:
             formula = element.formula
             if isinstance(formula, Comparison) or isinstance(_window(formula), LastTuples):
+                continue
+            if has_gap(_window(formula)) and formula.atom.signature not in placed:
                 continue
             complete = element.negated or _is_whole(formula)
             yield Dependency(rule.head.signature, formula.atom.signature, complete, rule.line)
@@ -120,10 +125,10 @@ def _elements(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Ite
             )
             yield _warning(reading, part, "derived-tuple", message)
         if signature in fixed - placed and _looks_back(formula):
+            sees = "never sees it" if has_gap(formula.window) else "sees it at this point only"
             message = (
-                f"`{signature}` is derived now and forgotten after: the window sees it at this "
-                f"point of time only; place it with a head `@T {signature.name}`, or remember "
-                f"it with `#stream {signature}.`"
+                f"`{signature}` is derived now and forgotten after: the window {sees}; place it "
+                f"with a head `@T {signature.name}`, or remember it with `#stream {signature}.`"
             )
             yield _warning(reading, part, "forgotten", message)
         if isinstance(formula, At) and formula.window is None:

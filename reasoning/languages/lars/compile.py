@@ -26,6 +26,8 @@ from citywise.reasoning.languages.lars.program import (
     Now,
     TimeSpan,
     Window,
+    has_gap,
+    in_brackets,
 )
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.rules import (
@@ -54,7 +56,9 @@ class Use:
     unbounded: bool = False
     """Whether it asks for points of time of the whole timeline."""
     timed: bool = False
-    """Whether it asks for the points of time at which atoms hold."""
+    """Whether it asks for the points of time at which atoms hold, now among them."""
+    past: bool = False
+    """Whether it asks for points of time before now only."""
 
     @property
     def window(self) -> TimeSpan | None:
@@ -75,6 +79,9 @@ def uses(rules: Iterable[LarsRule]) -> dict[Signature, Use]:
                 continue
             use.unbounded |= window is None
             use.size = max(use.size, window.size if window else 0)
+            if has_gap(window):
+                use.past = True
+                continue
             use.timed |= isinstance(formula, At | Counted)
             use.timed |= isinstance(formula, Box) and formula.window != TimeSpan(0)
     return found
@@ -191,7 +198,7 @@ class _Compiler:
         if window == TimeSpan(0):
             return self.now(signature)
         return self._named(
-            f"<>{signature}{_text(window)}",
+            f"<>{signature}{in_brackets(window)}",
             lambda name: self._fill_diamond(signature, window, name),
         )
 
@@ -200,19 +207,22 @@ class _Compiler:
         if window == TimeSpan(0):
             return self.now(signature)
         return self._named(
-            f"[]{signature}{_text(window)}", lambda name: self._fill_box(signature, window, name)
+            f"[]{signature}{in_brackets(window)}",
+            lambda name: self._fill_box(signature, window, name),
         )
 
     def timed(self, signature: Signature, window: Window | None) -> str:
         """See `Relations`."""
         return self._named(
-            f"@{signature}{_text(window)}", lambda name: self._fill_timed(signature, window, name)
+            f"@{signature}{in_brackets(window)}",
+            lambda name: self._fill_timed(signature, window, name),
         )
 
     def count(self, signature: Signature, window: Window) -> str:
         """See `Relations`."""
         return self._named(
-            f"#{signature}{_text(window)}", lambda name: self._fill_count(signature, window, name)
+            f"#{signature}{in_brackets(window)}",
+            lambda name: self._fill_count(signature, window, name),
         )
 
     def projected(self, relation: str, patterns: tuple[Term, ...], width: int) -> str:
@@ -258,6 +268,9 @@ class _Compiler:
 
     def _fill_diamond(self, signature: Signature, window: Window, name: str) -> None:
         row = variables_of(signature)
+        if has_gap(window):
+            self._derive(name, row, [Scan(self.timed(signature, window), (*row, _TIME))])
+            return
         if isinstance(window, LastTuples) or not self._placed[signature]:
             self._feed("diamond", signature, window, name)
         else:
@@ -275,13 +288,22 @@ class _Compiler:
             self._derive(name, row, [Scan(self.now(signature), row)])
 
     def _fill_box(self, signature: Signature, window: Window, name: str) -> None:
-        if isinstance(window, LastTuples) or not self._is_derived(signature):
+        if isinstance(window, TimeSpan) and window.gap:
+            operator = Always(name, self._past(signature), window.size, window.gap)
+            self._operators.append(operator)
+        elif isinstance(window, LastTuples) or not self._is_derived(signature):
             self._feed("box", signature, window, name)
         else:
             self._operators.append(Always(name, self._base(signature), window.size))
 
     def _fill_timed(self, signature: Signature, window: Window | None, name: str) -> None:
-        if isinstance(window, LastTuples) or not self._is_derived(signature):
+        if isinstance(window, TimeSpan) and window.gap:
+            # The points of time of the window come and end by themselves, and each brings what
+            # holds at it: no more is joined than enters.
+            row = (*variables_of(signature), _TIME)
+            points = Scan(self._points(window), (_TIME,))
+            self._derive(name, row, [Scan(self._past(signature), row), points])
+        elif isinstance(window, LastTuples) or not self._is_derived(signature):
             self._feed("at", signature, window, name)
         elif window == self._uses[signature].window:
             self._fill_base(signature, window, name)
@@ -295,12 +317,35 @@ class _Compiler:
         """The points of time at which a derived predicate holds, in its largest window."""
         return self.timed(signature, self._uses[signature].window)
 
-    def _fill_base(self, signature: Signature, window: TimeSpan | None, name: str) -> None:
+    def _past(self, signature: Signature) -> str:
+        """The same without what rules say that holds now, and no `@` places there: a relation
+        of its own where it would else be a circle."""
+        base = self._base(signature)
+        if not self._varies(signature):
+            return base
+        window = self._uses[signature].window
+        return self._named(f"{base}@", lambda name: self._fill_past(signature, window, name))
+
+    def _fill_past(self, signature: Signature, window: TimeSpan | None, name: str) -> None:
         self._feed("at", signature, window, name)
         for rule in self._placed[signature]:
             self._place(rule, window, name)
+
+    def _points(self, window: TimeSpan) -> str:
+        """The points of time of a window."""
+        name = f"#points{in_brackets(window)}"
+        if name not in self._known:
+            self._known.add(name)
+            self._feeds.append(Feed("points", "", window, name))
+        return name
+
+    def _fill_base(self, signature: Signature, window: TimeSpan | None, name: str) -> None:
+        row = variables_of(signature)
+        if self._varies(signature) and self._uses[signature].past:
+            self._derive(name, (*row, _TIME), [Scan(self._past(signature), (*row, _TIME))])
+        else:
+            self._fill_past(signature, window, name)
         if self._varies(signature):
-            row = variables_of(signature)
             body = (Scan(self._bare_now(signature), row), Scan(CLOCK, (_TIME,)))
             self._derive(name, (*row, _TIME), body)
 
@@ -320,7 +365,7 @@ class _Compiler:
             self._made.append(Derivation(name, row, body + guards, rule.name, until))
 
     def _fill_count(self, signature: Signature, window: Window, name: str) -> None:
-        if isinstance(window, LastTuples) or not self._is_derived(signature):
+        if isinstance(window, LastTuples) or not (self._is_derived(signature) or window.gap):
             elements = f"{name}@"
             self._feed("element", signature, window, elements)
         else:  # what counts are the elements, not what they are
@@ -376,7 +421,7 @@ class _Compiler:
         self._derive(FALSE, (), body)
 
 
-_RELATION = re.compile(r"(<>|\[\]|@|#|=)(-?[\w']+/\d+)(\[#?\d+\])?@?")
+_RELATION = re.compile(r"(<>|\[\]|@|#|=)(-?[\w']+/\d+)(\[#?\d+(?:\.\.\d+)?\])?@?")
 
 
 def written(text: str) -> str:
@@ -412,12 +457,3 @@ def _shape(term: Term) -> str:
     if isinstance(term, Compound):
         return f"{term.name}({','.join(map(_shape, term.arguments))})"
     return str(term)
-
-
-def _text(window: Window | None) -> str:
-    match window:
-        case TimeSpan(size):
-            return f"[{size}]"
-        case LastTuples(size):
-            return f"[#{size}]"
-    return ""

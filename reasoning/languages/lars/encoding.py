@@ -34,7 +34,9 @@ from citywise.reasoning.languages.lars.program import (
     LarsRule,
     LastTuples,
     Now,
+    TimeSpan,
     Window,
+    has_gap,
     term_text,
 )
 from citywise.reasoning.languages.lars.safety import bound_by
@@ -164,6 +166,8 @@ def _of_derived(relations: Relations, seen: Seen) -> Iterator[str]:
     now = call(seen.signature.name, texts)
     if seen.view == "every":
         yield _everywhere(relations, seen, now)
+    elif has_gap(seen.window):  # what is derived now is not in it
+        yield from _of_placed(relations, seen)
     elif seen.view == "timed":
         head = call(relations.seen[seen], [*texts, POINT])
         yield rule(head, [now, CLOCK])
@@ -185,12 +189,17 @@ def _everywhere(relations: Relations, seen: Seen, now: str) -> str:
     timed = relations.view(replace(seen, view="timed"))
     atom = call(timed, [*variables(seen.signature), "T"])
     each = f"{atom} : {relations.inside(seen.window)}"
+    if isinstance(seen.window, TimeSpan) and seen.window.gap:
+        last = f"{POINT}-{seen.window.gap}"
+        at_last = call(timed, [*variables(seen.signature), last])
+        return rule(_shown(relations, seen), [each, at_last, CLOCK])
     return rule(_shown(relations, seen), [each, now])
 
 
 def _of_knowledge(relations: Relations, seen: Seen) -> str:
     fact = call(relations.knowledge(seen.signature), variables(seen.signature))
-    points = [relations.inside(seen.window)] if seen.view == "timed" else []
+    timed = seen.view == "timed" or has_gap(seen.window)  # which may have no point of time
+    points = [relations.inside(seen.window)] if timed else []
     return rule(_shown(relations, seen), [fact, *points])
 
 

@@ -212,11 +212,17 @@ class LarsExplainer(RecordedExplainer):
             tuples = set(self._history.within(window))
             there = any(Tuple(point, atom) in tuples for point in points)
             return None if there else "pushed out"
-        return "too old" if item.end < self._history.timeline(window).start else None
+        points = self._history.timeline(window)
+        if item.end < points.start:
+            return "too old"
+        return "not yet" if item.time >= points.stop else None
 
     def _span(self, window: Window | None) -> Span | None:
         """The first and last point of time of a window of time."""
         if isinstance(window, LastTuples):
             return None
         points = self._history.timeline(window)
-        return self._run.format_time(points[0]), self._run.format_time(points[-1])
+        first = points.start
+        if isinstance(window, TimeSpan) and not points:  # it is before the timeline
+            first = self._history.now - window.size
+        return self._run.format_time(first), self._run.format_time(points.stop - 1)

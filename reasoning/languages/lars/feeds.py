@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 from citywise.reasoning.languages.lars.program import LastTuples, TimeSpan, Window
 from citywise.reasoning.model.values import Row, parsed_many
 
-Kind = Literal["now", "diamond", "box", "at", "element"]
+Kind = Literal["now", "diamond", "box", "at", "element", "points"]
 Batch = Mapping[str, Collection[Row]]
 """Rows by predicate (`p/2`)."""
 
@@ -29,7 +29,8 @@ class Feed:
     """An input relation: what it says of the atoms of a predicate within a window.
 
     `now`, `diamond` and `box` have the atoms' rows; `at` adds the point of time as last
-    column, `element` a tuple of it. Without a window it has all points since t1.
+    column, `element` a tuple of it. Without a window it has all points since t1. `points` has
+    the points of time of the window alone, of whatever predicate.
     """
 
     kind: Kind
@@ -369,6 +370,7 @@ class Inflow:
         self._runs: dict[str, Runs] = {}
         self._boxes: list[Boxes] = []
         self._static: list[_Timed] = []
+        self._points: list[_Points] = []
         self._tuples: dict[int, Tuples] = {}
         self.follow(feeds)
 
@@ -378,7 +380,9 @@ class Inflow:
         self._feeds |= dict.fromkeys(new)
         for feed in new:
             rows = self._knowledge.get(feed.predicate, ())
-            if isinstance(feed.window, LastTuples):
+            if feed.kind == "points":
+                self._points.append(_Points(feed, self._sink))
+            elif isinstance(feed.window, LastTuples):
                 self._last(feed, feed.window.size, rows, self._sink)
             elif feed.kind == "box":
                 self._box(feed, rows, self._sink)
@@ -404,6 +408,8 @@ class Inflow:
                 span.arrive(time, found)
         for timed in self._static:
             timed.hold(time)
+        for points in self._points:
+            points.point(time)
         for predicate, runs in self._runs.items():
             runs.point(time, rows.get(predicate, ()))
         for boxes in self._boxes:
@@ -481,3 +487,20 @@ class _Timed:
 
     def hold(self, time: int) -> None:
         self._span.arrive(time, self._rows)
+
+
+class _Points:
+    """The points of time of a window, each from when it enters to when it leaves."""
+
+    def __init__(self, feed: Feed, sink: Sink) -> None:
+        assert isinstance(feed.window, TimeSpan)
+        self._relation, self._window, self._sink = feed.relation, feed.window, sink
+        self._first: int | None = None
+
+    def point(self, time: int) -> None:
+        if self._first is None:
+            self._first = time
+        entering = time - self._window.gap
+        if entering >= self._first:
+            until = entering + self._window.size
+            self._sink.insert(self._relation, [(entering,)], until)

@@ -202,21 +202,28 @@ class LarsNotation(Notation):
         if not self._encoding.is_derived(seen):
             return ()
         points, shown = self._history.timeline(seen.window), self._run.format_time
-        before = [time for time in sorted(self._places(about, model)) if time < points.start]
+        missed = [time for time in sorted(self._places(about, model)) if time not in points]
         if seen.view == "timed":
-            before = [time for time in before if time == atom.arguments[-1].number]
-        if not before:
+            missed = [time for time in missed if time == atom.arguments[-1].number]
+        if not missed:
             return ()
-        window = f"[{shown(points[0])}, {shown(points[-1])}]"
-        times = listed([str(shown(time)) for time in before])
-        text = f"{about.text} holds at {times}, before the window {window}"
-        count = 0 if seen.view == "timed" else len(before)
+        before = all(time < points.start for time in missed)
+        where = "before the window" if before else "outside of the window"
+        window = f"[{shown(points[0])}, {shown(points[-1])}]" if points else ""
+        times = listed([str(shown(time)) for time in missed])
+        text = f"{about.text} holds at {times}, " + (
+            f"{where} {window}" if points else "and the window has no point of time yet"
+        )
+        count = 0 if seen.view == "timed" else len(missed)
         return [TreeNode("hint", text, atom=about.text, count=count)]
 
     def _gaps(self, seen: Seen, about: GroundAtom, model: Model) -> TreeNode:
         """Where an atom holds that should hold at every point of a window, and where not."""
         held = {each.time for each in self._history.within(seen.window) if each.atom == about}
         points, word = self._history.timeline(seen.window), "is given"
+        if not points:
+            text = f"the window{window_text(seen.window)} has no point of time yet"
+            return TreeNode("hint", text, atom=about.text)
         if self._encoding.is_derived(seen):
             word = "holds"
             held |= set(points).intersection(self._places(about, model))

@@ -17,9 +17,11 @@ from citywise.reasoning.model.values import Compound, Computed, Constant, Term, 
 
 @dataclass(frozen=True)
 class TimeSpan:
-    """⊞ⁿ: the points of time [max(t1, t - size), t] (Definition 3)."""
+    """⊞ⁿ: the points of time [max(t1, t - size), t] (Definition 3); with a `gap` only those up
+    to t - gap, of which there may be none: then neither ◇ nor □ nor @ holds."""
 
     size: int
+    gap: int = 0
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,22 @@ def _windowed(operator: str, text: str, window: Window | None) -> str:
 
 def window_text(window: Window | None) -> str:
     """What stands behind a formula that looks at a window; nothing for the whole timeline."""
-    if window is None:
-        return ""
-    return f" [{'#' if isinstance(window, LastTuples) else ''}{window.size}]"
+    return f" {in_brackets(window)}" if window else ""
+
+
+def in_brackets(window: Window | None) -> str:
+    """A window as it is written; nothing for the whole timeline."""
+    match window:
+        case TimeSpan(size, gap):
+            return f"[{gap}..{size}]" if gap else f"[{size}]"
+        case LastTuples(size):
+            return f"[#{size}]"
+    return ""
+
+
+def has_gap(window: Window | None) -> bool:
+    """Whether it is a window of time that ends before now."""
+    return isinstance(window, TimeSpan) and window.gap > 0
 
 
 def atom_text(atom: Atom) -> str:

@@ -100,9 +100,8 @@ class _Ranges(Transformer):
 
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-_WINDOW = re.compile(
-    r"\s*(#?)\s*(?:(-?\s*[0-9]+)|(_*[a-z][A-Za-z0-9_']*)(?=\s|\Z))\s*([A-Za-z_]\w*)?\s*\Z"
-)
+_SIZE = r"(?:(-?\s*[0-9]+)|(_*[a-z][A-Za-z0-9_']*)(?=\s|\.|\Z))\s*([A-Za-z_]\w*)?\s*"
+_WINDOW = re.compile(rf"\s*(?:{_SIZE}(\.\.)|(#))?\s*{_SIZE}\Z")
 
 
 def window(source: Source, span: Span, constants: Mapping[str, Value]) -> Window:
@@ -110,16 +109,32 @@ def window(source: Source, span: Span, constants: Mapping[str, Value]) -> Window
     match = _WINDOW.match(span.text)
     if match is None:
         raise _error(source, span, f"`[{span.text.strip()}]` is no window")
-    tuples, digits, name, unit = match.groups()
-    size = int("".join(digits.split())) if digits else _constant(source, span, name, constants)
+    near_digits, near_name, near_unit, dots, tuples, digits, name, unit = match.groups()
+    size = _size(source, span, digits, name, constants)
     if tuples:
         return _last(source, span, size, unit)
-    if unit is not None and unit not in _SECONDS:
-        raise _error(source, span, f"`{unit}` is no unit of time")
-    size *= _SECONDS[unit or "s"]
+    size *= _seconds(source, span, unit)
+    gap = _size(source, span, near_digits, near_name, constants) if dots else 0
+    gap *= _seconds(source, span, near_unit or unit)
     if not 0 <= size <= LARGEST:
         raise _error(source, span, f"a window of {size:,} points of time is too {_how(size)}")
-    return TimeSpan(size)
+    if not 0 <= gap <= size:
+        what = f"a window from {gap:,} to {size:,} points of time ago is none"
+        raise _error(source, span, f"{what}: 0 <= {gap:,} <= {size:,} does not hold")
+    return TimeSpan(size, gap)
+
+
+def _size(
+    source: Source, span: Span, digits: str | None, name: str, constants: Mapping[str, Value]
+) -> int:
+    """A number of a window, or the one that a constant stands for."""
+    return int("".join(digits.split())) if digits else _constant(source, span, name, constants)
+
+
+def _seconds(source: Source, span: Span, unit: str | None) -> int:
+    if unit is not None and unit not in _SECONDS:
+        raise _error(source, span, f"`{unit}` is no unit of time")
+    return _SECONDS[unit or "s"]
 
 
 def _last(source: Source, span: Span, size: int, unit: str | None) -> LastTuples:
@@ -143,7 +158,10 @@ def _how(size: int) -> str:
 
 
 def _error(source: Source, span: Span, what: str) -> RequestError:
-    hint = "write `[3]` (points of time), `[20 m]` (s, m, h, d) or `[#5]` (input atoms)"
+    hint = (
+        "write `[3]` (points of time), `[20 m]` (s, m, h, d), `[5..20 m]` (5 to 20 minutes ago) "
+        "or `[#5]` (input atoms)"
+    )
     start = span.start + len(span.text) - len(span.text.lstrip())
     return source.error(start, "window", f"{what}; {hint}")
 

@@ -123,12 +123,12 @@ class History:
     def timeline(self, window: Window | None) -> range:
         """The points of time of a window."""
         assert self.first is not None
-        low = self.first
+        low, end = self.first, self.now + 1
         if isinstance(window, TimeSpan):
-            low = max(low, self.now - window.size)
+            low, end = max(low, self.now - window.size), end - window.gap
         elif isinstance(window, LastTuples) and len(self._last) >= window.size:
             low = self._last[-window.size][0].time
-        return range(low, self.now + 1)
+        return range(low, end)
 
     def within(self, window: Window | None) -> Iterator[Tuple]:
         """The atoms of a window with their points of time, oldest first; of a window of time
@@ -136,9 +136,9 @@ class History:
         if isinstance(window, LastTuples):
             yield from chain.from_iterable(list(self._last)[-window.size :])
             return
-        low = self.timeline(window).start
+        points = self.timeline(window)
         for time, here in self._points:
-            if time >= low:
+            if time in points:
                 yield from (Tuple(time, atom) for atom in here)
 
 
