@@ -550,12 +550,20 @@ def _recorded(
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    required=True,
-    help="Recorded data (the Aarhus pack's layout).",
+    help="Recorded data (the Aarhus pack's layout); needed without --gtfs.",
+)
+@click.option(
+    "--gtfs",
+    "feeds",
+    type=_FILE,
+    multiple=True,
+    help="A timetable (GTFS archive) for journeys by public transport; may be repeated.",
 )
 @click.option("--at", type=Time(), help="When it is asked [where the data end].")
 @bounded
-def decide(what: str, request: Path, data: Path, at: datetime | None) -> None:
+def decide(
+    what: str, request: Path, data: Path | None, feeds: tuple[Path, ...], at: datetime | None
+) -> None:
     """Answer one REQUEST (JSON) of an app, on the data as they were known at a time.
 
     WHAT is what is decided: travel or parking, or another app's decision.
@@ -566,7 +574,18 @@ def decide(what: str, request: Path, data: Path, at: datetime | None) -> None:
     known = {name: each for parts in found().values() for name, each in parts.decisions.items()}
     if what not in known:
         raise click.UsageError(f"nothing decides `{what}`; there are {', '.join(sorted(known))}")
-    answer = known[what](request, data, None if at is None else to_ms(at))
+    at_ms = None if at is None else to_ms(at)
+    if feeds:
+        timed = {n: each for parts in found().values() for n, each in parts.timetables.items()}
+        if what not in timed:
+            raise click.UsageError(f"`{what}` is not decided by timetables; leave --gtfs out")
+        if data is not None:
+            raise click.UsageError("--gtfs with the streets of --data is not offered yet")
+        answer = timed[what](request, feeds, at_ms)
+    elif data is None:
+        raise click.UsageError("Missing option '--data' (or --gtfs for public transport)")
+    else:
+        answer = known[what](request, data, at_ms)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +38,17 @@ def travel(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
 def parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
     """The answer to a request for parking, likewise."""
     return _decided(ParkingRequest, Planner.parking, request, data, at_ms)
+
+
+def transit(request: Path, feeds: Sequence[Path], at_ms: int | None) -> Mapping[str, Any]:
+    """The answer to a journey's request in a file by timetables (GTFS archives), without
+    streets; by default it departs at a time (Unix ms; None: on the first day of service)."""
+    from citywise.apps.travel_planner.transit.decide import transit as planned
+
+    try:
+        return planned(_body(request), feeds, at_ms)
+    except RequestError as error:
+        raise _faulty(request, error) from None
 
 
 def _decided(

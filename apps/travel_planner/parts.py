@@ -38,6 +38,12 @@ def _parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
     return decide.parking(request, data, at_ms)
 
 
+def _transit(request: Path, feeds: Sequence[Path], at_ms: int | None) -> Mapping[str, Any]:
+    from citywise.apps.travel_planner import decide
+
+    return decide.transit(request, feeds, at_ms)
+
+
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
     from citywise.apps.travel_planner import service
 
@@ -69,6 +75,7 @@ PARTS = Parts(
     navigation={"plan": "/plan"},
     openapi=Path(__file__).with_name("openapi.json"),
     decisions={"travel": _travel, "parking": _parking},
+    timetables={"travel": _transit},
     service=_serve,
     export={"trips": _trips_of},
     withdrawn=_withdrawn,

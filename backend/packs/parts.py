@@ -24,6 +24,8 @@ from citywise.backend.settings import Settings
 Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]
 """A decision on recorded data: the request's file, the folder of the data, the time (Unix ms,
 None: where the data end) → the answer as JSON. Raises `CitywiseError` for a faulty request."""
+Timetabled = Callable[[Path, Sequence[Path], int | None], Mapping[str, Any]]
+"""A decision by timetables: the request's file, GTFS archives, the time likewise."""
 Service = Callable[[Settings, Engine, threading.Event], None]
 """A process of the app's own; returns when the event is set."""
 Export = Callable[[Connection, Settings, str], Sequence[Mapping[str, Any]]]
@@ -71,6 +73,8 @@ class Parts:
     """`paths` and `components.schemas` of what `api` serves."""
     decisions: Mapping[str, Decide] = field(default_factory=dict)
     """By the name that `citywise decide` knows them by."""
+    timetables: Mapping[str, Timetabled] = field(default_factory=dict)
+    """What `citywise decide NAME --gtfs` answers."""
     service: Service | None = None
     export: Mapping[str, Export] = field(default_factory=dict)
     """By the name of the part of a person's export."""

@@ -1,0 +1,4 @@
+"""Journeys by public transport: timetables (GTFS), their days, the search, the answer.
+
+docs/public-transport.md.
+"""

@@ -1,0 +1,182 @@
+"""Where one changes: distances between stops, and how long a change takes between two rides.
+
+Lengths are whole micrometres, so that sums do not depend on their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from citywise.apps.travel_planner.transit.feed import Feed, Rule, Stop, Trip
+
+RADIUS_M = 6_371_000.0
+DETOUR = 1.3
+"""A walk's length over the straight line, where no streets are known."""
+WITHIN_STATION_S = 120
+MICRO = 1_000_000
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How far one walks in all (metres), and how fast (metres per second)."""
+
+    max_m: float = 1000.0
+    speed_ms: float = 1.33
+
+    @property
+    def limit(self) -> int:
+        """The most that may be walked, micrometres."""
+        return math.floor(self.max_m * MICRO)
+
+    def seconds(self, metres: float) -> int:
+        """Of a walk, rounded up."""
+        return math.ceil(metres / self.speed_ms)
+
+
+def straight_m(lat: float, lon: float, to_lat: float, to_lon: float) -> float:
+    """The great circle between two positions (haversine)."""
+    phi, to_phi = math.radians(lat), math.radians(to_lat)
+    half = math.sin((to_phi - phi) / 2) ** 2
+    half += math.cos(phi) * math.cos(to_phi) * math.sin(math.radians(to_lon - lon) / 2) ** 2
+    return 2 * RADIUS_M * math.asin(math.sqrt(min(half, 1.0)))
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the rules of changing tell rides apart by: a route, and the trips they name."""
+
+    feed: int
+    route: str
+    trip: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """From one stop to another: seconds where no rule speaks of lines (None: never)."""
+
+    to: int
+    seconds: int | None
+    micro: int
+    rules: tuple[tuple[Rule, int | None], ...] = ()
+    """Those that name routes or trips, the most specific first, with their seconds."""
+
+    def between(self, leaves: Line, takes: Line) -> int | None:
+        """Seconds from a ride to the next; None: never."""
+        for rule, seconds in self.rules:
+            if (
+                rule.from_route in ("", leaves.route)
+                and rule.to_route in ("", takes.route)
+                and rule.from_trip in ("", leaves.trip)
+                and rule.to_trip in ("", takes.trip)
+            ):
+                return seconds
+        return self.seconds
+
+
+class Ground:
+    """All stops of some feeds and the changes between them."""
+
+    def __init__(self, feeds: Sequence[Feed], walk: Walk) -> None:
+        self.walk = walk
+        self.keys = [(at, stop) for at, feed in enumerate(feeds) for stop in feed.stops]
+        self.stops: list[Stop] = [feeds[at].stops[stop] for at, stop in self.keys]
+        self.index = {key: place for place, key in enumerate(self.keys)}
+        self._lat = np.array([stop.lat for stop in self.stops])
+        self._lon = np.array([stop.lon for stop in self.stops])
+        self._rules: dict[tuple[int, int], list[tuple[tuple[int, ...], Rule]]] = {}
+        self._ruled: tuple[dict[int, set[int]], dict[int, set[int]]] = (
+            defaultdict(set),
+            defaultdict(set),
+        )
+        self.named: set[tuple[int, str]] = set()
+        """Trips that rules name."""
+        for at, feed in enumerate(feeds):
+            self._take_rules(at, feed)
+        self._family: dict[tuple[int, str], list[int]] = defaultdict(list)
+        for place, (at, _) in enumerate(self.keys):
+            station = self.stops[place].station
+            if station:
+                self._family[at, station].append(place)
+        self._changes: dict[tuple[int, bool], list[Change]] = {}
+
+    def _take_rules(self, at: int, feed: Feed) -> None:
+        for row, rule in enumerate(feed.rules):
+            self.named |= {(at, trip) for trip in (rule.from_trip, rule.to_trip) if trip}
+            origins = [rule.from_stop] if rule.from_stop in feed.stops else []
+            targets = [rule.to_stop] if rule.to_stop in feed.stops else []
+            trips = (rule.from_trip != "") + (rule.to_trip != "")
+            routes = (rule.from_route != "") + (rule.to_route != "")
+            rank = (-trips, -routes, -len(origins) - len(targets), row)
+            for origin in origins or feed.stations.get(rule.from_stop, []):
+                for target in targets or feed.stations.get(rule.to_stop, []):
+                    pair = self.index[at, origin], self.index[at, target]
+                    self._rules.setdefault(pair, []).append((rank, rule))
+                    self._ruled[0][pair[0]].add(pair[1])
+                    self._ruled[1][pair[1]].add(pair[0])
+
+    def line(self, feed: int, trip: Trip) -> Line:
+        """What the rules know a trip by."""
+        return Line(feed, trip.route, trip.id if (feed, trip.id) in self.named else "")
+
+    def around(self, lat: float, lon: float) -> list[int]:
+        """Stops that are within reach on foot, about."""
+        phi = np.radians(self._lat)
+        half = np.sin((phi - math.radians(lat)) / 2) ** 2
+        half += (
+            np.cos(phi) * math.cos(math.radians(lat)) * np.sin(np.radians(self._lon - lon) / 2) ** 2
+        )
+        metres = 2 * RADIUS_M * np.arcsin(np.sqrt(np.minimum(half, 1.0))) * DETOUR
+        return [int(place) for place in np.flatnonzero(metres <= self.walk.max_m + 1)]
+
+    def reach(self, lat: float, lon: float) -> dict[int, tuple[int, int]]:
+        """Seconds and micrometres to each stop that can be walked to."""
+        found = {}
+        for place in self.around(lat, lon):
+            metres = DETOUR * straight_m(lat, lon, self.stops[place].lat, self.stops[place].lon)
+            if round(metres * MICRO) <= self.walk.limit:
+                found[place] = (self.walk.seconds(metres), round(metres * MICRO))
+        return found
+
+    def changes(self, place: int, backwards: bool) -> list[Change]:
+        """From a stop, or backwards to it, to all stops where one may ride on."""
+        key = (place, backwards)
+        if key not in self._changes:
+            self._changes[key] = list(self._found(place, backwards))
+        return self._changes[key]
+
+    def _found(self, place: int, backwards: bool) -> list[Change]:
+        stop, (at, _) = self.stops[place], self.keys[place]
+        others = {place, *self.around(stop.lat, stop.lon), *self._ruled[backwards][place]}
+        if stop.station:
+            others |= set(self._family[at, stop.station])
+        found = []
+        for other in sorted(others):
+            pair = (other, place) if backwards else (place, other)
+            change = self._change(*pair, other)
+            if change.micro <= self.walk.limit and (change.rules or change.seconds is not None):
+                found.append(change)
+        return found
+
+    def _change(self, origin: int, target: int, to: int) -> Change:
+        one, other = self.stops[origin], self.stops[target]
+        metres = 0.0
+        if origin != target:
+            metres = DETOUR * straight_m(one.lat, one.lon, other.lat, other.lon)
+        on_foot = self.walk.seconds(metres)
+        same_feed = self.keys[origin][0] == self.keys[target][0]
+        is_within = bool(one.station) and one.station == other.station and same_feed
+        usual: int | None = WITHIN_STATION_S if is_within and origin != target else on_foot
+        special: list[tuple[Rule, int | None]] = []
+        for _, rule in sorted(self._rules.get((origin, target), ()), key=lambda each: each[0]):
+            seconds = {0: on_foot, 1: 0, 2: rule.seconds, 3: None}[rule.type]
+            if rule.from_route or rule.to_route or rule.from_trip or rule.to_trip:
+                special.append((rule, seconds))
+            else:
+                usual = seconds
+                break
+        return Change(to, usual, round(metres * MICRO), tuple(special))

@@ -1,0 +1,264 @@
+"""The search: rounds over patterns, each one ride more (McRAPTOR: Delling, Pajor, Werneck 2015).
+
+A label is kept unless another at its stop is no later, has walked no further, and rode no more
+often. Backwards, everything is mirrored: patterns, changes and times.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from citywise.apps.travel_planner.transit.days import Pattern, mirrored
+from citywise.apps.travel_planner.transit.ground import Ground, Line
+
+Ends = Mapping[int, tuple[int, int]]
+"""Seconds and micrometres between a place and the stops around it."""
+Key = tuple[int, tuple[str, ...]]
+"""Legs, and ids of trips: what decides between equals. Empty while only values are sought."""
+_NO_KEY: Key = (0, ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label:
+    """After a ride, at the stop where it ends."""
+
+    time: int
+    micro: int
+    key: Key
+    before: Label | None
+    pattern: Pattern
+    run: int
+    on: int
+    off: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A journey's end: time there, rides, micrometres walked, its last ride."""
+
+    time: int
+    rides: int
+    micro: int
+    key: Key
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a journey keeps to: times, micrometres, rides (None: any)."""
+
+    start: int
+    end: int
+    micro: int
+    rides: int | None = None
+
+
+Aboard = tuple[int, int, Key, "Label | None", int]
+"""Run, micrometres, key, label before, call where one got on."""
+Ready = tuple[int, int, Key, "Label | None"]
+
+
+def _is_beaten(time: int, micro: int, key: Key, others: Sequence[tuple[int, int, Key]]) -> bool:
+    return any(
+        other[0] <= time and other[1] <= micro and _is_first(other[2], key) for other in others
+    )
+
+
+def _is_first(one: Key, other: Key) -> bool:
+    """Whether one decides as well as the other whatever trips follow."""
+    if one == other:
+        return True
+    if one[0] != other[0]:
+        return one[0] < other[0]
+    shared = min(len(one[1]), len(other[1]))
+    return one[1][:shared] < other[1][:shared]
+
+
+class Search:
+    """Searches on the same patterns in one direction."""
+
+    def __init__(self, ground: Ground, patterns: Sequence[Pattern], backwards: bool) -> None:
+        self._ground, self._backwards = ground, backwards
+        self._patterns = [mirrored(each) for each in patterns] if backwards else list(patterns)
+        self._boarding: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for at, pattern in enumerate(self._patterns):
+            for call, stop in enumerate(pattern.stops[:-1]):
+                if pattern.boards[call]:
+                    self._boarding[stop].append((at, call))
+
+    def journeys(self, origin: Ends, target: Ends, span: Span, keyed: bool = False) -> list[Found]:
+        """Best ends of journeys with a ride; `keyed`: of equals those that come first."""
+        return _Rounds(self, origin, target, span, keyed).found()
+
+    def pattern(self, at: int) -> Pattern:
+        return self._patterns[at]
+
+    def boarding(self, stop: int) -> list[tuple[int, int]]:
+        """Patterns and calls where one may get on."""
+        return self._boarding.get(stop, [])
+
+    def ready(self, stop: int, label: Label, limit: int) -> list[tuple[int, int, int, int]]:
+        """After a ride: pattern, call, and seconds and micrometres to it."""
+        found = []
+        leaves = label.pattern.leaves
+        for change in self._ground.changes(stop, self._backwards):
+            if label.micro + change.micro > limit:
+                continue
+            for at, call in self.boarding(change.to):
+                seconds = change.seconds
+                if change.rules:
+                    takes = self._patterns[at].takes
+                    seconds = (
+                        change.between(takes, leaves)
+                        if self._backwards
+                        else change.between(leaves, takes)
+                    )
+                if seconds is not None:
+                    found.append((at, call, seconds, change.micro))
+        return found
+
+    def is_told_apart(self, stop: int) -> bool:
+        """Whether how one came matters for where one can go on."""
+        return any(change.rules for change in self._ground.changes(stop, self._backwards))
+
+
+class _Rounds:
+    def __init__(self, search: Search, origin: Ends, target: Ends, span: Span, keyed: bool) -> None:
+        self._search, self._origin, self._target = search, origin, target
+        self._span, self._keyed = span, keyed
+        self._bags: dict[tuple[int, Line | None], list[tuple[int, int, Key]]] = defaultdict(list)
+        self._ends: list[Found] = []
+        self._apart: dict[int, bool] = {}
+
+    def found(self) -> list[Found]:
+        boards = self._first()
+        rides = 0
+        while boards and (self._span.rides is None or rides < self._span.rides):
+            rides += 1
+            labels = self._ride(boards, rides)
+            boards = self._changed(labels)
+        return self._ends
+
+    def _first(self) -> dict[int, dict[int, list[Ready]]]:
+        boards: dict[int, dict[int, list[Ready]]] = {}
+        for stop, (seconds, micro) in self._origin.items():
+            if micro <= self._span.micro:
+                key = (int(self._keyed and micro > 0), ())
+                for at, call in self._search.boarding(stop):
+                    ready = (self._span.start + seconds, micro, key, None)
+                    boards.setdefault(at, {}).setdefault(call, []).append(ready)
+        return boards
+
+    def _changed(self, labels: list[tuple[int, Label]]) -> dict[int, dict[int, list[Ready]]]:
+        boards: dict[int, dict[int, list[Ready]]] = {}
+        for stop, label in labels:
+            for at, call, seconds, micro in self._search.ready(stop, label, self._span.micro):
+                legs, trips = label.key
+                other = self._search.pattern(at).stops[call] != stop
+                key = (legs + 1, trips) if self._keyed and other else label.key
+                ready = (label.time + seconds, label.micro + micro, key, label)
+                boards.setdefault(at, {}).setdefault(call, []).append(ready)
+        return boards
+
+    def _ride(
+        self, boards: dict[int, dict[int, list[Ready]]], rides: int
+    ) -> list[tuple[int, Label]]:
+        """All labels of one more ride that nothing beats."""
+        fresh: dict[tuple[int, Line | None], list[Label]] = defaultdict(list)
+        for at, calls in boards.items():
+            self._scan(self._search.pattern(at), calls, fresh, rides)
+        kept = []
+        for (stop, line), labels in fresh.items():
+            bag = self._bags[stop, line]
+            bag += [(label.time, label.micro, _NO_KEY) for label in labels]
+            kept += [(stop, label) for label in labels]
+        return kept
+
+    def _scan(
+        self,
+        pattern: Pattern,
+        calls: dict[int, list[Ready]],
+        fresh: dict[tuple[int, Line | None], list[Label]],
+        rides: int,
+    ) -> None:
+        aboard: list[Aboard] = []
+        for call in range(min(calls), len(pattern.stops)):
+            if aboard and pattern.alights[call]:
+                for each in aboard:
+                    self._alight(pattern, call, each, fresh, rides)
+            for ready, micro, key, label in calls.get(call, ()):
+                run = pattern.first(call, ready)
+                if run < len(pattern.runs):
+                    _board(aboard, (run, micro, self._with(key, pattern, run), label, call))
+                    if self._keyed:  # a later run at the same time may have a smaller id
+                        self._same(aboard, pattern, (run, micro, key, label, call))
+
+    def _same(self, aboard: list[Aboard], pattern: Pattern, first: Aboard) -> None:
+        run, micro, key, label, call = first
+        for later in range(run + 1, len(pattern.runs)):
+            if pattern.departs[call][later] > self._span.end:
+                return
+            _board(aboard, (later, micro, self._with(key, pattern, later), label, call))
+
+    def _with(self, key: Key, pattern: Pattern, run: int) -> Key:
+        if not self._keyed:
+            return key
+        ids = pattern.runs[run].ids
+        return key[0] + len(ids), key[1] + ids
+
+    def _alight(
+        self,
+        pattern: Pattern,
+        call: int,
+        each: Aboard,
+        fresh: dict[tuple[int, Line | None], list[Label]],
+        rides: int,
+    ) -> None:
+        run, micro, key, before, on = each
+        time, stop = pattern.arrives[call][run], pattern.stops[call]
+        if time > self._span.end:
+            return
+        if stop not in self._apart:
+            self._apart[stop] = self._search.is_told_apart(stop)
+        place = (stop, pattern.leaves if self._apart[stop] else None)
+        if _is_beaten(time, micro, _NO_KEY, self._bags[place]):
+            return  # by fewer rides
+        if not self._keyed and any(end.time <= time and end.micro <= micro for end in self._ends):
+            return
+        others = fresh[place]
+        if any(
+            other.time <= time and other.micro <= micro and _is_first(other.key, key)
+            for other in others
+        ):
+            return
+        label = Label(time, micro, key, before, pattern, run, on, call)
+        others[:] = [
+            other
+            for other in others
+            if not (time <= other.time and micro <= other.micro and _is_first(key, other.key))
+        ]
+        others.append(label)
+        self._arrive(label, stop, rides)
+
+    def _arrive(self, label: Label, stop: int, rides: int) -> None:
+        if stop not in self._target:
+            return
+        seconds, micro = self._target[stop]
+        time, whole = label.time + seconds, label.micro + micro
+        if time <= self._span.end and whole <= self._span.micro:
+            legs, trips = label.key
+            key = (legs + int(self._keyed and micro > 0), trips)
+            self._ends.append(Found(time, rides, whole, key, label))
+
+
+def _board(aboard: list[Aboard], one: Aboard) -> None:
+    if _is_beaten(one[0], one[1], one[2], [(each[0], each[1], each[2]) for each in aboard]):
+        return
+    aboard[:] = [
+        each
+        for each in aboard
+        if not (one[0] <= each[0] and one[1] <= each[1] and _is_first(one[2], each[2]))
+    ]
+    aboard.append(one)

@@ -1,0 +1,278 @@
+"""All journeys of a small feed, one by one, as the definitions of docs/public-transport.md say.
+
+Reads the raw tables, keeps every journey and compares them at the end; shares no code with what
+it checks.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+Row = dict[str, str]
+Value = tuple[int, int, int]
+Told = tuple[int, int, int, tuple[str, ...]]
+"""Departure (or arrival, with `arrive`: departure), changes, metres, trip ids."""
+
+
+def rows(feed: Path, name: str) -> list[Row]:
+    with zipfile.ZipFile(feed) as archive:
+        if name not in archive.namelist():
+            return []
+        text = archive.read(name).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def clock(text: str) -> int:
+    hours, minutes, seconds = text.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+def metres(one: Row, other: Row) -> float:
+    a, b = math.radians(float(one["stop_lat"])), math.radians(float(other["stop_lat"]))
+    east = math.radians(float(other["stop_lon"]) - float(one["stop_lon"]))
+    h = math.sin((b - a) / 2) ** 2 + math.cos(a) * math.cos(b) * math.sin(east / 2) ** 2
+    return 1.3 * 2 * 6_371_000 * math.asin(math.sqrt(h))
+
+
+@dataclass(frozen=True)
+class Vehicle:
+    """A trip of a day; calls are (stop, arrives, departs, on, off)."""
+
+    trip: Row
+    day: str
+    calls: tuple[tuple[str, int, int, bool, bool], ...]
+    is_frequency: bool
+
+
+class Oracle:
+    def __init__(self, feed: Path) -> None:
+        self.stops = {row["stop_id"]: row for row in rows(feed, "stops.txt")}
+        self.places = [s for s, row in self.stops.items() if row["location_type"] != "1"]
+        self.trips = rows(feed, "trips.txt")
+        self.calls: dict[str, list[Row]] = {}
+        for row in rows(feed, "stop_times.txt"):
+            self.calls.setdefault(row["trip_id"], []).append(row)
+        self.calendar = rows(feed, "calendar.txt")
+        self.exceptions = rows(feed, "calendar_dates.txt")
+        self.frequencies = rows(feed, "frequencies.txt")
+        self.transfers = rows(feed, "transfers.txt")
+        self.zone = ZoneInfo(rows(feed, "agency.txt")[0]["agency_timezone"])
+
+    # --- What runs -----------------------------------------------------------------------
+
+    def runs_on(self, service: str, day: datetime) -> bool:
+        text = day.strftime("%Y%m%d")
+        for row in self.exceptions:
+            if (row["service_id"], row["date"]) == (service, text):
+                return row["exception_type"] == "1"
+        name = day.strftime("%A").lower()
+        return any(
+            row["service_id"] == service
+            and row["start_date"] <= text <= row["end_date"]
+            and row[name] == "1"
+            for row in self.calendar
+        )
+
+    def times(self, trip: str) -> list[tuple[Row, int, int]]:
+        calls = sorted(self.calls[trip], key=lambda row: int(row["stop_sequence"]))
+        found = []
+        for at, row in enumerate(calls):
+            if row["arrival_time"]:
+                found.append((row, clock(row["arrival_time"]), clock(row["departure_time"])))
+                continue
+            low = max(i for i in range(at) if calls[i]["arrival_time"])
+            high = min(i for i in range(at, len(calls)) if calls[i]["arrival_time"])
+            start = clock(calls[low]["departure_time"])
+            end = clock(calls[high]["arrival_time"])
+            part, whole = float(at - low), float(high - low)
+            if calls[at].get("shape_dist_traveled"):
+                lengths = [float(calls[i]["shape_dist_traveled"]) for i in (low, at, high)]
+                part, whole = lengths[1] - lengths[0], lengths[2] - lengths[0]
+            time = start + math.floor((end - start) * part / whole)
+            found.append((row, time, time))
+        return found
+
+    def vehicles(self, start: int) -> Iterator[Vehicle]:
+        first = datetime.fromtimestamp(start, UTC).astimezone(self.zone)
+        for ahead in range(-3, 4):
+            day = (first + timedelta(ahead)).replace(hour=12, minute=0, second=0)
+            zero = int(day.timestamp()) - 12 * 3600
+            for trip in self.trips:
+                if not self.runs_on(trip["service_id"], day):
+                    continue
+                times = self.times(trip["trip_id"])
+                often = [r for r in self.frequencies if r["trip_id"] == trip["trip_id"]]
+                shifts = {0} if not often else set()
+                for row in often:
+                    begin, end = clock(row["start_time"]), clock(row["end_time"])
+                    shifts |= {s - times[0][2] for s in range(begin, end, int(row["headway_secs"]))}
+                for shift in shifts:
+                    calls = tuple(
+                        (
+                            row["stop_id"],
+                            zero + shift + arrives,
+                            zero + shift + departs,
+                            row["pickup_type"] != "1",
+                            row["drop_off_type"] != "1",
+                        )
+                        for row, arrives, departs in times
+                    )
+                    yield Vehicle(trip, day.strftime("%Y%m%d"), calls, bool(often))
+
+    # --- Changing ------------------------------------------------------------------------
+
+    def change(self, one: str, other: str, leaves: Row, takes: Row, speed: float) -> int | None:
+        """Seconds of a change, None: never."""
+        length = metres(self.stops[one], self.stops[other])
+        best: tuple[int, int, int] | None = None
+        chosen: Row | None = None
+        for row in self.transfers:
+            ends = []
+            for stop, name in ((one, "from_stop_id"), (other, "to_stop_id")):
+                if row[name] == stop:
+                    ends.append(1)
+                elif row[name] and row[name] == self.stops[stop]["parent_station"]:
+                    ends.append(0)
+            wishes = [
+                (row["from_trip_id"], leaves["trip_id"]),
+                (row["to_trip_id"], takes["trip_id"]),
+                (row["from_route_id"], leaves["route_id"]),
+                (row["to_route_id"], takes["route_id"]),
+            ]
+            if len(ends) < 2 or any(wish and wish != found for wish, found in wishes):
+                continue
+            trips = sum(bool(wish) for wish, _ in wishes[:2])
+            routes = sum(bool(wish) for wish, _ in wishes[2:])
+            rank = (trips, routes, sum(ends))
+            if best is None or rank > best:
+                best, chosen = rank, row
+        if chosen is not None:
+            kind = chosen["transfer_type"]
+            if kind == "3":
+                return None
+            if kind == "2":
+                return int(chosen["min_transfer_time"])
+            return 0 if kind == "1" else math.ceil(length / speed)
+        station = self.stops[one]["parent_station"]
+        if one == other:
+            return 0
+        if station and station == self.stops[other]["parent_station"]:
+            return 120
+        return math.ceil(length / speed)
+
+    # --- Journeys ------------------------------------------------------------------------
+
+    def ends(self, end: dict[str, Any], max_m: float, speed: float) -> dict[str, tuple[int, float]]:
+        if "stop" in end:
+            return {
+                stop: (0, 0.0)
+                for stop in self.places
+                if end["stop"] in (stop, self.stops[stop]["parent_station"])
+            }
+        here = {"stop_lat": str(end["lat"]), "stop_lon": str(end["lon"])}
+        found = {stop: metres(here, self.stops[stop]) for stop in self.places}
+        return {s: (math.ceil(m / speed), m) for s, m in found.items() if m <= max_m}
+
+    def answer(self, body: dict[str, Any]) -> list[Told]:
+        """The Pareto set in order: with `arrive`, departures instead of arrivals."""
+        walk = body.get("walk", {})
+        max_m, speed = walk.get("max_m", 1000.0), walk.get("speed_ms", 1.33)
+        arrive = "arrive" in body
+        at = int(datetime.fromisoformat(body["arrive" if arrive else "depart"]).timestamp())
+        start, end = (at - 86_400, at) if arrive else (at, at + 86_400)
+        vehicles = [
+            each
+            for each in self.vehicles(start)
+            if each.calls[-1][1] >= start and each.calls[0][2] <= end
+        ]
+        rides = list(self.rides(vehicles))
+        origin = self.ends(body["from"], max_m, speed)
+        target = self.ends(body["to"], max_m, speed)
+        found: dict[Value, tuple[tuple[int, int, tuple[str, ...]], Told]] = {}
+
+        def keep(departs: int, arrives: int, changes: int, walked: float, key: Any) -> None:
+            if departs < start or arrives > end or walked > max_m:
+                return
+            value = (-departs if arrive else arrives, changes, math.ceil(walked))
+            told = (abs(value[0]), changes, value[2], key[1])
+            mine = ((-departs, *key), told)
+            found[value] = min(found.get(value, mine), mine)
+
+        def ride_on(departs: int, rode: list[Any], walked: float, legs: int) -> None:
+            _, trips, off_at, off = rode[-1]
+            ids = tuple(t["trip_id"] for ride in rode for t in ride[1])
+            if off in target:
+                seconds, more = target[off]
+                arrives = off_at + seconds
+                keep(departs, arrives, len(rode) - 1, walked + more, (legs + (more > 0), ids))
+            for ride in rides:
+                on, on_at, next_trips, next_at, next_off = ride
+                if on_at < off_at or next_at > end or len(rode) > 4:
+                    continue
+                length = metres(self.stops[off], self.stops[on])
+                if walked + length > max_m:
+                    continue
+                needs = self.change(off, on, trips[-1], next_trips[0], speed)
+                if needs is not None and off_at + needs <= on_at:
+                    more_legs = legs + (off != on) + len(next_trips)
+                    rode.append((on, next_trips, next_at, next_off))
+                    ride_on(departs, rode, walked + length, more_legs)
+                    rode.pop()
+
+        for on, on_at, trips, off_at, off in rides:
+            if on in origin:
+                seconds, walked = origin[on]
+                if on_at - seconds >= start and off_at <= end:
+                    legs = (walked > 0) + len(trips)
+                    ride_on(on_at - seconds, [(on, trips, off_at, off)], walked, legs)
+        if "stop" not in body["from"] and "stop" not in body["to"]:
+            ends = [
+                {"stop_lat": str(p["lat"]), "stop_lon": str(p["lon"])}
+                for p in (body["from"], body["to"])
+            ]
+            length = metres(*ends)
+            seconds = math.ceil(length / speed)
+            departs = end - seconds if arrive else start
+            keep(departs, departs + seconds, 0, length, (1, ()))
+        best = [
+            value
+            for value in found
+            if not any(
+                other != value and all(a <= b for a, b in zip(other, value, strict=True))
+                for other in found
+            )
+        ]
+        return [found[value][1] for value in sorted(best)]
+
+    def rides(self, vehicles: list[Vehicle]) -> Iterator[tuple[str, int, list[Row], int, str]]:
+        for one in vehicles:
+            for at, (on, _, departs, may_on, _) in enumerate(one.calls):
+                if not may_on:
+                    continue
+                for off, arrives, _, _, may_off in one.calls[at + 1 :]:
+                    if may_off:
+                        yield on, departs, [one.trip], arrives, off
+                if at == len(one.calls) - 1:
+                    continue
+                for two in vehicles:
+                    if (
+                        two is not one
+                        and two.day == one.day
+                        and one.trip["block_id"]
+                        and one.trip["block_id"] == two.trip["block_id"]
+                        and not (one.is_frequency or two.is_frequency)
+                        and one.calls[-1][0] == two.calls[0][0]
+                        and one.calls[-1][1] <= two.calls[0][2]
+                    ):
+                        for off, arrives, _, _, may_off in two.calls[1:]:
+                            if may_off:
+                                yield on, departs, [one.trip, two.trip], arrives, off

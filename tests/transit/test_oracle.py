@@ -1,0 +1,51 @@
+"""The Pareto set is that of all journeys, on small networks with all that a feed may have."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from citywise.apps.travel_planner.requests import RequestError
+from citywise.apps.travel_planner.transit.decide import transit
+from tests.transit.networks import network, question, zipped
+from tests.transit.oracle import Oracle, Told
+
+
+def told(route: dict[str, Any], arrive: bool) -> Told:
+    """What the oracle says of a journey."""
+    at = int(datetime.fromisoformat(route["departs" if arrive else "arrives"]).timestamp())
+    trips = tuple(leg["trip"] for leg in route["legs"] if leg["trip"])
+    return at, route["changes"], route["walk_m"], trips
+
+
+def compare(folder: Path, seed: int) -> int:
+    """Ask three questions of one network; how many journeys there are."""
+    random = Random(seed)
+    tables = network(random)
+    feed = zipped(folder / f"{seed}.zip", tables)
+    oracle, count = Oracle(feed), 0
+    for _ in range(3):
+        body = question(random, tables)
+        ends = [body[end] for end in ("from", "to")]
+        if any("stop" in end and not oracle.ends(end, 0, 1) for end in ends):
+            with pytest.raises(RequestError, match="no feed has"):  # a station without stops
+                transit(body, [feed], None)
+            continue
+        answer = transit(body, [feed], None)
+        found = [told(route, "arrive" in body) for route in answer["routes"]]
+        assert found == oracle.answer(body), (seed, body)
+        count += len(found)
+    return count
+
+
+def test_small_networks_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
+    assert sum(compare(tmp_path, seed) for seed in range(100)) > 100
+
+
+@pytest.mark.long
+def test_a_thousand_networks_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
+    assert sum(compare(tmp_path, seed) for seed in range(100, 1_100)) > 1_000
