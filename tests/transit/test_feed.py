@@ -69,6 +69,7 @@ def test_without_a_time_one_departs_on_the_first_day_of_service(tmp_path: Path) 
         ("stop_times.txt", ["t1", "11:00:00", "", "s2", 2, 0, 0, ""], "`stop_sequence` 2 twice"),
         ("calendar_dates.txt", ["wd", "2024-04-01", 1], "calendar_dates.txt:4"),
         ("frequencies.txt", ["t9", "10:00:00", "11:00:00", 0], "frequencies.txt:2"),
+        ("frequencies.txt", ["t9", "0:00:00", "900:00:00", 1], "frequencies.txt:2"),
         ("transfers.txt", ["s0", "nowhere", 0, "", "", "", "", ""], "transfers.txt:2: no stop"),
         ("transfers.txt", ["s0", "s1", 2, "", "", "", "", ""], "no `min_transfer_time`"),
         ("transfers.txt", ["s0", "s1", 4, "", "", "", "", ""], "type '4' is not known"),
@@ -128,6 +129,9 @@ def test_a_feed_whose_trips_are_all_faulty_is_refused(tmp_path: Path) -> None:
         ({"to": {"stop": "s0"}}, "it is where you start"),
         ({"to": {"lat": 1.0}}, "to: expected"),
         ({"depart": "2024-03-25T10:00:00"}, "with a zone"),
+        ({"depart": "0001-01-01T00:00:00Z"}, "depart: expected a time in the years"),
+        ({"arrive": "9999-12-31T23:59:00Z"}, "arrive: expected a time in the years"),
+        ({"to": 5}, "to: expected"),
         ({"alternatives": 1001}, "alternatives"),
     ],
 )

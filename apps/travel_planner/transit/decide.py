@@ -20,6 +20,8 @@ from citywise.backend.times import parse_ms
 
 MOST_ALTERNATIVES = 1_000
 _NOT_YET = ("park_and_ride", "bike_and_ride", "all")
+_FIRST_S, _LAST_S = 31_536_000, 7_258_118_400
+_POINT = 'expected {"lat": …, "lon": …} or {"stop": "stop_id"}'
 _Json = Mapping[str, Any]
 
 
@@ -76,6 +78,9 @@ def read(body: Mapping[str, Any]) -> TransitRequest:
     if mode in ("car", "bicycle", "walk", None):
         message = "with timetables alone only `transit` is answered; give --data for the others"
         raise point_fault("mode", "not-offered", message)
+    for path in ("from", "to"):
+        if not isinstance(body.get(path, {}), Mapping):
+            raise point_fault(path, "bad-point", _POINT)
     for name in ("via", "constraints", "preferences"):
         if body.get(name):
             message = "is not offered for `transit` yet; leave it out"
@@ -89,8 +94,7 @@ def read(body: Mapping[str, Any]) -> TransitRequest:
         raise RequestError(faults(error, names)) from None
     for path, end in (("from", request.start), ("to", request.to)):
         if (end.stop is None) == (end.lat is None) or (end.lat is None) != (end.lon is None):
-            message = 'expected {"lat": …, "lon": …} or {"stop": "stop_id"}'
-            raise point_fault(path, "bad-point", message)
+            raise point_fault(path, "bad-point", _POINT)
     if request.depart is not None and request.arrive is not None:
         raise point_fault("arrive", "contradiction", "give `depart` or `arrive`, not both")
     if request.start == request.to:
@@ -112,6 +116,9 @@ def answer(request: TransitRequest, feeds: Sequence[Feed], at_ms: int | None) ->
         first = min(feeds, key=lambda feed: feed.first_day())
         day = first.first_day()
         at = int(datetime(day.year, day.month, day.day, tzinfo=first.zone).timestamp())
+    if not _FIRST_S <= at <= _LAST_S:
+        path = "depart" if request.arrive is None else "arrive"
+        raise point_fault(path, "bad-time", "expected a time in the years 1971 to 2199")
     found = journeys(feeds, ground, origin, target, at, request.arrive is not None)
     telling = _Telling(feeds, ground, origin, target)
     routes = [

@@ -19,6 +19,8 @@ _TIME = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
 MOST_FAULTS = 100
 """That are kept with their lines; the others are counted."""
 _MOST_DAYS = 3_700
+_MOST_RUNS = 10_000
+"""Of a row of frequencies."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,8 @@ class _Reading:
                 first, end = _seconds(row["start_time"]), _seconds(row["end_time"])
                 headway = int(row["headway_secs"])
                 if first is None or end is None or headway <= 0:
+                    raise ValueError
+                if (end - first) // headway > _MOST_RUNS:
                     raise ValueError
             except ValueError:
                 self._fault("frequencies.txt", line, "expected two times and a headway above 0")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from citywise.backend.errors import CitywiseError
 
-MOST_BYTES = 1_000_000_000
+MOST_BYTES = 200_000_000
 """Of one unpacked table."""
 NEEDED = {
     "agency.txt": ("agency_timezone",),
