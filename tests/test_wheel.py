@@ -68,10 +68,15 @@ class Installed:
         self.folder = folder
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
         (packages,) = (folder / "env").glob("lib/python3.*/site-packages")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(packages)
+        self.packages = packages
+        self.add(wheel)
         for place in {place for name in asked_for(extras) for place in places(name)}:
             (packages / place).symlink_to(Path(sysconfig.get_path("purelib")) / place)
+
+    def add(self, wheel: Path) -> None:
+        """Install a wheel without what it asks for."""
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(self.packages)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """The command, in an empty folder; only what its user has at home is its own."""
@@ -166,9 +171,11 @@ def test_the_reasoner_stands_alone(wheel: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_the_demo_runs_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    """Broker, pages, ontologies, browser libraries and the rules of our apps are in it."""
+def test_the_demo_runs_from_the_wheel(wheel: Path, source: Path, tmp_path: Path) -> None:
+    """Broker, pages, ontologies, browser libraries and the rules of our apps are in it; an app
+    that is installed beside it serves its page."""
     installed = Installed(tmp_path, wheel, {"all"})
+    installed.add(built("wheel", source / "examples" / "pulse", tmp_path / "dist"))
     with installed.start("demo", "--for", "600") as process:
         assert process.stdout is not None
         told = []
@@ -189,11 +196,12 @@ def test_the_demo_runs_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 def assert_serves(address: str) -> None:
-    for path in ("/", "/list", "/apps", "/system", "/api/v1/openapi.json"):
+    for path in ("/", "/list", "/apps", "/system", "/pulse", "/api/v1/openapi.json"):
         assert ask(address + path).status == 200
-    page = ask(f"{address}/").read().decode()
-    assets = set(re.findall(r'(?:src|href)="(/assets/[^"]+)"', page))
-    assert any("/vendor/leaflet/" in path for path in assets)
+    pages = "".join(ask(address + path).read().decode() for path in ("/", "/pulse"))
+    assets = set(re.findall(r'(?:src|href)="(/assets/[^"]+)"', pages))
+    for folder in ("/vendor/leaflet/", "/apps/pulse/"):
+        assert any(folder in path for path in assets)
     for path in assets:
         assert ask(address + path).status == 200
 
