@@ -83,6 +83,19 @@ def test_what_is_faulty_is_left_out_and_named_with_its_line(
     assert said in feed.faults[0]
 
 
+def test_missing_times_are_those_of_the_length_ridden(tmp_path: Path) -> None:
+    whole = small()
+    whole["stop_times.txt"] = [
+        whole["stop_times.txt"][0],
+        ["t1", "10:00:00", "10:00:00", "s0", 1, 0, 0, 0],
+        ["t1", "", "", "s1", 2, 0, 0, 1],
+        ["t1", "10:00:49", "10:00:49", "s2", 3, 0, 0, 49],
+    ]
+    whole["trips.txt"] = [whole["trips.txt"][0], ["r1", "wd", "t1", ""]]
+    (trip,) = read_feed(zipped(tmp_path / "feed.zip", whole)).trips
+    assert [call.arrives - 36_000 for call in trip.calls] == [0, 1, 49]
+
+
 @pytest.mark.parametrize("table", [*tables.NEEDED])
 def test_a_feed_without_a_table_is_refused(tmp_path: Path, table: str) -> None:
     whole = small()

@@ -336,8 +336,8 @@ def _interpolate(
     by_length = len(known) == len(lengths) and known == sorted(known) and known[0] < known[-1]
     for at in range(low + 1, high):
         if by_length:
-            passed = (known[at - low] - known[0]) / (known[-1] - known[0])
-            time = start + math.floor(span * passed)
+            passed, whole = known[at - low] - known[0], known[-1] - known[0]
+            time = start + math.floor(span * passed / whole)  # a 49th of 49 s is one second
         else:
             time = start + span * (at - low) // (high - low)
         times[at] = (time, time)
