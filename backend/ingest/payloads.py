@@ -1,20 +1,24 @@
 """What travels over MQTT: places, observations and the source's clock (see docs/mqtt.md).
 
-Every model refuses unknown fields, NaN and infinities, and times without a zone.
+Every model refuses NaN and infinities in its fields, and times without a zone. An observation may
+have fields that we do not know: devices add a battery's level or a signal's strength. Every other
+model refuses them.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from citywise.backend.times import to_ms
 
 Kind = Literal["traffic", "parking", "weather", "air"]
 KINDS: tuple[Kind, ...] = ("traffic", "parking", "weather", "air")
 
+IDENTITY = ("sensor", "observed_at")
+"""The fields of an observation that say which it is."""
 IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$"
 Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -40,7 +44,12 @@ class Payload(BaseModel):
 
 
 class Observation(Payload):
-    """One reading of one sensor; a sensor and an instant identify it."""
+    """One reading of one sensor; a sensor and an instant identify it.
+
+    Fields that we do not know are in `model_extra`: for the operator, not for rules.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     sensor: Identifier
     observed_at: UtcTime
@@ -74,13 +83,22 @@ class WeatherObservation(Observation):
 
 
 class AirObservation(Observation):
-    """Air-quality index (0 good … 500) of five pollutants at one place."""
+    """Air-quality index (0 good … 500) of five pollutants at one place; at least one is known."""
 
-    ozone: int = Field(ge=0, le=500)
-    particulate_matter: int = Field(ge=0, le=500)
-    carbon_monoxide: int = Field(ge=0, le=500)
-    sulfur_dioxide: int = Field(ge=0, le=500)
-    nitrogen_dioxide: int = Field(ge=0, le=500)
+    ozone: int | None = Field(default=None, ge=0, le=500)
+    particulate_matter: int | None = Field(default=None, ge=0, le=500)
+    carbon_monoxide: int | None = Field(default=None, ge=0, le=500)
+    sulfur_dioxide: int | None = Field(default=None, ge=0, le=500)
+    nitrogen_dioxide: int | None = Field(default=None, ge=0, le=500)
+
+    @model_validator(mode="after")
+    def _tells_something(self) -> Self:
+        if all(getattr(self, name) is None for name in POLLUTANTS):
+            raise ValueError(f"none of {', '.join(f'`{name}`' for name in POLLUTANTS)} is given")
+        return self
+
+
+POLLUTANTS = tuple(name for name in AirObservation.model_fields if name not in IDENTITY)
 
 
 OBSERVATIONS: dict[Kind, type[Observation]] = {

@@ -1,7 +1,8 @@
 """What a log record holds: accepted observations of one kind, a clock, or what stands.
 
 Records are JSON, so that a person can read a log; times are Unix milliseconds:
-- `{"k": kind, "r": received, "v": [[sensor, observed, {values}], …]}`,
+- `{"k": kind, "r": received, "v": [[sensor, observed, {values}], …]}`; where a message had fields
+  that we do not know, these come fourth,
 - `{"k": "clock", "r": …, "now": …, "complete": …}`,
 - `{"k": "lost", "r": 0, "v": []}`, blanks in it: what it stands for could not be read any more,
 - `{"k": "standing", "r": …, "since": position, "v": [[subject, key, {body} or null, inlet id or
@@ -12,7 +13,7 @@ Records are JSON, so that a person can read a log; times are Unix milliseconds:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,16 +21,17 @@ import orjson
 
 from citywise.backend.ingest import log, seals
 from citywise.backend.ingest.keyring import Keyring, beside
-from citywise.backend.ingest.payloads import Clock, Observation
+from citywise.backend.ingest.payloads import IDENTITY, Clock, Observation
 from citywise.backend.ingest.seals import Sealed
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
-_IDENTITY = ("sensor", "observed_at")
 _STANDING = b'{"k":"standing"'
 _LOST = b'{"k":"lost","r":0,"v":[]}'
 _AT_ONCE, _AT_ONCE_BYTES = 256, 1_000_000
+_EXTRA_BYTES = 1000
+"""Of one observation's fields that we do not know."""
 MOST_ROWS = 1 << _INDEX_BITS
 """Of one record."""
 
@@ -44,6 +46,8 @@ class Reading:
     received_ms: int
     values: Mapping[str, str | float | int | None]
     position: int
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What the message had besides: raw, for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +109,31 @@ class StandingRecord(NamedTuple):
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:
     """A record of observations of one kind."""
     rows = [
-        [o.sensor, o.observed_ms, {k: v for k, v in vars(o).items() if k not in _IDENTITY}]
+        [
+            o.sensor,
+            o.observed_ms,
+            {k: v for k, v in vars(o).items() if k not in IDENTITY},
+            *([_bounded(o.model_extra)] if o.model_extra else ()),
+        ]
         for o in observations
     ]
     return orjson.dumps({"k": kind, "r": received_ms, "v": rows})
+
+
+def _bounded(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that we do not know, as far as they are worth keeping: whatever a device sends beside
+    its reading, the log does not grow by more than that."""
+    kept: dict[str, Any] = {}
+    left = _EXTRA_BYTES
+    for name, value in extra.items():
+        try:
+            left -= len(orjson.dumps({name: value}))
+        except TypeError:  # Deeper, or a larger number, than our JSON can say.
+            continue
+        if left < 0:
+            break
+        kept[name] = value
+    return kept
 
 
 def encode_clock(clock: Clock, received_ms: int) -> bytes:
@@ -258,8 +283,8 @@ def decode(record: log.Record) -> Iterator[LogEntry]:
     if body["k"] == "clock":
         yield ClockReading(body["now"], body["complete"], position)
         return
-    for index, (sensor, observed, values) in enumerate(body["v"]):
-        yield Reading(body["k"], sensor, observed, body["r"], values, position + index)
+    for index, (sensor, observed, values, *extra) in enumerate(body["v"]):
+        yield Reading(body["k"], sensor, observed, body["r"], values, position + index, *extra)
 
 
 def _standing(record: StandingRecord) -> Iterator[Standing]:

@@ -69,4 +69,4 @@ class History:
         found = self._series.get((kind, reading.sensor))
         if found is None:
             found = self._series[kind, reading.sensor] = Series(kind, reading.sensor)
-        found.take(reading.observed_ms, reading.values)
+        found.take(reading.observed_ms, reading.values, reading.extra)

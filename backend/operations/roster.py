@@ -50,6 +50,7 @@ class Sensor:
                 "observed_at": iso(last.observed_ms),
                 "age_s": max(0.0, (now_ms - last.observed_ms) / 1000),
                 "values": dict(last.values),
+                "extra": dict(last.extra),
             },
             "period_s": None if period is None else period / 1000,
         }

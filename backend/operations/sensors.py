@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
-from citywise.backend.ingest.payloads import Kind
+from citywise.backend.ingest.payloads import POLLUTANTS, Kind
 
 Value = str | float | int | None
 Values = Mapping[str, Value]
@@ -61,13 +62,7 @@ BOUNDS: Mapping[Kind, Bounds] = {
         12,
         3600,
         dict.fromkeys(
-            (
-                "ozone",
-                "particulate_matter",
-                "carbon_monoxide",
-                "sulfur_dioxide",
-                "nitrogen_dioxide",
-            ),
+            POLLUTANTS,
             _INDEX_STEP,
         ),
     ),
@@ -78,10 +73,11 @@ PARKING_STEP = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One reading: when (Unix ms, stream time) and what."""
+    """One reading: when (Unix ms, stream time) and what, and what its message had besides."""
 
     observed_ms: int
     values: Values
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Series:
@@ -95,7 +91,9 @@ class Series:
         self.since_ms = 0
         self._same = 0
 
-    def take(self, observed_ms: int, values: Values) -> None:
+    def take(
+        self, observed_ms: int, values: Values, extra: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
         """The next reading; one that is older than the last is passed over."""
         if self.samples and observed_ms <= self.samples[-1].observed_ms:
             return
@@ -103,7 +101,7 @@ class Series:
             self._same += 1
         else:
             self._same, self.since_ms = 1, observed_ms
-        self.samples.append(Sample(observed_ms, values))
+        self.samples.append(Sample(observed_ms, values, extra))
 
     @property
     def last(self) -> Sample | None:

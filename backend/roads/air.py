@@ -1,6 +1,6 @@
 """The air's index along streets, from stations at points and along roads.
 
-The index of a reading is the highest of its five pollutants', as in CityBench. A station
+The index of a reading is the highest of its pollutants', as in CityBench. A station
 that is a road tells of its own edges; every other edge has the mean of the stations nearest
 to its middle, each by the inverse of its distance.
 """
@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from citywise.backend.ingest.payloads import AirObservation
+from citywise.backend.ingest.payloads import POLLUTANTS
 from citywise.backend.roads.network import F64, I64, RoadNetwork
 from citywise.backend.space.geometry import project
 
-POLLUTANTS = tuple(n for n in AirObservation.model_fields if n not in ("sensor", "observed_at"))
 OLDEST_MS = 3 * 3_600_000
 """Readings that are older are left out."""
 _NEAREST = 4
@@ -34,8 +33,8 @@ class Station(NamedTuple):
 
 
 def index(reading: Mapping[str, Any]) -> float:
-    """The air-quality index of a reading: the highest of its pollutants'."""
-    return float(max(reading[name] for name in POLLUTANTS))
+    """The air-quality index of a reading: the highest of those pollutants that it knows."""
+    return float(max(found for name in POLLUTANTS if (found := reading.get(name)) is not None))
 
 
 class AirMap:

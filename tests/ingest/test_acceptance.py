@@ -11,7 +11,9 @@ import pytest
 
 from citywise.backend.ingest import acceptance
 from citywise.backend.ingest.acceptance import Acceptor, Verdict
-from citywise.backend.ingest.payloads import Place, Point
+from citywise.backend.ingest.log import Record
+from citywise.backend.ingest.payloads import Observation, Place, Point
+from citywise.backend.ingest.records import Reading, decode, encode_readings
 from citywise.backend.settings import Ingest
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -72,7 +74,6 @@ def test_a_time_in_any_zone_is_kept_in_utc() -> None:
         (reading(vehicle_count=1.5), "schema", "`vehicle_count`"),
         (reading(vehicle_count=True), "schema", "`vehicle_count`"),
         (reading(vehicle_count="absent"), "schema", "`vehicle_count`"),
-        (reading(colour="red"), "schema", "`colour`"),
         (reading(sensor="../etc"), "schema", "`sensor`"),
         (reading(sensor=158324), "schema", "`sensor`"),
         (reading(observed_at="2026-05-01T12:00:00"), "schema", "timezone"),
@@ -108,24 +109,81 @@ def test_a_bad_reading_in_a_batch_takes_no_other_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "reason", "says"),
+    ("payload", "reason", "says", "topic"),
     [
-        (b"[" + b"0," * 200_000 + b"0]", "oversized", "200001 observations"),
-        (b"[" + b"{}," * 200_000 + b"{}]", "oversized", "200001 observations"),
-        (b"{" + b",".join(b'"%d":0' % n for n in range(30_000)) + b"}", "schema", "30004 faults"),
+        (b"[" + b"0," * 200_000 + b"0]", "oversized", "200001 observations", TOPIC),
+        (b"[" + b"{}," * 200_000 + b"{}]", "oversized", "200001 observations", TOPIC),
+        (
+            b"{" + b",".join(b'"%d":0' % n for n in range(30_000)) + b"}",
+            "schema",
+            "30005 faults",
+            "citywise/places/road/1",
+        ),
     ],
 )
 def test_a_message_with_very_many_faults_is_one_letter_and_little_work(
-    payload: bytes, reason: str, says: str
+    payload: bytes, reason: str, says: str, topic: str
 ) -> None:
     tracemalloc.start()
     try:
-        (letter,) = judge(payload).dead
+        (letter,) = judge(payload, topic).dead
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert (letter.reason, says in letter.detail) == (reason, True), letter.detail
     assert most < 200 * len(payload)
+
+
+def test_fields_that_a_kind_does_not_know_are_kept_apart_and_refuse_nothing() -> None:
+    sent = reading(battery_pct=87, rssi=None, radio={"sf": 7, "gateways": ["a", "b"]})
+    (found,) = judge(sent).observations
+    assert kept(found) == ({"speed_kmh": 31.5, "vehicle_count": 12}, found.model_extra)
+    assert found.model_extra == {k: sent[k] for k in ("battery_pct", "rssi", "radio")}
+
+
+@pytest.mark.parametrize(
+    ("odd", "remains"),
+    [
+        ('"n": 1' + "0" * 400, {}),
+        ('"deep": ' + "[" * 150 + "]" * 150, None),
+        ('"text": "' + "x" * 5_000 + '"', {}),
+        ('"bad": NaN', {"bad": None}),
+        (", ".join(f'"f{n}": {n}' for n in range(1_000)), None),
+        ('"__class__": 1, "model_config": 2, "__dict__": {"speed_kmh": 0}', None),
+    ],
+)
+def test_what_a_device_sends_besides_neither_breaks_nor_fills_the_log(
+    odd: str, remains: dict[str, object] | None
+) -> None:
+    text = orjson.dumps(reading()).decode()
+    (found,) = judge(f"{text[:-1]}, {odd}}}".encode()).observations
+    values, extra = kept(found)
+    assert values == {"speed_kmh": 31.5, "vehicle_count": 12}
+    assert len(orjson.dumps(extra)) <= 1_000
+    if remains is not None:
+        assert extra == remains
+
+
+def kept(observation: Observation) -> tuple[dict[str, object], dict[str, object]]:
+    """The values and the rest of an observation as the log gives them back."""
+    text = encode_readings("traffic", 0, [observation])
+    (found,) = decode(Record(0, len(text), text))
+    assert isinstance(found, Reading)
+    return dict(found.values), dict(found.extra)
+
+
+def test_of_the_air_one_pollutant_is_enough_and_none_is_not() -> None:
+    one = acceptor()
+    point = Point(coordinates=(10.1, 56.2))
+    one.know(Place(id="a", kind="air_station", name="a", geometry=point, sensors=("air",)))
+    air = {"sensor": "a", "observed_at": NOW.isoformat()}
+    topic = TOPIC.replace("traffic", "air")
+    (found,) = one.judge(topic, orjson.dumps(air | {"ozone": 3}), NOW).observations
+    assert (found.ozone, found.sulfur_dioxide) == (3, None)  # type: ignore[attr-defined]
+    for known in ({}, {"ozone": None}, {"pm25": 12.5}):
+        (letter,) = one.judge(topic, orjson.dumps(air | known), NOW).dead
+        assert letter.reason == "schema"
+        assert "none of `ozone`, " in letter.detail
 
 
 def test_the_same_sensor_and_instant_again_is_a_duplicate_not_a_dead_letter() -> None:

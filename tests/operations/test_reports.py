@@ -78,7 +78,7 @@ def test_sensors_are_listed_the_worst_first_with_why(
     )
     well = by_place(found)["158324"]
     values = {"speed_kmh": 40.0, "vehicle_count": 9}
-    assert well["last"] == {"observed_at": NOON, "age_s": 0.0, "values": values}
+    assert well["last"] == {"observed_at": NOON, "age_s": 0.0, "values": values, "extra": {}}
     assert (well["period_s"], well["reasons"]) == (300.0, [])
 
 

@@ -13,9 +13,8 @@ import pytest
 from sqlalchemy import Engine, delete, update
 
 from citywise.backend.city.events import OPERATOR
-from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.payloads import POLLUTANTS, Place
 from citywise.backend.roads import Mode
-from citywise.backend.roads.air import POLLUTANTS
 from citywise.backend.roads.costs import Basis
 from citywise.backend.roads.learned import SLOTS
 from citywise.backend.roads.livecity import LiveCity

@@ -17,6 +17,17 @@ function reasonWords({ check, text, numbers = {} }) {
   return t(`sensor.check.${check}`, values);
 }
 
+/** Names and values in a line; what is unknown is left out. */
+function listed(values) {
+  const known = Object.entries(values).filter(([, value]) => value !== null);
+  return known.map(([name, value]) => `${name} ${shown(value)}`).join(', ');
+}
+
+function shown(value) {
+  if (typeof value === 'number') return number(value);
+  return typeof value === 'object' ? JSON.stringify(value) : value;
+}
+
 customElements.define('operator-sensors', class extends OperatorPart {
   build() {
     const reload = () => this.refresh();
@@ -55,8 +66,8 @@ customElements.define('operator-sensors', class extends OperatorPart {
     setText(parts.state, t(`sensor.${state}`));
     const words = reasons.map(reasonWords);
     if (parts.reasons.textContent !== words.join('')) parts.reasons.replaceChildren(...words.map((text) => h('li', {}, text)));
-    const values = last ? Object.entries(last.values).map(([name, value]) => `${name} ${typeof value === 'number' ? number(value) : value}`).join(', ') : '';
-    const heard = last ? `${ago(last.age_s)}: ${values}` : t('sensor.never');
-    setText(parts.last, [t(`stream.${kind}`), heard, period ? t('sensor.period', { time: duration(period) }) : ''].filter(Boolean).join(' · '));
+    const heard = last ? `${ago(last.age_s)}: ${listed(last.values)}` : t('sensor.never');
+    const extra = last ? listed(last.extra) : '';
+    setText(parts.last, [t(`stream.${kind}`), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : ''].filter(Boolean).join(' · '));
   }
 });

@@ -34,7 +34,7 @@ export function garageState(place, reading, now) {
 /** An air-quality index in a word. */
 export const airName = (value) => (value <= 50 ? 'good' : value <= 100 ? 'fair' : value <= 150 ? 'moderate' : 'poor');
 
-/** The worst index of an air reading. */
+/** The worst index of an air reading; what is unknown (null) is none. */
 export const worstAir = (r) =>
   Math.max(r.ozone, r.particulate_matter, r.carbon_monoxide, r.sulfur_dioxide, r.nitrogen_dioxide);
 
