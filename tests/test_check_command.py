@@ -58,4 +58,6 @@ def test_a_folder_is_checked_whole_and_one_without_programs_is_wrong_usage(tmp_p
 
 def test_what_we_ship_is_without_errors() -> None:
     assert check(REPOSITORY / "backend" / "city" / "requests").stdout == ""
-    assert check(REPOSITORY / "examples").returncode == 0
+    # An app with Python is checked where it is installed: tests/api/test_example_app.py.
+    examples = {path for path in (REPOSITORY / "examples").iterdir() if path.name != "pulse"}
+    assert {path.name for path in examples if check(path).returncode} == set()

@@ -275,8 +275,11 @@ def _valid(what: str, read: Callable[[], _T]) -> _T:
     try:
         return read()
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        said = "; ".join(f"{'.'.join(map(str, f['loc'])) or what}: {f['msg']}" for f in faults)
-        raise _LineError(f"{what}: {said}") from None
+        said = []
+        for fault in error.errors(include_url=False):
+            name = ".".join(map(str, fault["loc"]))
+            text = fault["msg"].removeprefix("Value error, ")
+            said.append(f"{name}: {text}" if name else text)
+        raise _LineError(f"{what}: {'; '.join(said)}") from None
     except ValueError as error:
         raise _LineError(f"{what}: {error}") from None
