@@ -14,7 +14,6 @@ from citywise.backend.roads import cityfiles
 from citywise.backend.roads.network import NetworkError
 
 blueprint = Blueprint("plan_page", __name__)
-blueprint.before_request(pages.remember_choice)
 
 
 @blueprint.record

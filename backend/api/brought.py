@@ -56,7 +56,7 @@ def tried(app: str, parts: Parts, others: Sequence[Web] = ()) -> Web:
     scratch = Flask("trial", static_folder=None)
     usual = set(_hooks(scratch))
     below = Blueprint("api", "trial", url_prefix="/api/v1")
-    api, pages = tuple(parts.api()), tuple(parts.pages())
+    api, pages = _several(parts.api()), _several(parts.pages())
     for blueprint in api:
         below.register_blueprint(blueprint)
     for blueprint in (below, *pages):
@@ -71,6 +71,11 @@ def tried(app: str, parts: Parts, others: Sequence[Web] = ()) -> Web:
     if parts.openapi is not None and not isinstance(orjson.loads(parts.openapi.read_bytes()), dict):
         raise WebError(f"{parts.openapi} holds no OpenAPI document")
     return web
+
+
+def _several(brought: Blueprint | Sequence[Blueprint]) -> tuple[Blueprint, ...]:
+    """A blueprint alone is as good as a list of it."""
+    return (brought,) if isinstance(brought, Blueprint) else tuple(brought)
 
 
 def contain(app: Flask, webs: Sequence[Web]) -> None:

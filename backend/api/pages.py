@@ -202,6 +202,8 @@ def navigation(language: str) -> list[Place]:
 def page(name: str, status: int = 200, **values: Any) -> Response:
     """Render a page in the person's language and theme: one of the templates of the app that
     answers, or else of the shell."""
+    if status == 200 and (chosen_now := _remembered()) is not None:
+        return chosen_now
     language = chosen(request)
     theme = request.cookies.get("theme", "auto")
     own = _owner()
@@ -253,15 +255,15 @@ def with_map(name: str, **values: Any) -> Response:
     )
 
 
-@blueprint.before_request
-def remember_choice() -> WerkzeugResponse | None:
+def _remembered() -> Response | None:
     """`?lang=da` and `?theme=dark` set a cookie and lead back to the page without them."""
     choices = {COOKIE: tuple(LANGUAGES), "theme": THEMES}
     wanted = {key: request.args.get(key) for key in choices if key in request.args}
     if not wanted:
         return None
     rest = [(key, value) for key, value in request.args.items(multi=True) if key not in choices]
-    answer = redirect(request.path + (f"?{urlencode(rest)}" if rest else ""), code=303)
+    there = request.path + (f"?{urlencode(rest)}" if rest else "")
+    answer = Response(status=303, headers={"Location": there})
     for key, value in wanted.items():
         if value in choices[key]:
             answer.set_cookie(key, value, max_age=YEAR_S, samesite="Lax", path="/")

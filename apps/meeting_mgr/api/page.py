@@ -14,7 +14,6 @@ from citywise.backend.api.state import state
 from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_pages", __name__)
-blueprint.before_request(pages.remember_choice)
 
 
 @blueprint.record

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from citywise.backend.packs.parts import Parts
+from citywise.backend.app import Parts, later
 
-
-def _api() -> Sequence[Any]:
-    from pulse import views
-
-    return (views.api,)
-
-
-def _pages() -> Sequence[Any]:
-    from pulse import views
-
-    return (views.pages,)
-
-
+brings = later(__package__)
 PARTS = Parts(
-    api=_api,
-    pages=_pages,
+    api=brings("views:api"),
+    pages=brings("views:pages"),
     navigation={"pulse": "/pulse"},
     openapi=Path(__file__).with_name("openapi.json"),
 )

@@ -5,15 +5,10 @@ from __future__ import annotations
 from flask import Blueprint, Response
 from sqlalchemy import func, select
 
-from citywise.backend.api import access
-from citywise.backend.api import pages as shell
-from citywise.backend.api.answers import as_json
-from citywise.backend.api.state import state
-from citywise.backend.store.models import EventRow
+from citywise.backend.app import EventRow, access, as_json, page, state
 
 api = Blueprint("pulse_api", __name__)
 pages = Blueprint("pulse_pages", __name__)
-pages.before_request(shell.remember_choice)
 
 
 @api.get("/pulse")
@@ -30,4 +25,4 @@ def count() -> Response:
 @access.city
 def show() -> Response:
     """templates/now.html, with the menu entry `pulse` marked."""
-    return shell.page("now", section="pulse")
+    return page("now", section="pulse")

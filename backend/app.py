@@ -1,0 +1,159 @@
+"""The face of Citywise for apps with Python: all that they may import of `citywise.backend`.
+
+It is stable: a name changes its meaning, or goes, only with a new major version, and a minor one
+says a version before what is going to. Everything else below `citywise.backend` may change at any
+time. [docs/app-face.md](../docs/app-face.md) says what each name is for.
+
+A name is loaded when it is first asked for, so that a module that declares an app's parts loads
+neither Flask nor the rest of the web.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from citywise.backend.api import access, event_stream, limits, parameters
+    from citywise.backend.api.answers import as_json
+    from citywise.backend.api.aside import aside
+    from citywise.backend.api.entitled import Reader
+    from citywise.backend.api.identity import own_id
+    from citywise.backend.api.instance_bodies import read as read_body
+    from citywise.backend.api.pages import page, translator
+    from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
+    from citywise.backend.api.state import state
+    from citywise.backend.errors import CitywiseError
+    from citywise.backend.mqtt_session import BrokerSession
+    from citywise.backend.network.topics import Device, Topics
+    from citywise.backend.packs.parts import Commands, Parts
+    from citywise.backend.people.ids import channel
+    from citywise.backend.privacy.boxes import BoxError, boxes_for
+    from citywise.backend.settings import Settings
+    from citywise.backend.store import clocks
+    from citywise.backend.store.heartbeat import beat
+    from citywise.backend.store.models import EventRow, OutboxRow, PlaceRow, ReadingRow
+    from citywise.backend.store.outbox import begin
+    from citywise.backend.store.upsert import upsert
+    from citywise.backend.times import ZONE, iso, parse_ms, wall_ms
+
+__all__ = [
+    "ZONE",
+    "BoxError",
+    "BrokerSession",
+    "CitywiseError",
+    "Commands",
+    "Device",
+    "EventRow",
+    "OutboxRow",
+    "Parts",
+    "PlaceRow",
+    "ProblemError",
+    "Reader",
+    "ReadingRow",
+    "Settings",
+    "Topics",
+    "access",
+    "as_json",
+    "aside",
+    "beat",
+    "begin",
+    "boxes_for",
+    "channel",
+    "clocks",
+    "event_stream",
+    "fault",
+    "invalid",
+    "iso",
+    "later",
+    "limits",
+    "not_found",
+    "own_id",
+    "page",
+    "parameters",
+    "parse_ms",
+    "read_body",
+    "state",
+    "translator",
+    "upsert",
+    "wall_ms",
+]
+
+_WHERE: Mapping[str, str] = {
+    "access": "api.access",
+    "as_json": "api.answers:as_json",
+    "aside": "api.aside:aside",
+    "beat": "store.heartbeat:beat",
+    "begin": "store.outbox:begin",
+    "boxes_for": "privacy.boxes:boxes_for",
+    "BoxError": "privacy.boxes:BoxError",
+    "BrokerSession": "mqtt_session:BrokerSession",
+    "channel": "people.ids:channel",
+    "CitywiseError": "errors:CitywiseError",
+    "clocks": "store.clocks",
+    "Commands": "packs.parts:Commands",
+    "Device": "network.topics:Device",
+    "EventRow": "store.models:EventRow",
+    "event_stream": "api.event_stream",
+    "fault": "api.problems:fault",
+    "invalid": "api.problems:invalid",
+    "iso": "times:iso",
+    "limits": "api.limits",
+    "not_found": "api.problems:not_found",
+    "OutboxRow": "store.models:OutboxRow",
+    "own_id": "api.identity:own_id",
+    "page": "api.pages:page",
+    "parameters": "api.parameters",
+    "parse_ms": "times:parse_ms",
+    "Parts": "packs.parts:Parts",
+    "PlaceRow": "store.models:PlaceRow",
+    "ProblemError": "api.problems:ProblemError",
+    "read_body": "api.instance_bodies:read",
+    "Reader": "api.entitled:Reader",
+    "ReadingRow": "store.models:ReadingRow",
+    "Settings": "settings:Settings",
+    "state": "api.state:state",
+    "Topics": "network.topics:Topics",
+    "translator": "api.pages:translator",
+    "upsert": "store.upsert:upsert",
+    "wall_ms": "times:wall_ms",
+    "ZONE": "times:ZONE",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _WHERE[name].partition(":")
+    found = import_module(f"citywise.backend.{module}")
+    value = globals()[name] = getattr(found, attribute) if attribute else found
+    return value
+
+
+def later(package: str | None) -> Callable[..., Any]:
+    """A way to name what other modules of an app hold, which are imported when it is used.
+
+    `brings = later(__package__)` in the module of the parts, then `api=brings("views:api")` or
+    `service=brings("process:serve")`. A function is called with what it is given; of anything
+    else, the value itself is what comes. Of several names come the values of all.
+    """
+
+    def brings(*names: str) -> Callable[..., Any]:
+        def use(*given: Any) -> Any:
+            values = [_held(package, name) for name in names]
+            if len(values) > 1:
+                return values
+            return values[0](*given) if callable(values[0]) else values[0]
+
+        return use
+
+    return brings
+
+
+def _held(package: str | None, name: str) -> Any:
+    module, separator, attribute = name.partition(":")
+    if not package or not separator:
+        expected = "`later(__package__)` and a name such as `views:api`, module and attribute"
+        raise ValueError(f"`{name}` of the package {package!r}: expected {expected}")
+    return getattr(import_module(f"{package}.{module}"), attribute)

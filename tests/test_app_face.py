@@ -1,0 +1,48 @@
+"""The face for apps: small, documented, light, and all that the example needs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+from citywise.backend import app
+from citywise.backend.machine import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "app-face.md").read_text(encoding="utf-8")
+MOST = 40
+FACE = "citywise.backend.app"
+
+
+def test_it_has_few_names_and_each_stands_in_the_documentation() -> None:
+    rows = [row.partition("|")[0] for row in re.findall(r"^\| (`.*)", PAGE, re.M)]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(app.__all__)
+    assert len(app.__all__) <= MOST
+
+
+def test_each_name_is_there_and_says_what_it_is() -> None:
+    for name in app.__all__:
+        found = getattr(app, name)
+        is_named = isinstance(found, ModuleType | type) or callable(found)
+        assert not is_named or inspect.getdoc(found), name
+    assert set(app.__all__) - set(app._WHERE) == {"later"}
+
+
+def test_declaring_parts_loads_no_web() -> None:
+    program = (
+        "import sys; from citywise.backend.app import Parts, Settings, Topics, later; "
+        "print([m for m in ('flask', 'gevent', 'numpy', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_the_example_imports_nothing_else_of_ours() -> None:
+    for path in (REPOSITORY / "examples" / "pulse").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("citywise"):
+                assert node.module == FACE
