@@ -418,17 +418,24 @@ def plan(program: Path, form: Form, name: Name) -> None:
 )
 @bounded
 def check(path: Path, partitioned: bool) -> None:
-    """Look for faults in a program, an app, or all there are in a folder; one line each."""
+    """Look for faults in a program, an app, a kind, or all in a folder; one line each."""
+    from citywise.backend import kinds
     from citywise.backend.packs.library import folders, of_template
     from citywise.reasoning.run.language import LANGUAGES
 
+    found = kinds.check_path(path)
     if folders(path) or of_template(path) is not None:
-        from citywise.backend.packs.check import check_path as find_faults
+        from citywise.backend.packs.check import check_path as check_app
+
+        found += check_app(path, partitioned=partitioned)
     elif path.is_dir() and not any(file.suffix in LANGUAGES for file in path.rglob("*")):
-        raise click.UsageError(f"{path} holds no app and no program ({', '.join(LANGUAGES)})")
-    else:  # The rules of apps need much more than the reasoner.
-        from citywise.reasoning import check as find_faults
-    found = find_faults(path, partitioned=partitioned)
+        if not kinds.is_kind_path(path):
+            known = ", ".join(LANGUAGES)
+            raise click.UsageError(f"{path} holds no app, no kind and no program ({known})")
+    elif not kinds.is_kind_path(path):  # The rules of apps need much more than the reasoner.
+        from citywise.reasoning import check as check_program
+
+        found += check_program(path, partitioned=partitioned)
     for finding in found:
         click.echo(str(finding))
     if any(finding.severity == "error" for finding in found):

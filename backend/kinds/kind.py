@@ -1,0 +1,255 @@
+"""What a kind is: fields with types, units and bounds, who carries it, how it is shown.
+
+These classes are also the format of the files: pydantic reads them (`files.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import ROUND_HALF_EVEN, Decimal
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import Field as Key
+
+from citywise.reasoning.model.atoms import LARGEST, SMALLEST
+from citywise.reasoning.rdf.mapping import XSD
+
+CITY = "https://w3id.org/citywise/city#"
+NAME = r"^[a-z][a-z0-9_]{0,31}$"
+RESERVED = frozenset(("clock", "events", "lost", "places", "standing"))
+"""Names of other things on topics, streams and in the log."""
+RESERVED_FIELDS = frozenset(("kind", "observed_at", "sensor"))
+RESERVED_OF_PLACES = frozenset(("geometry", "id", "kind", "name", "sensors"))
+USUAL_STALE_S = 3600.0
+PERIODS = 3
+"""After so many usual periods without a reading a sensor is silent."""
+
+Value = str | int | float | bool | None
+"""Of a field; None: unknown."""
+Type = Literal["integer", "decimal", "boolean", "text", "category"]
+Name = Annotated[str, Key(pattern=NAME)]
+Number = Annotated[int | float, Key(allow_inf_nan=False)]
+Label = dict[Annotated[str, Key(pattern=r"^[a-z]{2,3}$")], Annotated[str, Key(min_length=1)]]
+"""By language (`en`, `da`)."""
+StepName = Annotated[str, Key(min_length=1, max_length=40)]
+_DATATYPES: Mapping[Type, str] = {
+    "integer": "integer",
+    "decimal": "decimal",
+    "boolean": "boolean",
+    "text": "string",
+    "category": "string",
+}
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Field(_Entry):
+    """One field of an observation or of a place."""
+
+    type: Type
+    unit: str | None = Key(default=None, pattern=r"^[!-~]{1,32}$")
+    """UCUM (`dB`, `ug/m3`)."""
+    range: tuple[Number, Number] | None = Key(default=None, strict=False)
+    """Least and greatest value, both included."""
+    step: Number | None = Key(default=None, gt=0)
+    """Resolution: values are rounded to it (half to even), rules see them times 1/step."""
+    values: tuple[Annotated[str, Key(min_length=1, max_length=200)], ...] = Key(
+        default=(), strict=False
+    )
+    """Of a category: all there are."""
+    required: bool = False
+    """Else an observation without it is taken, and the value is unknown."""
+    role: Name | None = None
+    """What apps ask for, whatever the kind is called (`road_speed`)."""
+    rdf: str | None = Key(default=None, pattern=r"^https?://[^\s<>\"{}|\\^`]+$")
+    label: Label = {}
+    jump: Number | None = Key(default=None, gt=0)
+    """More than this between two readings is implausible."""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        for key in ("unit", "range", "step", "jump"):
+            if not self.is_number and getattr(self, key) is not None:
+                raise ValueError(f"{key}: a field of type {self.type} has none; remove it")
+        if self.type == "category" and not self.values:
+            raise ValueError('values: a category needs them; write `values = ["open", "closed"]`')
+        if self.type != "category" and self.values:
+            raise ValueError(
+                f'values: a field of type {self.type} has none; write `type = "category"`'
+            )
+        if len(set(self.values)) < len(self.values):
+            raise ValueError("values: one stands twice; remove it")
+        low, high = self.bounds
+        if low > high:
+            raise ValueError(f"range: {low:g} is above {high:g}; exchange them")
+        if self.type == "integer" and any(not isinstance(v, int) for v in self.range or ()):
+            raise ValueError("range: of integers it is two whole numbers")
+        self._fits()
+        return self
+
+    def _fits(self) -> None:
+        """See that rules can hold the values: as integers of 32 bits."""
+        step = self.step
+        if self.type == "integer" and step is not None and step != int(step):
+            raise ValueError(f'step: {step:g} is no whole number; write `type = "decimal"`')
+        if step is not None and step < 1 and (1 / _exact(step)) % 1:
+            raise ValueError(
+                f"step: 1/{step:g} is no whole number; write 0.1, 0.01, 0.5 or another that is"
+            )
+        low, high = self.range or (0, 0)
+        if low * self.scale < SMALLEST or high * self.scale > LARGEST:
+            raise ValueError(
+                f"range: rules see the values times {self.scale}, which must fit 32 bits "
+                f"({SMALLEST} to {LARGEST}); narrow the range or widen the step"
+            )
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values can be compared and computed with."""
+        return self.type in ("integer", "decimal")
+
+    @property
+    def bounds(self) -> tuple[int | float, int | float]:
+        """Least and greatest value: those of `range`, else what rules can hold."""
+        return self.range or (-(LARGEST // self.scale), LARGEST // self.scale)
+
+    @cached_property
+    def scale(self) -> int:
+        """What a value is multiplied with for rules: 1/step, if the step is below 1."""
+        if self.step is None or self.step >= 1 or self.type != "decimal":
+            return 1
+        return int(1 / _exact(self.step))
+
+    @property
+    def datatype(self) -> str:
+        """The IRI of the datatype of values in RDF."""
+        return XSD + _DATATYPES[self.type]
+
+    def rounded(self, value: float) -> float:
+        """A value to the field's step, half to even; the same where there is no step."""
+        if self.step is None:
+            return value
+        step = _exact(self.step)
+        steps = (_exact(value) / step).quantize(Decimal(1), ROUND_HALF_EVEN)
+        found = steps * step
+        return int(found) if self.type == "integer" else float(found)
+
+
+class MapLayer(_Entry):
+    """How a kind is coloured on the map: by the highest step that the value reaches."""
+
+    show: str
+    steps: tuple[Annotated[tuple[Number, StepName], Key(strict=False)], ...] = Key(
+        default=(), strict=False
+    )
+
+    @model_validator(mode="after")
+    def _ascends(self) -> Self:
+        values = [value for value, _name in self.steps]
+        if values != sorted(set(values)):
+            raise ValueError("steps: their values must ascend; sort them")
+        return self
+
+
+class Health(_Entry):
+    """When a sensor that always says the same is called stuck."""
+
+    stuck_readings: int = Key(default=12, ge=2)
+    stuck_s: Number = Key(default=3600, gt=0)
+    idle: str | None = None
+    """A field that is 0 where there is nothing to measure: then the same is usual."""
+
+
+class Kind(_Entry):
+    """A kind of observation."""
+
+    kind: Name
+    places: tuple[Name, ...] = Key(default=(), strict=False)
+    """Kinds of place that carry it."""
+    label: Label = {}
+    version: int = Key(default=1, ge=1)
+    period_s: Number | None = Key(default=None, gt=0)
+    """The usual seconds between two readings of a sensor."""
+    stale_s: Number | None = Key(default=None, gt=0)
+    """After so many seconds a reading says nothing of the present."""
+    least: int | None = Key(default=None, ge=0)
+    """How many fields must be known; if left out 1 where none is required."""
+    fields: Annotated[dict[Name, Field], Key(min_length=1, max_length=100)]
+    map: MapLayer | None = None
+    health: Health = Health()
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.kind in RESERVED:
+            raise ValueError(f"kind: `{self.kind}` means something else in Citywise; rename it")
+        for name in sorted(RESERVED_FIELDS.intersection(self.fields)):
+            raise ValueError(f"fields.{name}: every observation has `{name}`; rename the field")
+        if self.least is not None and self.least > len(self.fields):
+            raise ValueError(f"least: there are only {len(self.fields)} fields")
+        for key, name in (
+            ("map.show", self.map and self.map.show),
+            ("health.idle", self.health.idle),
+        ):
+            if name is not None and name not in self.fields:
+                known = ", ".join(self.fields)
+                raise ValueError(f"{key}: there is no field `{name}`; there are {known}")
+        if self.map and self.map.steps and not self.fields[self.map.show].is_number:
+            raise ValueError(f"map.steps: `{self.map.show}` is no number; remove the steps")
+        iris = [self.rdf(name) for name in self.fields]
+        if twice := [name for name in self.fields if iris.count(self.rdf(name)) > 1]:
+            raise ValueError(f"fields.{twice[1]}.rdf: `{twice[0]}` has the same; change one")
+        return self
+
+    @property
+    def silent_s(self) -> float:
+        """After how many seconds without a reading a sensor may be called silent."""
+        return self.stale_s or PERIODS * (self.period_s or 0) or USUAL_STALE_S
+
+    @property
+    def needed(self) -> int:
+        """How many fields must be known beside those that are required."""
+        if self.least is not None:
+            return self.least
+        return 0 if any(field.required for field in self.fields.values()) else 1
+
+    def rdf(self, field: str) -> str:
+        """The IRI of a field's property."""
+        return self.fields[field].rdf or f"{CITY}{self.kind}_{field}"
+
+    def having(self, role: str) -> Iterator[str]:
+        """The fields of a role."""
+        return (name for name, field in self.fields.items() if field.role == role)
+
+    def called(self, language: str) -> str:
+        """What people call it: its label in a language, in English, or its name."""
+        return self.label.get(language) or self.label.get("en") or self.kind.replace("_", " ")
+
+
+class PlaceKind(_Entry):
+    """A kind of place."""
+
+    place: Name
+    geometry: Literal["point", "line", "area"]
+    label: Label = {}
+    version: int = Key(default=1, ge=1)
+    fields: dict[Name, Field] = Key(default={}, max_length=100)
+    """What such a place has beside what every place has."""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        for name in sorted(RESERVED_OF_PLACES.intersection(self.fields)):
+            raise ValueError(f"fields.{name}: every place has `{name}`; rename the field")
+        return self
+
+    def called(self, language: str) -> str:
+        """What people call it: its label in a language, in English, or its name."""
+        return self.label.get(language) or self.label.get("en") or self.place.replace("_", " ")
+
+
+def _exact(value: float) -> Decimal:
+    """The decimal that was written, not the binary fraction next to it."""
+    return Decimal(str(value))
