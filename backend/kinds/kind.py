@@ -190,17 +190,15 @@ class Kind(_Entry):
             raise ValueError(f"fields.{name}: every observation has `{name}`; rename the field")
         if self.least is not None and self.least > len(self.fields):
             raise ValueError(f"least: there are only {len(self.fields)} fields")
-        for key, name in (
-            ("map.show", self.map and self.map.show),
-            ("health.idle", self.health.idle),
-        ):
-            if name is not None and name not in self.fields:
+        named = {"map.show": self.map.show if self.map else None, "health.idle": self.health.idle}
+        for key, field in named.items():
+            if field is not None and field not in self.fields:
                 known = ", ".join(self.fields)
-                raise ValueError(f"{key}: there is no field `{name}`; there are {known}")
+                raise ValueError(f"{key}: there is no field `{field}`; there are {known}")
         if self.map and self.map.steps and not self.fields[self.map.show].is_number:
             raise ValueError(f"map.steps: `{self.map.show}` is no number; remove the steps")
-        iris = [self.rdf(name) for name in self.fields]
-        if twice := [name for name in self.fields if iris.count(self.rdf(name)) > 1]:
+        iris = [self.rdf(f) for f in self.fields]
+        if twice := [f for f in self.fields if iris.count(self.rdf(f)) > 1]:
             raise ValueError(f"fields.{twice[1]}.rdf: `{twice[0]}` has the same; change one")
         return self
 

@@ -74,9 +74,8 @@ class Reader:
         form = _form(kind)
         self._one: TypeAdapter[dict[str, Any]] = TypeAdapter(form)
         # Stops at the first fault: of a batch with one, each observation is read by itself.
-        self._some: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(
-            Annotated[list[form], FailFast()]
-        )
+        some: Any = Annotated[list[form], FailFast()]  # type: ignore[valid-type]
+        self._some: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(some)
 
     def one(self, payload: bytes) -> Observation:
         """The observation in a JSON object."""
