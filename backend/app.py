@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from citywise.backend.mqtt_session import BrokerSession
     from citywise.backend.network.topics import Device, Topics
     from citywise.backend.packs.parts import Commands, Parts
+    from citywise.backend.packs.tables import Tables
     from citywise.backend.people.ids import channel
     from citywise.backend.privacy.boxes import BoxError, boxes_for
     from citywise.backend.settings import Settings
@@ -53,6 +54,7 @@ __all__ = [
     "Reader",
     "ReadingRow",
     "Settings",
+    "Tables",
     "Topics",
     "access",
     "as_json",
@@ -113,6 +115,7 @@ _WHERE: Mapping[str, str] = {
     "Reader": "api.entitled:Reader",
     "ReadingRow": "store.models:ReadingRow",
     "Settings": "settings:Settings",
+    "Tables": "packs.tables:Tables",
     "state": "api.state:state",
     "Topics": "network.topics:Topics",
     "translator": "api.pages:translator",

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 from citywise.backend.limit_options import bounded
+from citywise.backend.settings import Settings
+from citywise.backend.system_option import of_a_system
 from citywise.backend.times import parse_ms
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -107,3 +109,24 @@ def list_apps(paths: tuple[Path, ...]) -> None:
     found = [folder for path in paths for folder in folders(path)] if paths else available()
     for folder in found:
         click.echo("\n".join(lines(folder)))
+
+
+@app.command()
+@click.argument("name")
+@of_a_system
+def remove(settings: Settings, name: str) -> None:
+    """Remove all that the app NAME, which is gone, has left in the database of a stopped system:
+    its tables, its instances and their notices, its templates and traces."""
+    from citywise.backend.packs import removal
+    from citywise.backend.people_commands import database
+    from citywise.backend.supervisor import is_used
+
+    if is_used(settings.data_dir):
+        raise removal.RemovalError("the system is running; stop it, then remove the app")
+    with database(settings) as engine:
+        removed = removal.remove(engine, settings, name)
+    dropped = ", ".join(removed.tables) or "none"
+    click.echo(
+        f"{name}: removed its tables ({dropped}), {removed.instances} instances and "
+        f"{removed.notices} notices"
+    )

@@ -115,12 +115,13 @@ def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], 
     """The process that an app brings, which is called as the app."""
 
     def serve(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
-        from citywise.backend.packs.parts import of_settings
+        from citywise.backend.packs.parts import brought_to
         from citywise.backend.store.database import create_engine_for
 
-        service = of_settings(settings)[name].service
+        engine = create_engine_for(settings.database_url)
+        service = brought_to(settings).usable(engine)[name].service
         assert service is not None, f"the app {name} brings no process"
-        service(settings, create_engine_for(settings.database_url), stop)
+        service(settings, engine, stop)
 
     return serve
 

@@ -36,7 +36,7 @@ from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
 from citywise.backend.packs.library import available, of_packages
 from citywise.backend.packs.manifest import Pack, PackError
-from citywise.backend.packs.parts import of_settings
+from citywise.backend.packs.parts import brought_to, upgrade_tables
 from citywise.backend.patience import Mark, Patience, Reason, Stuck
 from citywise.backend.settings import Settings
 from citywise.backend.store import heartbeat, progress
@@ -116,7 +116,8 @@ class System:
     def roles(self) -> Sequence[str]:
         """The processes that make up the system, without the source; those of apps are
         called as the app."""
-        brought = [name for name, parts in of_settings(self.settings).items() if parts.service]
+        apps = brought_to(self.settings).usable(self._database)
+        brought = [name for name, parts in apps.items() if parts.service]
         return ("ingest", "pipeline", "notifier", *brought, "web")
 
     # -- start ----------------------------------------------------------------------
@@ -136,6 +137,7 @@ class System:
         self.settings = _with_ports(self.settings)
         self._engine = create_engine_for(self.settings.database_url)
         migrate(self._engine)
+        upgrade_tables(self._engine, self.settings)
         self._check_log(self._engine)
         self._install_apps(self._engine)
         self._prepare_city()

@@ -73,7 +73,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     security.install(app, settings)
     identity.install(app)
     apps = brought_to(settings)
-    brought = sound(apps.parts)
+    brought = sound(apps.usable(engine))
     api = Blueprint("api", __name__, url_prefix="/api/v1")
     for part in (*_OF_CITY, *_OF_APPS, *_OF_PEOPLE):
         api.register_blueprint(part.blueprint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.network.topics import Device, Topics
 from citywise.backend.packs import broken
 from citywise.backend.packs.library import FILE, app_name, available, package_of, said
+from citywise.backend.packs.tables import Tables, upgrade, why_unusable
 from citywise.backend.settings import Settings
 
 Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]
@@ -70,12 +71,15 @@ class Parts:
     navigation: Mapping[str, str] = field(default_factory=dict)
     """Pages that the shell leads to: key of the page and its string (`nav.<key>`) → address."""
     openapi: Path | None = None
-    """`paths` and `components.schemas` of what `api` serves."""
+    """`paths` and `components.schemas` of what `api` serves; without it `openapi.json` in the
+    app's folder, if there is one."""
     decisions: Mapping[str, Decide] = field(default_factory=dict)
     """By the name that `citywise decide` knows them by."""
     timetables: Mapping[str, Timetabled] = field(default_factory=dict)
     """What `citywise decide NAME --gtfs` answers."""
     service: Service | None = None
+    tables: Tables | None = None
+    """Its own tables, made and upgraded when the system starts."""
     export: Mapping[str, Export] = field(default_factory=dict)
     """By the name of the part of a person's export."""
     withdrawn: Withdrawn | None = None
@@ -103,23 +107,38 @@ class Brought:
     unusable: tuple[str, ...]
     folders: Mapping[str, Path]
     """Of every app that has Python."""
+    installed: Mapping[str, Path]
+    """Of every app."""
+
+    def usable(self, engine: Engine) -> Mapping[str, Parts]:
+        """The parts of the apps whose tables are as they need them; others are noted."""
+        found: dict[str, Parts] = {}
+        with engine.connect() as connection:
+            for app, parts in self.parts.items():
+                if why := why_unusable(connection, app, parts.tables):
+                    broken.note(app, "tables", PartsError(why))
+                else:
+                    broken.mended(app, "tables")
+                    found[app] = parts
+        return found
 
 
 def brought(paths: Iterable[Path] = ()) -> Brought:
     """What all apps bring that there are."""
     usable: dict[str, Parts] = {}
     folders: dict[str, Path] = {}
-    for folder in available(tuple(paths)):
+    installed = {app_name(folder): folder for folder in available(tuple(paths))}
+    for name, folder in installed.items():
         if (module := said(folder, "python")) is None:
             continue
-        name = app_name(folder)
         folders[name] = folder
         try:
             usable[name] = load(folder, module)
             broken.mended(name, "python")
         except PartsError as error:
             broken.note(name, "python", error)
-    return Brought(usable, tuple(sorted(folders.keys() - usable.keys())), folders)
+    unusable = tuple(sorted(folders.keys() - usable.keys()))
+    return Brought(usable, unusable, folders, installed)
 
 
 def brought_to(settings: Settings) -> Brought:
@@ -135,6 +154,11 @@ def found(paths: Iterable[Path] = ()) -> Mapping[str, Parts]:
 def of_settings(settings: Settings) -> Mapping[str, Parts]:
     """The parts of the apps that a system has, as far as they can be used."""
     return brought_to(settings).parts
+
+
+def upgrade_tables(engine: Engine, settings: Settings) -> None:
+    """Make and upgrade the tables of a system's apps; one whose tables cannot be is left out."""
+    upgrade(engine, {app: parts.tables for app, parts in brought_to(settings).parts.items()})
 
 
 def within(connection: Connection, app: str, part: str, work: Callable[[], None]) -> bool:
@@ -167,4 +191,6 @@ def load(folder: Path, module: str) -> Parts:
         raise PartsError(f"{folder / FILE}: `python`: cannot use `{name}`: {why}") from error
     if not isinstance(parts, Parts):
         raise PartsError(f"{folder / FILE}: `python`: `{name}.PARTS` is no {Parts.__qualname__}")
-    return parts
+    described = folder / "openapi.json"
+    is_usual = parts.openapi is None and described.is_file()
+    return replace(parts, openapi=described) if is_usual else parts

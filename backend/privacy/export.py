@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from citywise.backend.ingest import log, records
 from citywise.backend.ingest.standing import CONTEXT
-from citywise.backend.packs import broken
+from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
 from citywise.backend.people import accounts, consents, logins, tokens
 from citywise.backend.settings import Settings
@@ -76,6 +76,10 @@ def _of_apps(
             except Exception as error:  # noqa: BLE001
                 broken.note(app, "export", error)
                 missing.append({"app": app, "part": part})
+    told = {noted.app for noted in tables.known(connection) if noted.exported}
+    for app, table, is_theirs in tables.rows_of(connection, user):
+        if app in told:
+            found[table.name] = _all(connection, select(table).where(is_theirs))
     return found, missing
 
 

@@ -22,6 +22,7 @@ from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.network import broker_rights
 from citywise.backend.operations.sending import Message, NotSentError, send
+from citywise.backend.packs import tables
 from citywise.backend.packs.parts import brought_to, within
 from citywise.backend.people import accounts, tokens
 from citywise.backend.people.ids import DEMO
@@ -202,6 +203,7 @@ def _purge(connection: Connection, settings: Settings, user: str) -> bool:
     """Remove whatever the tables hold of a person; False where an app could not do its part,
     and has to be asked again."""
     has_all = _purge_apps(connection, settings, user)
+    tables.forget(connection, user)
     for row, owner in _OWNED:
         if (row, user) != (AccountRow, DEMO):
             connection.execute(delete(row).where(owner == user))

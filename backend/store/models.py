@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Float, Index, Integer, String, Text
+from sqlalchemy import JSON, BigInteger, Boolean, Float, Index, Integer, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
@@ -216,6 +216,22 @@ class TemplateVersionRow(Base):
     body: Mapped[dict[str, Any]] = mapped_column(JSON)
     """`TemplateVersion.to_json()`."""
     installed_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class AppTablesRow(Base):
+    """What is known of an app's own tables (`backend.packs.tables`)."""
+
+    __tablename__ = "app_tables"
+    app: Mapped[str] = mapped_column(String(32), primary_key=True)
+    version: Mapped[int] = mapped_column(Integer)
+    """How many of its migrations have been run."""
+    tables: Mapped[list[str]] = mapped_column(JSON)
+    personal: Mapped[dict[str, str]] = mapped_column(JSON)
+    """Tables about people: name → the column with the account's id."""
+    exported: Mapped[bool] = mapped_column(Boolean)
+    """Whether the rows about a person are exported as they are."""
+    error: Mapped[str | None] = mapped_column(Text)
+    """Why the last upgrade failed."""
 
 
 class NoticeRow(Base):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
 from citywise.backend.store.models import Base
@@ -15,7 +15,7 @@ _INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.in
 
 def upsert(
     connection: Connection,
-    table: type[Base],
+    table: type[Base] | Table,
     rows: Sequence[Mapping[str, Any]],
     *,
     keys: Sequence[str] | None = None,
@@ -28,7 +28,7 @@ def upsert(
     if not rows:
         return
     insert = _INSERTS[connection.dialect.name](table)
-    columns = table.__table__.columns
+    columns = table.columns if isinstance(table, Table) else table.__table__.columns
     names = list(keys or (c.name for c in columns if c.primary_key))
     if update:
         values = {

@@ -29,6 +29,7 @@ OF_THE_CITY = {
     "cursors",
     "refusals",
     "learned",
+    "app_tables",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
 

@@ -1,11 +1,11 @@
 """The page, and what it asks for."""
 
-from __future__ import annotations
-
 from flask import Blueprint, Response
 from sqlalchemy import func, select
 
-from citywise.backend.app import EventRow, access, as_json, page, state
+from citywise.backend.app import EventRow, access, as_json, own_id, page, state, upsert, wall_ms
+
+from .tables import PINS
 
 api = Blueprint("pulse_api", __name__)
 pages = Blueprint("pulse_pages", __name__)
@@ -19,6 +19,16 @@ def count() -> Response:
     with state().engine.connect() as connection:
         found = connection.execute(query.group_by(EventRow.type).order_by(EventRow.type))
         return as_json({"open": {row[0]: row[1] for row in found}})
+
+
+@api.put("/pulse/pins/<kind>")
+@access.person()
+def pin(kind: str) -> Response:
+    """Remember that a person wants to see events of a type first."""
+    row = {"user": own_id(), "type": kind[:64], "since_ms": wall_ms()}
+    with state().engine.begin() as connection:
+        upsert(connection, PINS, [row], keys=("user", "type"))
+    return as_json({"pinned": row["type"]})
 
 
 @pages.get("/pulse")
