@@ -18,6 +18,7 @@ from clingo.ast import AST, ASTType, Sign, parse_string
 
 from citywise.reasoning.asp.rules import AspRule, atom_signatures, atoms, body_atoms, head_atoms
 from citywise.reasoning.asp.syntax import Node, copy
+from citywise.reasoning.model.carried import is_ours, timed
 from citywise.reasoning.model.engine import OURS, AspProgram
 from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.model.rules import reached
@@ -85,7 +86,7 @@ class Dependencies:
         # Any cycle through a negative edge lies within one component, so its ends tell.
         for edge in self.edges:
             if edge.negative and self.together(edge.head, edge.body):
-                return edge, *self._path(edge.body, edge.head)
+                return edge, *self.path(edge.body, edge.head)
         return None
 
     def fragment(self) -> Fragment:
@@ -100,7 +101,7 @@ class Dependencies:
             return "normal"
         return "stratified" if any(e.negative for e in self.edges) else "positive"
 
-    def _path(self, start: Signature, goal: Signature) -> tuple[Dependency, ...]:
+    def path(self, start: Signature, goal: Signature) -> tuple[Dependency, ...]:
         """A shortest way from one predicate to another of its component."""
         came: dict[Signature, Dependency] = {}
         queue = [start]
@@ -291,7 +292,8 @@ def input_predicates(request: Request, rules: Sequence[AspRule]) -> frozenset[Si
         return request.inputs
     mentioned = frozenset[Signature]().union(*(rule.head | rule.body for rule in rules))
     prefixed = (s for s in mentioned if s.name.removeprefix("-").startswith(_starts(request)))
-    return mentioned - request.derived | frozenset(prefixed)
+    ours = timed(request) | frozenset(filter(is_ours, mentioned))
+    return (mentioned - request.derived | frozenset(prefixed)) - ours
 
 
 def _starts(request: Request) -> tuple[str, ...]:

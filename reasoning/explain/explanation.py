@@ -93,8 +93,8 @@ class Explainer:
         self._outside, self._supplied = valued(outside or {}, values), supplied
         self._meanings = meanings
         self._most, self._depth = most, depth
-        if source and request.inferring:
-            source += ("" if source.endswith("\n") else "\n") + request.inferring
+        if source and request.appended:
+            source += ("" if source.endswith("\n") else "\n") + request.appended
         self._notation = notation or Notation(source or request.rules)
         self._rules = read(request.rules, self._notation)
         self._derived = Derived(set(), InstanceRecording([], {}), Derivations((), ()))

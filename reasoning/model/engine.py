@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from citywise.reasoning.model.carried import watch
+from citywise.reasoning.model.request import OURS as OURS
 from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.model.values import Row
-
-OURS = "citywise_"
-"""How the names begin that engines add to a program; messages do not name them."""
 
 
 class Knowledge(Protocol):
@@ -59,6 +58,7 @@ def program(request: Request, supplied: frozenset[Signature]) -> AspProgram:
         derived = sorted(request.derived - request.inputs - supplied | request.feedback)
         # clingo shows everything until a first `#show`; `#show.` makes it nothing.
         rules += "#show.\n" + "".join(f"#show {signature}.\n" for signature in derived)
+    rules += "".join(f"#show {signature}.\n" for signature in watch(request).values())
     return AspProgram(request.name, rules, request.priorities)
 
 

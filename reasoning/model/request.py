@@ -11,6 +11,8 @@ Unit = Literal["s", "ms"]
 Entailment = Literal["rdfs", "owl-rl"]
 PLAIN = ".lp"
 """Suffix of files in clingo's own language, without labels and `;` at a line's end."""
+OURS = "citywise_"
+"""How the names begin that we add to a program; messages do not name them."""
 
 
 class Signature(NamedTuple):
@@ -84,6 +86,13 @@ class Request:
     shows: frozenset[Signature] = frozenset()
     shows_terms: bool = False
     feedback: frozenset[Signature] = frozenset()
+    held: frozenset[Signature] = frozenset()
+    """Predicates of which rules see since when each atom has held (`model.carried`)."""
+    last: Mapping[Signature, int | None] = field(default_factory=dict)
+    """Predicates of which rules see when each atom held last, and after how long that is
+    forgotten; None: never."""
+    sees_now: bool = False
+    """Whether `now/1` is the evaluation's time, unless something supplies it."""
     lateness: int = 0
     scales: Mapping[str, int] = field(default_factory=dict)
     timezone: ZoneInfo | None = None
@@ -95,9 +104,9 @@ class Request:
     after some rules, and the line of the one that computes."""
     priorities: tuple[int, ...] = ()
     """Priorities of weak constraints and optimisation statements, highest first."""
-    inferring: str = field(default="", compare=False)
-    """The rules at the end of `rules` that are not the request's own but those of an
-    entailment, a line each with its label."""
+    appended: str = field(default="", compare=False)
+    """The rules at the end of `rules` that are not the request's own but those of `#held` and
+    `#last`, and of an entailment, a line each with its label."""
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict, compare=False)
     """Labels of statements of `rules`, by the line and column (from 1, in bytes) at which
     clingo's syntax tree says they begin."""

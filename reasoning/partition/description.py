@@ -22,7 +22,8 @@ from citywise.reasoning.asp.dependencies import (
 from citywise.reasoning.asp.rules import AspRule, read
 from citywise.reasoning.engines.choosing import suited
 from citywise.reasoning.engines.clingo.guard import supplied_by_windows
-from citywise.reasoning.model.engine import program
+from citywise.reasoning.model.carried import clock, is_ours, meaning, remembered, since
+from citywise.reasoning.model.engine import OURS, program
 from citywise.reasoning.model.request import PLAIN, Request, Signature
 from citywise.reasoning.partition import greedy, sound
 from citywise.reasoning.partition.plan import Form, Key, Name, Partition, Plan
@@ -54,6 +55,11 @@ class Description:
     graph: InputGraph
     plan: Plan
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the plan is as it is, but for what is about predicates of ours."""
+        return tuple(reason for reason in self.plan.reasons if OURS not in reason)
+
     def inputs_of(self, partition: Partition) -> frozenset[Signature]:
         """The input predicates of which a partition has facts."""
         return partition.inputs & self.inputs
@@ -70,10 +76,11 @@ def describe(request: Request, path: Path, name: Name = "sound") -> Description:
     The plan is that of the rules alone: knowledge bases are not read, and no window has been
     counted yet.
     """
-    rules = read(request.rules, request.labels).rules
-    dependencies = Dependencies([rule.tree for rule in rules])
+    rules = tuple(r for r in read(request.rules, request.labels).rules if not _is_ours(r, request))
+    related = (*rules, *read(meaning(request)).rules)
+    dependencies = Dependencies([rule.tree for rule in related])
     inputs = input_predicates(request, rules)
-    extended = extended_graph(rules)
+    extended = extended_graph(related)
     cycle = dependencies.negative_cycle()
     engine, outside = suited(request)
     return Description(
@@ -98,7 +105,14 @@ def _plan(request: Request, name: Name) -> Plan:
         return greedy.planner(request)(what, present)
     if name == "whole":
         return sound.whole(what, request.labels, present)
-    return sound.plan(what, request.labels, present=present)
+    fed, now = remembered(request), clock(request)
+    return sound.plan(what, request.labels, present=present, feedback=fed, clock=now)
+
+
+def _is_ours(rule: AspRule, request: Request) -> bool:
+    """Whether a rule says what `#held` or `#last` means."""
+    made = set(map(since, request.held))
+    return any(is_ours(signature) or signature in made for signature in rule.head)
 
 
 def strata(
@@ -204,7 +218,7 @@ def to_json(found: Description) -> dict[str, Any]:
         },
         "plan": found.plan.name,
         "partitions": sorted(partitions, key=lambda p: (p["predicates"], p["rules"])),
-        "reasons": list(found.plan.reasons),
+        "reasons": list(found.reasons),
     }
 
 
@@ -233,11 +247,11 @@ def _partition(found: Description, partition: Partition, number: int) -> dict[st
 
 
 def _arguments(positions: Mapping[Signature, int]) -> dict[str, int]:
-    return {str(s): positions[s] for s in sorted(positions, key=str)}
+    return {str(s): positions[s] for s in sorted(positions, key=str) if not is_ours(s)}
 
 
 def _texts(signatures: Iterable[Signature]) -> list[str]:
-    return sorted(map(str, signatures))
+    return sorted(str(signature) for signature in signatures if not is_ours(signature))
 
 
 def _pairs(edges: Iterable[Edge]) -> list[list[str]]:
@@ -270,8 +284,8 @@ def _lines(found: Description) -> Iterator[str]:
     for number, partition in enumerate(partitions, 1):
         yield f"  Partition {number}"
         yield from (f"    {line}" for line in _about(found, partition))
-    if found.plan.reasons:
-        yield from _section("Why", (f"- {reason}" for reason in found.plan.reasons))
+    if found.reasons:
+        yield from _section("Why", (f"- {reason}" for reason in found.reasons))
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -323,7 +337,8 @@ def _besides(found: Description, partition: Partition) -> frozenset[Signature]:
 
 
 def _key(key: Key) -> Iterator[str]:
-    split = ", ".join(f"{s} by argument {n}" for s, n in sorted(key.positions.items()))
+    positions = sorted(key.positions.items())
+    split = ", ".join(f"{s} by argument {n}" for s, n in positions if not is_ours(s))
     yield f"key     {split or 'no argument'}"
     for signature, follow in sorted(key.following.items()):
         yield (
@@ -342,4 +357,4 @@ def _key(key: Key) -> Iterator[str]:
 
 
 def _list(signatures: Iterable[Signature]) -> str:
-    return ", ".join(map(str, sorted(signatures)))
+    return ", ".join(str(s) for s in sorted(signatures) if not is_ours(s))

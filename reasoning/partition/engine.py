@@ -15,6 +15,7 @@ from citywise.reasoning.engines.choosing import Choice as EngineChoice
 from citywise.reasoning.engines.clingo.guard import is_large, supplied_by_windows
 from citywise.reasoning.engines.programs import IncrementalEngine
 from citywise.reasoning.limits import UNLIMITED, LimitError, Limits, TooManyAnswersError
+from citywise.reasoning.model.carried import clock, remembered
 from citywise.reasoning.model.engine import (
     Answered,
     AnswerSet,
@@ -241,7 +242,15 @@ class ParallelEngine:
         counts = self._counts if self._adaptive else {}
         seen = {s: counts[s.name] for s in present if s.name in counts}
         weights = seen if self._weights is None else self._weights
-        return sound.plan(what, labels, present=present, weights=weights, keys=self._keys)
+        return sound.plan(
+            what,
+            labels,
+            present=present,
+            feedback=remembered(self._request),
+            weights=weights,
+            clock=clock(self._request),
+            keys=self._keys,
+        )
 
     def _adopt(self, what: AspProgram, plan: Plan) -> None:
         planned = Planned(what, plan, self._knowledge, self._seen, self._limits)

@@ -13,6 +13,7 @@ from clingo.ast import ASTType
 
 from citywise.reasoning.asp.rules import AspRule, Statements, atom_signatures, atoms, derived
 from citywise.reasoning.asp.syntax import Node
+from citywise.reasoning.model.carried import is_ours
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.partition.plan import Follow, Key, Partition, Reason, Share, share_name
 
@@ -59,6 +60,7 @@ class Question:
     weights: Mapping[Signature, int]
     shows: frozenset[Signature]
     guessed: frozenset[Signature]
+    clock: frozenset[Signature] = frozenset()
 
 
 def find_keys(
@@ -82,7 +84,8 @@ def find_keys(
 
 def _alternatives(keys: Iterable[Key]) -> Iterator[Reason]:
     for key in keys:
-        split = ", ".join(f"{s} by argument {i}" for s, i in sorted(key.positions.items()))
+        positions = sorted(key.positions.items())
+        split = ", ".join(f"{s} by argument {i}" for s, i in positions if not is_ours(s))
         yield Reason(f"its facts can also be split otherwise: {split}")
 
 
@@ -224,6 +227,7 @@ class _Encoding:
             "copied": set(filter(self._can_be_copied, self._data)),
             "guessed": question.guessed,
             "shown": question.shows,
+            "clock": question.clock,
         }
         for signature, place in self._place.items():
             yield f"pred({place})"
@@ -239,7 +243,8 @@ class _Encoding:
         """Whether its atoms are facts only, and the names of their copies are free."""
         names = {share_name(signature, place) for place in range(1, signature.arity + 1)}
         negative = signature.name.startswith("-")
-        return not (signature in self._derived or negative or names & self._names)
+        told = signature in self._derived or signature in self._question.clock
+        return not (told or negative or names & self._names)
 
     @cached_property
     def _names(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from clingo.ast import ASTType
 
 from citywise.reasoning.asp.dependencies import Dependencies
 from citywise.reasoning.asp.rules import AspRule, Labels, Statements, atoms, read
+from citywise.reasoning.model.carried import is_ours
 from citywise.reasoning.model.engine import AspProgram
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.partition.keys import Question, find_keys, may_count_together
@@ -33,6 +34,7 @@ def plan(
     present: Iterable[Signature] = (),
     feedback: Mapping[Signature, Signature] | None = None,
     weights: Mapping[Signature, int] | None = None,
+    clock: frozenset[Signature] = frozenset(),
     keys: bool = True,
 ) -> Plan:
     """The plan of a program.
@@ -47,6 +49,8 @@ def plan(
         Predicates whose facts are the atoms that another had in the evaluation before.
     weights:
         Numbers of facts, by predicate, for the choice between several keys.
+    clock:
+        Predicates whose one fact is the time.
     keys:
         Whether keys are looked for.
     """
@@ -62,7 +66,7 @@ def plan(
         partitions, reasons = units.partitions(shows), units.reasons
         if keys:
             question = Question(
-                frozenset(present), feedback or {}, weights or {}, shows, units.guessed
+                frozenset(present), feedback or {}, weights or {}, shows, units.guessed, clock
             )
             partitions, said = _keyed(partitions, question, statements)
             reasons += said
@@ -148,6 +152,7 @@ class Units:
         self._part = {rule: rule for rule in rules}
         self._why: dict[tuple[AspRule, AspRule], str] = {}
         self._join(statements)
+        self._join_ours()
 
     def needs(self, rule: AspRule) -> frozenset[Signature]:
         """The predicates of which a rule needs all atoms: those it reads, those it guesses,
@@ -221,6 +226,17 @@ class Units:
                 self._unite(rule, other, f"which atoms of {signature} hold is guessed")
         self._join_preferences(statements)
 
+    def _join_ours(self) -> None:
+        """Put what only tells us which atoms hold where they are looked at anyway."""
+        views = set(self._views)
+        for rule in self._rules:
+            if not any(map(is_ours, rule.head)) or rule in views:
+                continue
+            for other in self._rules:
+                if other is not rule and other not in views and rule.body <= self.needs(other):
+                    self._unite(other, rule, "")
+                    break
+
     def _join_preferences(self, statements: Statements) -> None:
         wishes = [rule for rule in self._rules if rule.kind == "preference"]
         fixed = all(map(statements.has_fixed_priority, wishes))
@@ -281,6 +297,8 @@ class Units:
 
     def _say_joins(self, units: Sequence[_Unit]) -> None:
         for (one, other), why in self._why.items():
+            if not why:
+                continue
             text = f"{_names([other, one])} stay together: {why}"
             self.reasons.append(Reason(text, (other, one)))
         for view in self._views:

@@ -26,6 +26,7 @@ from clingo.ast import AST, ASTType, UnaryOperator
 from citywise.reasoning import budget
 from citywise.reasoning.errors import ItemError, Location, RequestError
 from citywise.reasoning.model import atoms
+from citywise.reasoning.model.carried import makers
 from citywise.reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
 from citywise.reasoning.rdf import ntriples, parsing
 from citywise.reasoning.rdf.entailment import closure
@@ -309,6 +310,7 @@ class _Collector:
         self._mapper = Mapper(request)
         self._relevance = Relevance(request)
         self._derived = request.derived
+        self._made = makers(request)
         self._origins: dict[str, list[KnowledgeOrigin]] = {}
         self._supplied: set[Signature] = set()
         self._counts = Counter[Signature]()
@@ -344,6 +346,15 @@ class _Collector:
         self, fact: str, name: str, arguments: Sequence[str], origin: KnowledgeOrigin
     ) -> None:
         signature = Signature(name, len(arguments))
+        if signature in self._made:
+            line = origin.detail if isinstance(origin.detail, str) else ""
+            raise _error(
+                KnowledgeSource(origin.source),
+                int(line.removeprefix("line ") or 1),
+                "clash",
+                f"`{fact}`: `{self._made[signature]}` makes `{signature}`, and a knowledge base "
+                "gives it too; give that one another name",
+            )
         self._supplied.add(signature)
         if not self._relevance.keeps(signature, arguments):
             return

@@ -17,7 +17,7 @@ from typing import Any
 from citywise.reasoning.engines.choosing import solver_engine
 from citywise.reasoning.errors import ItemError, SolvingError
 from citywise.reasoning.limits import Limits
-from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.carried import Carried
 from citywise.reasoning.model.engine import (
     Answered,
     AnswerSet,
@@ -30,6 +30,7 @@ from citywise.reasoning.model.engine import (
 from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.language import Driver
+from citywise.reasoning.run.memory import Memory
 from citywise.reasoning.streams.items import Arrivals, Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.windows import Contents
@@ -56,6 +57,9 @@ class State:
     arrived: list[int] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
     feedback: list[str] = field(default_factory=list)
+    since: list[tuple[str, int]] = field(default_factory=list)
+    last: list[tuple[str, int]] = field(default_factory=list)
+    """With `since` what `Carried` holds besides."""
     supplied: list[tuple[str, int]] = field(default_factory=list)
     """Predicates that the streams have supplied, with their arities."""
     resting: bool = False
@@ -141,10 +145,10 @@ class Reasoner(Driver):
         self._skip = skip_unchanged
         self._models = models
         self._last: tuple[WindowFacts, tuple[AnswerSet, ...]] | None = None
+        self._memory = Memory(request)
+        self._known = background.supplied if background else frozenset()
         self._begun = False
         """Whether there was an evaluation, or an engine's last answer is another's."""
-        self._answered_before = False
-        """Whether the evaluation before had an answer set, from which changes count."""
 
     def __enter__(self) -> Reasoner:
         return self
@@ -352,23 +356,25 @@ class Reasoner(Driver):
 
     def _evaluate(self, time: int, now: int) -> Evaluation:
         """The answer at a time, at the instant `now` of it (see `WindowChange`)."""
-        before = tuple(self._state.feedback)
-        contents = self._contents
-        change = contents.change(now, self.base(time), before)
+        contents, memory, base = self._contents, self._memory, self.base(time)
+        before = memory.feedback
+        given = memory.given(time, base, self._known | self._encoder.supplied)
+        change = contents.change(now, base, given)
         started = wall.perf_counter()
-        answered, error = self._answered(change)
+        answered, error = self._answered(change, time)
         seconds = wall.perf_counter() - started
-        self._feed_back(answered)
-        same = tuple(self._state.feedback) == before
         state = self._state
-        state.resting = same and error is None and (contents.empty or state.resting)
-        items, (answers, added, removed) = contents.items, answered
-        size = change.size
+        answers, added, removed = memory.take(answered, time)
+        rests = error is None and memory.rests()
+        state.resting = rests and (contents.empty or state.resting)
+        items, size = contents.items, change.size
         return Evaluation(time, answers, items, size, seconds, error, before, added, removed)
 
-    def _answered(self, change: WindowChange) -> tuple[Answered, str | None]:
+    def _answered(self, change: WindowChange, time: int) -> tuple[Answered, str | None]:
         """The engine's answer, or what it said."""
         try:
+            if not self._memory.fits(time, self.base(time)):
+                raise SolvingError("its time does not fit the 32 bits of ASP, and rules look at it")
             if self._changing is not None:
                 answered = self._changing.changed(change, self._models)
                 self._require_one(answered.answer_sets)
@@ -414,38 +420,30 @@ class Reasoner(Driver):
         return origin + (time - origin) // _REBASE_MS * _REBASE_MS
 
     def _require_one(self, answers: tuple[AnswerSet, ...]) -> None:
-        if self.request.feedback and len(answers) > 1:
+        request = self.request
+        if len(answers) > 1 and (request.feedback or request.held or request.last):
+            does = "feeds back" if request.feedback else "remembers which atoms hold"
             raise SolvingError(
-                f"request `{self.request.name}` feeds back but has {len(answers)} answer "
+                f"request `{request.name}` {does} but has {len(answers)} answer "
                 "sets; add constraints or preferences that leave one"
             )
-
-    def _feed_back(self, answered: Answered) -> None:
-        """Keep the atoms for the next evaluation; without an answer the old ones stay."""
-        if not self.request.feedback:
-            return
-        answers, added, removed = answered
-        if answers and self._answered_before and added is not None and removed is not None:
-            # By what changed, which is all that was gone and is there or the other way round;
-            # going through all shown atoms costs what the answer holds.
-            changed = [atom for atom in (*added, *removed) if self._is_fed_back(atom)]
-            if changed:
-                self._state.feedback = sorted({*self._state.feedback} ^ {*changed})
-        elif answers:
-            self._state.feedback = [a for a in answers[0].atoms if self._is_fed_back(a)]
-        self._answered_before = bool(answers)
-
-    def _is_fed_back(self, atom: str) -> bool:
-        name = atom.split("(", 1)[0]
-        named = any(s.name == name for s in self.request.feedback)
-        return named and signature(atom) in self.request.feedback
 
     # -- recovery -------------------------------------------------------------------
 
     @property
     def feedback(self) -> tuple[str, ...]:
         """The atoms that the next evaluation will see as previous ones."""
-        return tuple(self._state.feedback)
+        return self._memory.feedback
+
+    @property
+    def carried(self) -> Carried:
+        """All that the next evaluation will be given of those before."""
+        return self._memory.carried
+
+    @carried.setter
+    def carried(self, value: Carried) -> None:
+        """Go on as if the evaluation before had left this."""
+        self._memory.carried = value
 
     def resume_from(self, position: int) -> int:
         """The first position whose item is still needed when continuing at `position`."""
@@ -462,6 +460,9 @@ class Reasoner(Driver):
         state.last_ticks = [b.last_tick for b in self._buffers.values()]
         state.arrived = [b.arrived for b in self._buffers.values()]
         state.held = [len(b) for b in self._buffers.values()]
+        carried = self._memory.carried
+        state.feedback = list(carried.feedback)
+        state.since, state.last = list(carried.since), list(carried.last)
         state.supplied = sorted((s.name, s.arity) for s in self._encoder.supplied)
         # A copy: the reasoner goes on changing its own.
         return State.from_json(state.to_json())
@@ -470,6 +471,11 @@ class Reasoner(Driver):
         """Continue from `state`; `items` are those from `resume_from` up to its position."""
         self._state = State.from_json(state.to_json())
         self._encoder.supplied |= {Signature(*predicate) for predicate in state.supplied}
+        self._memory.carried = Carried(
+            tuple(state.feedback),
+            tuple((atom, time) for atom, time in state.since),
+            tuple((atom, time) for atom, time in state.last),
+        )
         released = self._released_up_to()
         late = set(state.late)
         given = with_stream(items, self._buffers)

@@ -232,15 +232,22 @@ class Recorded:
     def supplied(self) -> frozenset[Signature]:
         """What the recording supplies, where that decides what is shown (docs/reason.md)."""
         request = self.request
+        if request.sees_now and not request.inputs:
+            return self._read_ahead()
         if request.shows or request.shows_terms or request.inputs:
             return frozenset()
+        return self._read_ahead()
+
+    def _read_ahead(self) -> frozenset[Signature]:
+        request = self.request
         # What is shown depends on which predicates the stream supplies at all, so the recording
         # is read once before; standard input cannot be.
         for path in self.streams:
             if not path.is_file():
                 self.warnings.append(
-                    f"{path} can be read once only: what is printed, where nothing is shown, "
-                    "follows from what came so far; declare it, e.g. `#show p/1.`"
+                    f"{path} can be read once only: what is printed, where nothing is shown, and "
+                    "whether `now/1` is the time, follows from what came so far; declare it, e.g. "
+                    "`#show p/1.`, `#input q/1.`"
                 )
                 return frozenset()
         encoder = Encoder(request)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model import atoms
+from citywise.reasoning.model.carried import makers
 from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.rdf.mapping import Iri, Mapper, Triple
 
@@ -123,6 +124,8 @@ class Encoder:
         self._time = 0
         """A time that fits."""
         self._known = request.used | request.derived | request.shows
+        self._made = makers(request)
+        """Predicates that no stream may supply."""
         self._names = {signature.name.removeprefix("-") for signature in self._known}
         self._triples: dict[str, frozenset[Signature]] = {}
 
@@ -203,7 +206,9 @@ class Encoder:
             inputs = {signature.name for signature in self._request.inputs}
             both = {Signature(name, 2), Signature(name, 3)} if name else set()
             seen = not inputs or name in inputs
-            self._triples[iri] = frozenset(both & self._known if seen else ())
+            found = frozenset(both & self._known if seen else ())
+            self._refuse_made(found)
+            self._triples[iri] = found
         return self._triples[iri]
 
     def _atom(self, atom: str) -> tuple[str, ...]:
@@ -213,8 +218,17 @@ class Encoder:
         if found.name.removeprefix("-") not in self._names:
             return ()
         if found not in self.supplied:
+            self._refuse_made((found,))
             self.supplied |= {found}
         return (atom,)
+
+    def _refuse_made(self, signatures: Iterable[Signature]) -> None:
+        for signature in signatures:
+            if signature in self._made:
+                raise ItemError(
+                    f"`{self._made[signature]}` makes `{signature}`, and a stream supplies it too; "
+                    "give that one another name"
+                )
 
 
 def _fitting(time: int) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model.engine import Atoms, Version, WindowChange, WindowFacts
-from citywise.reasoning.model.request import CountWindow, Request, TimeWindow, Window, previous
+from citywise.reasoning.model.request import CountWindow, Request, TimeWindow, Window
 from citywise.reasoning.streams.items import Encoder, Item
 
 if TYPE_CHECKING:
@@ -28,6 +28,20 @@ class Told(NamedTuple):
     """What the times in the atoms are counted from."""
     text: str | None = None
     """The atoms as facts, one `atom.` a line."""
+
+
+class Given(NamedTuple):
+    """Facts of an evaluation that come from no item: what those before left, and the time."""
+
+    came: Collection[str]
+    gone: Collection[str]
+    """Facts of the evaluation before that are none any more."""
+    size: int
+    facts: Callable[[], Sequence[str]]
+    """All of them; to be asked before the next evaluation."""
+
+
+NOTHING_GIVEN = Given((), (), 0, tuple)
 
 
 @dataclass(slots=True, eq=False)
@@ -277,7 +291,6 @@ class Contents:
         self._base: int | None = None
         """What times in atoms are counted from; None: nothing has been told of."""
         self._moved: list[tuple[WindowBuffer, Moved]] = []
-        self._fed: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -307,8 +320,8 @@ class Contents:
         self._version = Version(lambda: tuple(self._held()))
         self._base = None
 
-    def change(self, now: int, base: int, fed: tuple[str, ...]) -> WindowChange:
-        """What the ticks since the last change did; `fed` are atoms fed back."""
+    def change(self, now: int, base: int, given: Given) -> WindowChange:
+        """What the ticks since the last change did, and what is given besides."""
         entered: dict[int | None, Atoms] = {}
         left: list[str] = []
         # Times in atoms count from a base (`Reasoner.base`). Where that moves all atoms with a
@@ -318,20 +331,22 @@ class Contents:
             self._begin(base)
         else:
             self._tell(entered, left, base)
-            _fed(self._fed, fed, entered, left)
-        self._moved, self._fed = [], fed
+            if given.came:
+                entered.setdefault(None, Atoms()).texts.extend(given.came)
+            left += given.gone
+        self._moved = []
         supplied = self._encoder.supplied
         return WindowChange(
             now=now,
             entered=entered,
             left=left,
             supplied=supplied,
-            size=self._atoms + len(fed),
+            size=self._atoms + given.size,
             anew=anew,
             # Functions, since they are seldom asked for and cost what the window holds, not what
             # changed. The buffers they read have moved on at the next tick.
-            whole=lambda: self._whole(fed),
-            window=lambda: WindowFacts(self.text(base) + _text(map(previous, fed)), supplied),
+            whole=lambda: self._whole(given),
+            window=lambda: WindowFacts(self.text(base) + _text(given.facts()), supplied),
         )
 
     def text(self, base: int) -> str:
@@ -424,25 +439,12 @@ class Contents:
             self.refused[item.position] = (item, str(error))
             return ()
 
-    def _whole(self, fed: tuple[str, ...]) -> dict[int | None, Atoms]:
+    def _whole(self, given: Given) -> dict[int | None, Atoms]:
         found: dict[int | None, Atoms] = {}
         for buffer in self.buffers.values():
             self._enter(found, buffer, buffer.content(), self._base or 0)
-        found.setdefault(None, Atoms()).texts.extend(map(previous, fed))
+        found.setdefault(None, Atoms()).texts.extend(given.facts())
         return found
-
-
-def _fed(
-    before: Collection[str],
-    after: Collection[str],
-    entered: dict[int | None, Atoms],
-    left: list[str],
-) -> None:
-    if before != after:
-        old, new = set(before), set(after)
-        texts = entered.setdefault(None, Atoms()).texts
-        texts += [previous(atom) for atom in after if atom not in old]
-        left += [previous(atom) for atom in before if atom not in new]
 
 
 def _text(atoms: Iterable[str]) -> str:

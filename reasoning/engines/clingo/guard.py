@@ -27,8 +27,9 @@ from citywise.reasoning.engines.clingo.messages import Setup
 from citywise.reasoning.errors import SolvingError
 from citywise.reasoning.interpreter import environment
 from citywise.reasoning.limits import LimitError, Limits, patience_s, too_long
+from citywise.reasoning.model.carried import clock, fed
 from citywise.reasoning.model.engine import AnswerSet, AspProgram, Knowledge, WindowFacts, program
-from citywise.reasoning.model.request import Request, Signature, previous
+from citywise.reasoning.model.request import Request, Signature
 
 _MOST_USES = 500
 """After so many a process ends: clingo keeps every term that it ever saw."""
@@ -178,10 +179,9 @@ class GuardedEngine:
 
 
 def supplied_by_windows(request: Request) -> frozenset[Signature]:
-    """The predicates that windows of a request are known to supply: inputs and feedback."""
-    return request.inputs | frozenset(
-        Signature(previous(s.name), s.arity) for s in request.feedback
-    )
+    """The predicates that windows of a request are known to supply: inputs, what evaluations
+    leave to the next, and the time."""
+    return frozenset({*request.inputs, *fed(request), *clock(request)})
 
 
 class Worker(Protocol):

@@ -17,7 +17,8 @@ from citywise.reasoning.errors import Finding, RequestError
 from citywise.reasoning.languages.casp.entailment import inferring
 from citywise.reasoning.languages.casp.growth import suspects
 from citywise.reasoning.languages.casp.parsing import Reading
-from citywise.reasoning.model.request import Signature, previous
+from citywise.reasoning.model.carried import fed, timed
+from citywise.reasoning.model.request import Signature
 from citywise.reasoning.rdf.knowledge import Background, background, missing
 
 _TRIPLE = (2, 3)
@@ -55,7 +56,7 @@ class Predicates:
     @cached_property
     def _given(self) -> frozenset[Signature]:
         """Predicates that come from outside because the text says so."""
-        fed_back = {Signature(previous(s.name), s.arity) for s in self._request.feedback}
+        ours = {*fed(self._request), *timed(self._request)}
         declared = {
             Signature(str(s.origin.name), int(s.origin.arity))
             for s in self._reading.rules
@@ -67,7 +68,7 @@ class Predicates:
             if s.kind == ASTType.External
             for signature in atom_signatures(s.one("atom"))
         }
-        return frozenset({*fed_back, *declared, *external, *self._request.inputs, *self._supplied})
+        return frozenset({*ours, *declared, *external, *self._request.inputs, *self._supplied})
 
     def _is_supplied(self, signature: Signature) -> bool:
         """Whether a rule derives it, or data can supply it."""
@@ -143,7 +144,7 @@ class Predicates:
         if not (request.shows or request.shows_terms):
             return
         for signature, index in self._derived.items():
-            seen = (self._used, request.shows, request.feedback)
+            seen = (self._used, request.shows, request.feedback, request.held, request.last)
             if not any(signature in where for where in seen):
                 yield self._warning(
                     index,

@@ -92,8 +92,9 @@ class _Flow:
         self._to.setdefault(variable, []).append(place)
 
     def carry(self, target: Signature, origin: Signature) -> None:
-        """All arguments of one predicate have their values from those of another."""
-        for position in range(target.arity):
+        """The arguments of one predicate have their values from those of another, which may have
+        fewer."""
+        for position in range(min(target.arity, origin.arity)):
             through = _Variable(-1, position, str(target))
             self.gives(through, (_Step(*target, position),))
             self.takes(through, (_Step(*origin, position),))

@@ -32,6 +32,7 @@ _KNOWLEDGE = re.compile(r"#from\s+<([^<>\n\"]+)>\s*(?:\[\s*([\w-]*)\s*\])?\s*$")
 _TIME_WINDOW = re.compile(rf"\[\s*time\s+{_DURATION}\s+step\s+{_DURATION}\s*\]$")
 _COUNT_WINDOW = re.compile(rf"\[\s*count\s+{_COUNT}\s+step\s+{_COUNT}\s*\]$")
 _SIGNATURE = re.compile(r"#\w+\s+(-?_*[a-z][A-Za-z0-9_']*)\s*/\s*([0-9]{1,3})\s*$")
+_LAST = re.compile(rf"(?P<predicate>#last\s+\S+?\s*/\s*[0-9]{{1,3}})(?:\s+{_DURATION})?\s*$")
 _LATENESS = re.compile(rf"#lateness\s+{_DURATION}\s*$")
 _SCALE = re.compile(rf"#scale\s+(_*[a-z][A-Za-z0-9_']*)\s+{_COUNT}\s*$")
 _DECIMAL = re.compile(r"([0-9]+)\.([0-9]+)(?:\s*(d|h|ms|m|s)\b)?")
@@ -65,6 +66,9 @@ class Directives:
     shows: set[Signature] = field(default_factory=set)
     shows_terms: bool = False
     feedback: dict[Signature, Statement] = field(default_factory=dict)
+    held: dict[Signature, Statement] = field(default_factory=dict)
+    last: dict[Signature, tuple[int | None, Statement]] = field(default_factory=dict)
+    """With the age, in milliseconds, at which a time is forgotten."""
     lateness: tuple[int, Statement] | None = None
     scales: dict[str, int] = field(default_factory=dict)
     timezone: ZoneInfo | None = None
@@ -247,9 +251,9 @@ def _short(text: str) -> str:
     return " ".join(text[:80].split())
 
 
-def signature(source: Source, statement: Statement) -> Signature:
-    """The `p/2` behind a directive's keyword; raises `RequestError`."""
-    match = _SIGNATURE.match(statement.text)
+def signature(source: Source, statement: Statement, text: str = "") -> Signature:
+    """The `p/2` behind a directive's keyword, in `text` or all of it; raises `RequestError`."""
+    match = _SIGNATURE.match(text or statement.text)
     if not match:
         raise source.error(
             statement.start, "signature", "expected a predicate and its arity, e.g. `tl_booked/3`"
@@ -277,6 +281,30 @@ def _show(_source: Source, statement: Statement, found: Directives, _folder: Pat
 
 def _feedback(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
     found.feedback[signature(source, statement)] = statement
+    return True
+
+
+def _held(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
+    given = signature(source, statement)
+    found.held.setdefault(given, statement)
+    found.noted(statement, given)
+    return True
+
+
+def _last(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
+    match = _LAST.match(statement.text)
+    if not match:
+        expected = "expected a predicate, its arity and an age, e.g. `#last tl_booked/3 30d`"
+        message = _decimal(statement.text) or expected
+        raise source.error(statement.start, "signature", message)
+    given = signature(source, statement, match.group("predicate"))
+    digits, unit = match.group(2), match.group(3)
+    age = None
+    if digits:
+        age = _whole(source, statement.start, "signature", digits) * _MILLISECONDS[unit]
+    if found.last.setdefault(given, (age, statement))[0] != age:
+        raise _again(source, statement, "signature", found.last[given][1])
+    found.noted(statement, given)
     return True
 
 
@@ -337,6 +365,8 @@ _READERS = {
     "#input": _input,
     "#show": _show,
     "#feedback": _feedback,
+    "#held": _held,
+    "#last": _last,
     "#lateness": _lateness,
     "#scale": _scale,
     "#timezone": _timezone,
@@ -354,6 +384,18 @@ def check_feedback(source: Source, found: Directives) -> None:
                 "feedback",
                 f"`{signature}` is fed back but not shown; add `#show {signature}.`",
             )
+
+
+def last_in_unit(source: Source, found: Directives, per_unit: int) -> dict[Signature, int | None]:
+    """The ages of `#last` in units of `per_unit` milliseconds; a fault if one is not whole."""
+    for age, statement in found.last.values():
+        if age is not None and age % per_unit:
+            source.fault(
+                statement.start,
+                "signature",
+                "the windows are in seconds, so give the age in whole seconds",
+            )
+    return {s: None if age is None else age // per_unit for s, (age, _) in found.last.items()}
 
 
 def check_reach(source: Source, found: Directives) -> None:

@@ -368,7 +368,7 @@ def _extended(
     return replace(
         request,
         rules=text + "".join(f"{' ' * (len(a) + 3) if a else ''}{b}\n" for a, b in labelled),
-        inferring="".join(f"{f'({a}) ' if a else ''}{b}\n" for a, b in labelled),
+        appended=request.appended + "".join(f"{f'({a}) ' if a else ''}{b}\n" for a, b in labelled),
         labels={**request.labels, **labels},
         used=request.used | looked,
         inputs=request.inputs | looked if request.inputs else request.inputs,

@@ -35,6 +35,8 @@ from citywise.reasoning.languages.casp import directives
 from citywise.reasoning.languages.casp.comparisons import compared
 from citywise.reasoning.languages.casp.directives import Directives
 from citywise.reasoning.languages.casp.entailment import inferring
+from citywise.reasoning.languages.casp.timing import timed
+from citywise.reasoning.model.carried import fed, since
 from citywise.reasoning.model.request import (
     PLAIN,
     CountWindow,
@@ -44,7 +46,6 @@ from citywise.reasoning.model.request import (
     TimeWindow,
     Unit,
     Window,
-    previous,
 )
 
 MAX_RULE_CHARACTERS = 250_000
@@ -138,6 +139,7 @@ def read(
     nodes = _rules(source, Complaints(source, bare, statements), rules, remaining)
     request = _request(source, found, name, rules, nodes, facts)
     request = replace(request, labels=dict(labels(source, rules, statements)))
+    request = timed(source, found, request, nodes)
     faults = tuple(error for _index, error in sorted(source.faults, key=lambda f: f[0]))
     return Reading(source, statements, found, nodes, facts, request, faults)
 
@@ -282,8 +284,8 @@ def _request(
     directives.check_feedback(source, found)
     directives.check_reach(source, found)
     facts = inspect(nodes, plain)
-    fed_back = [(Signature(previous(s.name), s.arity), s) for s in found.feedback]
-    return Request(
+    ages = directives.last_in_unit(source, found, per_unit)
+    request = Request(
         name=name,
         rules=rules,
         streams=tuple(
@@ -296,15 +298,18 @@ def _request(
         shows=frozenset(found.shows),
         shows_terms=found.shows_terms,
         feedback=frozenset(found.feedback),
+        held=frozenset(found.held),
+        last=ages,
         lateness=directives.lateness_in_unit(source, found, per_unit),
         scales=found.scales,
         timezone=found.timezone,
         unit=unit,
         derived=facts.derived,
         used=facts.used,
-        compared=compared(nodes, fed_back),
         priorities=facts.priorities,
     )
+    origins = {**fed(request), **{since(s): s for s in found.held}}
+    return replace(request, compared=compared(nodes, origins.items()))
 
 
 _UP_TO_ELEMENT = re.compile(r"#(?:min|max)imi[sz]e\s*\{\s*")
