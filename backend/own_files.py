@@ -10,8 +10,8 @@ from pathlib import Path
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 """What the group and everybody else could do with a file."""
 _OURS = (
-    "broker-rights.*", "checkpoint", "city", "citywise.db*", "keys", "lock", "log", "logs",
-    "metrics", "orders.json", "spark", "tls", "tmp",
+    "broker-rights.*", "checkpoint", "city", "citywise.db*", "forgotten", "keys", "lock", "log",
+    "logs", "metrics", "orders.json", "spark", "tls", "tmp",
 )  # fmt: skip
 """What a system has at the top of its data folder, which may hold files of others, too."""
 

@@ -27,10 +27,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from citywise.backend import machine, mqtt, own_files, starting
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.errors import CitywiseError
-from citywise.backend.ingest import log
 from citywise.backend.network import broker_rights, certificates
 from citywise.backend.network.secret_files import replace
-from citywise.backend.operations import readiness
+from citywise.backend.operations import fitting, readiness
 from citywise.backend.operations.readiness import Heartbeat, Heartbeats
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
@@ -138,7 +137,9 @@ class System:
         self._engine = create_engine_for(self.settings.database_url)
         migrate(self._engine)
         upgrade_tables(self._engine, self.settings)
-        self._check_log(self._engine)
+        # Before Spark starts: what does not belong together would only be found minutes later.
+        with self._engine.connect() as connection:
+            fitting.check(connection, self.settings)
         self._install_apps(self._engine)
         self._prepare_city()
         with self._database.begin() as connection:
@@ -150,12 +151,6 @@ class System:
         self._write_orders()
         for role in self.roles:
             self.spawn(role)
-
-    def _check_log(self, engine: Engine) -> None:
-        """Raise `LogError` where the log is damaged, before anything runs that needs it."""
-        with engine.connect() as connection:
-            needed_from = progress.read(connection).needed_from
-        log.check(self.settings.log_dir, needed_from)
 
     def _install_apps(self, engine: Engine) -> None:
         """Install what apps there are; the requests they bring run beside the city's."""
@@ -482,6 +477,19 @@ def as_run(settings: Settings) -> Settings:
         )
     orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
     return Settings.model_validate(orders["settings"])
+
+
+def as_left(settings: Settings) -> Settings:
+    """The settings of the system that ran last in a data folder, with what it was given beside
+    a configuration; `settings` themselves where none ran, or they say more than the folder."""
+    folder = settings.data_dir.resolve()
+    if settings != Settings(data_dir=settings.data_dir):
+        return settings
+    try:
+        orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
+        return Settings.model_validate({**orders["settings"], "data_dir": str(folder)})
+    except (OSError, ValueError, KeyError):
+        return settings
 
 
 def last_played(folder: Path) -> dict[str, Any] | None:

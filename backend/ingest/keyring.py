@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -68,7 +69,7 @@ class Keyring:
 
     def keys_of(self, users: Collection[str]) -> dict[str, Key]:
         """The keys of those of some users who have one."""
-        asked = {_digest(user): user for user in users}
+        asked = {digest_of(user): user for user in users}
         return {asked[digest]: key for digest, key in self._read("user", asked)}
 
     def load(self, ids: Collection[str]) -> tuple[int, Mapping[str, bytes]]:
@@ -149,13 +150,24 @@ class Keyring:
         if not self._exists():
             return False
         with self._writing() as (database, file):
-            place = _place(database, user)
-            if place is not None:
-                os.pwrite(file, _GONE, place * KEY_BYTES)
-                os.fsync(file)
-                database.execute("DELETE FROM places WHERE place = ?", [place])
-                database.execute("UPDATE forgettings SET number = number + 1")
-        return place is not None
+            return _destroy(database, file, digest_of(user))
+
+    def forget_digests(self, digests: Collection[str]) -> None:
+        """Destroy the keys of users of whom only digests are known."""
+        if not self._exists():
+            return
+        with self._writing() as (database, file):
+            for digest in digests:
+                _destroy(database, file, digest)
+
+    def copy(self, folder: Path) -> list[Path]:
+        """Copy all keys as they are at one moment; returns the files, none where there are no
+        keys. A key that somebody needs is older than what is sealed with it."""
+        if not self._exists():
+            return []
+        names = ("keys.db", "keys")
+        with self._writing():
+            return [Path(shutil.copyfile(self._folder / n, folder / n)) for n in names]
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sqlite3.Connection, int]]:
@@ -188,11 +200,11 @@ class Keyring:
 def _insert(database: sqlite3.Connection, file: int, user: str) -> int | None:
     """A place for a user's key; None where another process was faster and made one."""
     statement = "INSERT INTO places (id, user) VALUES (?, ?) ON CONFLICT (user) DO NOTHING"
-    row = [secrets.token_hex(ID_BYTES), _digest(user)]
+    row = [secrets.token_hex(ID_BYTES), digest_of(user)]
     made = database.execute(statement, row)
     if made.rowcount:
         return made.lastrowid
-    place = _place(database, user)
+    place = _place(database, digest_of(user))
     assert place is not None
     if _secret(file, place) != _GONE:
         return None
@@ -200,9 +212,20 @@ def _insert(database: sqlite3.Connection, file: int, user: str) -> int | None:
     return database.execute(statement, row).lastrowid
 
 
-def _place(database: sqlite3.Connection, user: str) -> int | None:
+def _destroy(database: sqlite3.Connection, file: int, digest: str) -> bool:
+    """Write zeros over a user's key; whether there was one."""
+    place = _place(database, digest)
+    if place is not None:
+        os.pwrite(file, _GONE, place * KEY_BYTES)
+        os.fsync(file)
+        database.execute("DELETE FROM places WHERE place = ?", [place])
+        database.execute("UPDATE forgettings SET number = number + 1")
+    return place is not None
+
+
+def _place(database: sqlite3.Connection, digest: str) -> int | None:
     query = "SELECT place FROM places WHERE user = ?"
-    row = database.execute(query, [_digest(user)]).fetchone()
+    row = database.execute(query, [digest]).fetchone()
     return None if row is None else int(row[0])
 
 
@@ -211,5 +234,6 @@ def _secret(file: int, place: int) -> bytes:
     return os.pread(file, KEY_BYTES, place * KEY_BYTES).ljust(KEY_BYTES, b"\0")
 
 
-def _digest(user: str) -> str:
+def digest_of(user: str) -> str:
+    """What stands for a user where nobody is to be named."""
     return hashlib.blake2b(user.encode(), digest_size=16).hexdigest()

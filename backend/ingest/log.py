@@ -56,7 +56,7 @@ class LogWriter:
             raise
         self.sync()
         os.ftruncate(self._mark, _MARK.size + _SUM.size)  # a damaged mark may have been longer
-        _sync_folder(folder)
+        sync_folder(folder)
 
     def _lock(self) -> None:
         """Two writers would spoil each other's records."""
@@ -108,7 +108,7 @@ class LogWriter:
         self._file = os.open(
             path_of(self._folder, self._base), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600
         )
-        _sync_folder(self._folder)
+        sync_folder(self._folder)
 
     def close(self) -> None:
         """Sync and close."""
@@ -117,7 +117,7 @@ class LogWriter:
         os.close(self._mark)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the names of new files durable."""
     directory = os.open(folder, os.O_RDONLY)
     os.fsync(directory)

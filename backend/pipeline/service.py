@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import log
+from citywise.backend.operations import fitting
 from citywise.backend.pipeline import cluster
 from citywise.backend.pipeline.evaluation import Row
 from citywise.backend.pipeline.merging import merged
@@ -168,14 +168,7 @@ class PipelineService:
         catch up in turns."""
         with self._engine.connect() as connection:
             furthest = connection.scalar(select(func.max(CursorRow.position)))
-        end = log.durable_end(self._settings.log_dir)
-        if furthest is not None and furthest > end:
-            raise LogBehindError(
-                f"{self._settings.log_dir} ends at {end}, but answers are committed up to "
-                f"{furthest}: this is not the log the database belongs to, or its end is lost; "
-                "bring back the log, save what there is of it with `citywise log salvage` "
-                "(docs/delivery.md), or empty the table `cursors` to begin with this one"
-            )
+        fitting.refuse_behind(self._settings, furthest or 0)
         bases = log.segments(self._settings.log_dir)
         return int(furthest) if furthest is not None else (bases[0] if bases else 0)
 
@@ -258,7 +251,3 @@ class PipelineService:
         return self._query is not None and not self._query.status["message"].startswith(
             "Initializing"
         )
-
-
-class LogBehindError(CitywiseError):
-    """The log and the database do not belong together."""

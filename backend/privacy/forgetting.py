@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, String, cast, delete, func, or_, select, update
 
 from citywise.backend.ingest import inlet, log
-from citywise.backend.ingest.keyring import Keyring
+from citywise.backend.ingest.keyring import Keyring, digest_of
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.network import broker_rights
 from citywise.backend.operations.sending import Message, NotSentError, send
@@ -26,7 +26,7 @@ from citywise.backend.packs import tables
 from citywise.backend.packs.parts import brought_to, within
 from citywise.backend.people import accounts, tokens
 from citywise.backend.people.ids import DEMO
-from citywise.backend.privacy import cleaning
+from citywise.backend.privacy import cleaning, tombstones
 from citywise.backend.settings import Settings
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
 from citywise.backend.store.models import (
@@ -88,14 +88,33 @@ def forget(engine: Engine, settings: Settings, user: str) -> None:
     """
     with engine.connect() as connection:
         accounts.refuse_last_admin(connection, user)
+    tombstones.bury(settings.data_dir, user)
     _clear_topics(engine, settings, user)
     with engine.begin() as connection:
-        begin(connection)
-        exclude(connection, CONTEXT_OF, user)
-        upsert(connection, ForgettingRow, [_note(user)])
-        _withdraw(connection, user)
-        _purge(connection, settings, user)  # where an app fails, `sweep` asks it again
+        _forget(connection, settings, user)
     broker_rights.write(engine, settings)
+
+
+def _forget(connection: Connection, settings: Settings, user: str) -> None:
+    begin(connection)
+    exclude(connection, CONTEXT_OF, user)
+    upsert(connection, ForgettingRow, [_note(user)])
+    _withdraw(connection, user)
+    _purge(connection, settings, user)  # where an app fails, `sweep` asks it again
+
+
+def forget_buried(connection: Connection, settings: Settings, digests: Collection[str]) -> int:
+    """Forget, in a state that was just restored, whoever was forgotten since it was saved, of
+    whom digests are known; returns how many there were. Nobody else uses the state yet."""
+    users = [
+        user
+        for user in {DEMO, *connection.scalars(select(AccountRow.id))}
+        if digest_of(user) in digests
+    ]
+    for user in users:
+        _forget(connection, settings, user)
+    Keyring(settings.keys_dir).forget_digests(digests)
+    return len(users)
 
 
 def _clear_topics(engine: Engine, settings: Settings, user: str) -> None:
@@ -122,6 +141,8 @@ def sweep(engine: Engine, settings: Settings) -> int:
     with engine.connect() as connection:
         rows = connection.execute(select(ForgettingRow.__table__)).mappings()
         notes = [dict(row) for row in rows]
+    if notes:
+        tombstones.spread(settings.data_dir)
     for note in notes:
         if not _is_nameless(note) and _is_done(engine, settings, note):
             note["user"] = _NAMELESS

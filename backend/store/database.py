@@ -6,14 +6,13 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from citywise.backend import own_files
-
-MIGRATIONS = Path(__file__).with_name("migrations")
+from citywise.backend.store import schema
 
 
 def create_engine_for(url: str) -> Engine:
@@ -49,10 +48,16 @@ def create_engine_for(url: str) -> Engine:
     return engine
 
 
-def migrate(engine: Engine) -> None:
-    """Create or upgrade the schema (Alembic, revision `head`)."""
+def migrate(database: Engine | Connection) -> None:
+    """Create or upgrade the schema (Alembic, revision `head`); of a connection the caller
+    commits. Raises `NewerDatabaseError`."""
+    if isinstance(database, Engine):
+        with database.begin() as connection:
+            migrate(connection)
+        return
+    shown = database.engine.url.render_as_string(hide_password=True)
+    schema.refuse_newer(schema.revision_of(database), shown)
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    config.set_main_option("script_location", str(schema.MIGRATIONS))
+    config.attributes["connection"] = database
+    command.upgrade(config, "head")
