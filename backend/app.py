@@ -15,44 +15,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citywise.backend.api import access, event_stream, limits, parameters
+    from citywise.backend import times
+    from citywise.backend.api import access, event_stream, limits, parameters, problems
     from citywise.backend.api.answers import as_json
     from citywise.backend.api.aside import aside
     from citywise.backend.api.entitled import Reader
     from citywise.backend.api.identity import own_id
     from citywise.backend.api.instance_bodies import read as read_body
     from citywise.backend.api.pages import page, translator
-    from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
     from citywise.backend.api.state import state
     from citywise.backend.errors import CitywiseError
     from citywise.backend.mqtt_session import BrokerSession
     from citywise.backend.network.topics import Device, Topics
-    from citywise.backend.packs.parts import Commands, Parts
+    from citywise.backend.packs.parts import Commands, Limit, Parts
     from citywise.backend.packs.tables import Tables
     from citywise.backend.people.ids import channel
-    from citywise.backend.privacy.boxes import BoxError, boxes_for
-    from citywise.backend.settings import Settings
+    from citywise.backend.privacy import boxes
+    from citywise.backend.settings import Section, Settings
     from citywise.backend.store import clocks
     from citywise.backend.store.heartbeat import beat
     from citywise.backend.store.models import EventRow, OutboxRow, PlaceRow, ReadingRow
     from citywise.backend.store.outbox import begin
     from citywise.backend.store.upsert import upsert
-    from citywise.backend.times import ZONE, iso, parse_ms, wall_ms
 
 __all__ = [
-    "ZONE",
-    "BoxError",
     "BrokerSession",
     "CitywiseError",
     "Commands",
     "Device",
     "EventRow",
+    "Limit",
     "OutboxRow",
     "Parts",
     "PlaceRow",
-    "ProblemError",
     "Reader",
     "ReadingRow",
+    "Section",
     "Settings",
     "Tables",
     "Topics",
@@ -61,25 +59,21 @@ __all__ = [
     "aside",
     "beat",
     "begin",
-    "boxes_for",
+    "boxes",
     "channel",
     "clocks",
     "event_stream",
-    "fault",
-    "invalid",
-    "iso",
     "later",
     "limits",
-    "not_found",
     "own_id",
     "page",
     "parameters",
-    "parse_ms",
+    "problems",
     "read_body",
     "state",
+    "times",
     "translator",
     "upsert",
-    "wall_ms",
 ]
 
 _WHERE: Mapping[str, str] = {
@@ -88,40 +82,35 @@ _WHERE: Mapping[str, str] = {
     "aside": "api.aside:aside",
     "beat": "store.heartbeat:beat",
     "begin": "store.outbox:begin",
-    "boxes_for": "privacy.boxes:boxes_for",
-    "BoxError": "privacy.boxes:BoxError",
+    "boxes": "privacy.boxes",
     "BrokerSession": "mqtt_session:BrokerSession",
     "channel": "people.ids:channel",
     "CitywiseError": "errors:CitywiseError",
     "clocks": "store.clocks",
     "Commands": "packs.parts:Commands",
     "Device": "network.topics:Device",
-    "EventRow": "store.models:EventRow",
     "event_stream": "api.event_stream",
-    "fault": "api.problems:fault",
-    "invalid": "api.problems:invalid",
-    "iso": "times:iso",
+    "EventRow": "store.models:EventRow",
+    "Limit": "packs.parts:Limit",
     "limits": "api.limits",
-    "not_found": "api.problems:not_found",
     "OutboxRow": "store.models:OutboxRow",
     "own_id": "api.identity:own_id",
     "page": "api.pages:page",
     "parameters": "api.parameters",
-    "parse_ms": "times:parse_ms",
     "Parts": "packs.parts:Parts",
     "PlaceRow": "store.models:PlaceRow",
-    "ProblemError": "api.problems:ProblemError",
+    "problems": "api.problems",
     "read_body": "api.instance_bodies:read",
     "Reader": "api.entitled:Reader",
     "ReadingRow": "store.models:ReadingRow",
+    "Section": "settings:Section",
     "Settings": "settings:Settings",
-    "Tables": "packs.tables:Tables",
     "state": "api.state:state",
+    "Tables": "packs.tables:Tables",
+    "times": "times",
     "Topics": "network.topics:Topics",
     "translator": "api.pages:translator",
     "upsert": "store.upsert:upsert",
-    "wall_ms": "times:wall_ms",
-    "ZONE": "times:ZONE",
 }
 
 

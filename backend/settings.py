@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -20,6 +20,8 @@ from pydantic import (
 
 from citywise.backend.errors import CitywiseError
 from citywise.reasoning import Limits
+
+OfApp = TypeVar("OfApp", bound="Section")
 
 
 class SettingsError(CitywiseError):
@@ -38,6 +40,8 @@ def _separated(given: object) -> object:
 
 
 class Section(BaseModel):
+    """A section of the configuration: unknown keys are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -358,6 +362,8 @@ class Start(Section):
 class Settings(Section):
     """All settings of a running system. Paths are relative to the working directory."""
 
+    model_config = ConfigDict(extra="allow")  # sections of apps
+
     data_dir: Path = Path(".citywise/data")
     database: str | None = None
     """SQLAlchemy URL; default: SQLite in `data_dir`."""
@@ -370,6 +376,23 @@ class Settings(Section):
     people: People = People()
     meetings: Meetings = Meetings()
     start: Start = Start()
+
+    @model_validator(mode="after")
+    def _others_are_sections(self) -> Settings:
+        for name, value in self.of_apps.items():
+            if not isinstance(value, dict | BaseModel):
+                raise ValueError(f"`{name}`: there is no such setting, and no section of it")
+        return self
+
+    @property
+    def of_apps(self) -> dict[str, Any]:
+        """What stands in sections that are not Citywise's own, by name."""
+        return self.model_extra or {}
+
+    def section(self, name: str, model: type[OfApp]) -> OfApp:
+        """What stands in the section of an app, or its defaults."""
+        found = self.of_apps.get(name, {})
+        return found if isinstance(found, model) else model.model_validate(found)
 
     @model_validator(mode="after")
     def _demo_stays_at_home(self) -> Settings:
@@ -430,28 +453,73 @@ class Settings(Section):
 def load(path: Path | None = None) -> Settings:
     """Read settings from a TOML file; `CITYWISE_SET__BROKER__PORT=1883` overrides a value.
 
-    Raises `SettingsError` naming the file, the key and what was expected.
+    Raises `SettingsError` naming the file, line and key (or the variable), and what was expected.
     """
-    values: dict[str, Any] = {}
-    if path is not None:
+    given = _Given(path)
+    try:
+        settings = Settings.model_validate(given.values)
+    except ValidationError as error:
+        raise given.wrong(error) from error
+    if settings.of_apps:
+        from citywise.backend.packs import sections  # Few have any, and it loads the apps.
+
+        for name in settings.of_apps:
+            try:
+                sections.check(settings, name)
+            except ValidationError as error:
+                raise given.wrong(error, name) from error
+            except SettingsError as error:
+                raise given.fault((name,), str(error)) from error
+    return settings
+
+
+class _Given:
+    """What file and environment say, and where."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._text = path, _text(path)
+        self._variables: dict[tuple[str, ...], str] = {}
         try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
+            self.values: dict[str, Any] = tomllib.loads(self._text)
         except (ValueError, RecursionError) as error:
             raise SettingsError(f"{path}: not valid TOML: {error}") from error
-    for name, text in os.environ.items():
-        if name.startswith("CITYWISE_SET__"):
-            *sections, key = name.removeprefix("CITYWISE_SET__").lower().split("__")
-            target = values
-            for section in sections:
-                target = target.setdefault(section, {})
-                if not isinstance(target, dict):
-                    raise SettingsError(f"{name}: `{section}` is a value, no section")
-            target[key] = text
+        for name, text in os.environ.items():
+            if name.startswith("CITYWISE_SET__"):
+                self._override(name, text)
+
+    def _override(self, name: str, text: str) -> None:
+        *sections, key = name.removeprefix("CITYWISE_SET__").lower().split("__")
+        target = self.values
+        for section in sections:
+            target = target.setdefault(section, {})
+            if not isinstance(target, dict):
+                raise SettingsError(f"{name}: `{section}` is a value, no section")
+        target[key] = text
+        self._variables[*sections, key] = name
+
+    def wrong(self, error: ValidationError, section: str | None = None) -> SettingsError:
+        """The first of what is wrong, in a section if it is one of an app's."""
+        first = error.errors(include_url=False)[0]
+        key = tuple(map(str, first["loc"]))
+        return self.fault((section, *key) if section else key, first["msg"])
+
+    def fault(self, key: tuple[str, ...], message: str) -> SettingsError:
+        """What is wrong with a value, where it stands."""
+        from citywise.backend.packs.toml_places import Places
+
+        named = ".".join(key) or "settings"
+        if variable := self._variables.get(key):
+            return SettingsError(f"{variable}: {named}: {message}")
+        if self._path is None:
+            return SettingsError(f"environment: {named}: {message}")
+        line = Places(self._text, str(self._path)).location(key).line
+        return SettingsError(f"{self._path}:{line}: {named}: {message}")
+
+
+def _text(path: Path | None) -> str:
     try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise SettingsError(f"{path or 'environment'}: {key}: {first['msg']}") from error
+        return "" if path is None else path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from error

@@ -32,6 +32,14 @@ def test_each_name_is_there_and_says_what_it_is() -> None:
     assert set(app.__all__) - set(app._WHERE) == {"later"}
 
 
+def test_what_the_page_says_of_a_module_is_in_it() -> None:
+    said = set(re.findall(r"\b(\w+)\.(\w+)\b", "".join(re.findall(r"`[^`]+`", PAGE))))
+    modules = {name for name in app.__all__ if isinstance(getattr(app, name), ModuleType)}
+    assert {module for module, _ in said} >= modules - {"event_stream"}
+    for module, name in said:
+        assert module not in modules or hasattr(getattr(app, module), name), f"{module}.{name}"
+
+
 def test_declaring_parts_loads_no_web() -> None:
     program = (
         "import sys; from citywise.backend.app import Parts, Settings, Topics, later; "

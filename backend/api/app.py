@@ -93,6 +93,6 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
             pages.add(app, key, address, named, files)
     openapi.describe(app, [web.parts.openapi for web in brought if web.parts.openapi])
     access.install(app)
-    limits.install(app)
+    limits.install(app, [web.parts.limits for web in brought])
     contain(app, brought)
     return app

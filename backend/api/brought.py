@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 from flask import Blueprint, Flask, Response, request
 
-from citywise.backend.api import access
+from citywise.backend.api import access, limits
 from citywise.backend.errors import CitywiseError
 from citywise.backend.packs.broken import contained, mended
-from citywise.backend.packs.parts import Parts
+from citywise.backend.packs.parts import Limit, Parts
 
 Hook = Callable[..., Any]
 _SHELL = {"map", "list", "apps", "system"}
@@ -63,6 +63,7 @@ def tried(app: str, parts: Parts, others: Sequence[Web] = ()) -> Web:
         scratch.register_blueprint(blueprint)
     for endpoint in scratch.view_functions:
         access.of(scratch, endpoint)
+    _refuse_limits(scratch, parts.limits, others)
     if scratch.error_handler_spec.get(None):
         raise WebError("handles errors of the whole application; use `errorhandler` instead")
     web = Web(app, api, pages, parts, frozenset(set(_hooks(scratch)) - usual))
@@ -153,6 +154,14 @@ def _refuse_taken(web: Web, others: Sequence[Web]) -> None:
             raise WebError(
                 f"its blueprint `{name}` is called as one of the app `{other.app}`; rename it"
             )
+
+
+def _refuse_limits(trial: Flask, declared: Mapping[str, Limit], others: Sequence[Web]) -> None:
+    taken = limits.LIMITS.keys() | {kind for web in others for kind in web.parts.limits}
+    for kind in sorted(declared.keys() & taken):
+        raise WebError(f"`limits`: there is a limit `{kind}` already; call it otherwise")
+    for kind in sorted(limits.undeclared(trial.view_functions.values(), declared)):
+        raise WebError(f"a view counts as `{kind}`, which is no limit; declare it in `limits`")
 
 
 def _refuse_navigation(navigation: object, others: Sequence[Web]) -> None:

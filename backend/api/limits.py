@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from flask import Flask, current_app, request
 from limits import (
@@ -21,28 +21,11 @@ from citywise.backend.api import forgery, identity
 from citywise.backend.api.connections import home
 from citywise.backend.api.problems import ProblemError
 from citywise.backend.api.state import state
+from citywise.backend.packs.parts import Limit
 from citywise.backend.people import names
 
 View = TypeVar("View", bound=Callable[..., Any])
-Kind = Literal[
-    "log-in",
-    "guesses-here",
-    "guesses-at",
-    "sign-up",
-    "context",
-    "context-size",
-    "expensive",
-    "calendar-seconds",
-    "plans",
-    "search",
-    "joins",
-    "readings",
-    "bounds",
-    "mails",
-    "writes",
-]
-
-LIMITS: dict[Kind, RateLimitItem] = {
+LIMITS: dict[str, RateLimitItem] = {
     "log-in": RateLimitItemPerMinute(10),
     "guesses-here": RateLimitItemPerMinute(30),
     "guesses-at": RateLimitItemPerMinute(100),
@@ -62,17 +45,18 @@ LIMITS: dict[Kind, RateLimitItem] = {
 """How often in which time; what is no other kind and changes anything is of `writes`."""
 _COUNTED = "citywise_limit"
 _EXTENSION = "citywise-limits"
+_OF_APPS = "citywise-limits-of-apps"
 _PART_BYTES = 16_384
 """`context-size` counts these, of bodies of at least one: 10 MB an hour."""
 
 
-def said(kind: Kind) -> str:
+def said(kind: str) -> str:
     """A limit in words, such as `10 in 60 s`."""
-    limit = LIMITS[kind]
+    limit = _item(kind)
     return f"{limit.amount} in {limit.get_expiry()} s"
 
 
-def counted(kind: Kind) -> Callable[[View], View]:
+def counted(kind: str) -> Callable[[View], View]:
     """Declare that calls of a view count as of a kind, instead of `writes` or nothing."""
 
     def mark(view: View) -> View:
@@ -88,16 +72,27 @@ def counted_itself(view: View) -> View:
     return view
 
 
-def install(app: Flask) -> None:
+def undeclared(views: Iterable[View], of_app: Mapping[str, Limit]) -> set[str]:
+    """As which kinds some views of an app count that neither it nor we declare."""
+    counted = {getattr(view, _COUNTED, None) for view in views}
+    return {kind for kind in counted if kind is not None} - LIMITS.keys() - of_app.keys()
+
+
+def install(app: Flask, of_apps: Iterable[Mapping[str, Limit]] = ()) -> None:
     """Count the calls of the views of `app`; call it after `access.install`."""
     app.extensions[_EXTENSION] = MovingWindowRateLimiter(MemoryStorage())
+    app.extensions[_OF_APPS] = {
+        kind: RateLimitItemPerSecond(limit.times, limit.seconds)
+        for declared in of_apps
+        for kind, limit in declared.items()
+    }
 
     @app.before_request
     def _count() -> None:
         if request.endpoint is None:
             return
-        usual: Kind | None = None if request.method in forgery.SAFE else "writes"
-        kind: Kind | None = getattr(app.view_functions[request.endpoint], _COUNTED, usual)
+        usual: str | None = None if request.method in forgery.SAFE else "writes"
+        kind: str | None = getattr(app.view_functions[request.endpoint], _COUNTED, usual)
         if kind is not None and not _is_at_home():
             spend(kind, _who())
 
@@ -109,24 +104,24 @@ def weigh() -> None:
         spend("context-size", _who(), parts)
 
 
-def spend(kind: Kind, who: str, cost: int = 1) -> None:
+def spend(kind: str, who: str, cost: int = 1) -> None:
     """Count one more call; raises a 429 that says when to come again, where they are too many."""
     if not state().settings.people.rate_limits:
         return
-    if not _limiter().hit(LIMITS[kind], kind, who, cost=cost):
+    if not _limiter().hit(_item(kind), kind, who, cost=cost):
         raise _too_many(kind, who)
 
 
-def refuse_spent(kind: Kind, who: str) -> None:
+def refuse_spent(kind: str, who: str) -> None:
     """Raise a 429 where no more of a kind is left, of what is counted afterwards (`note`)."""
-    if state().settings.people.rate_limits and not _limiter().test(LIMITS[kind], kind, who):
+    if state().settings.people.rate_limits and not _limiter().test(_item(kind), kind, who):
         raise _too_many(kind, who)
 
 
-def note(kind: Kind, who: str, cost: int = 1) -> None:
+def note(kind: str, who: str, cost: int = 1) -> None:
     """Count what has been used of a kind: as much of it as was left."""
     for _ in range(cost):
-        _limiter().hit(LIMITS[kind], kind, who)
+        _limiter().hit(_item(kind), kind, who)
 
 
 def refuse_guesser(name: str) -> None:
@@ -146,7 +141,7 @@ def note_guess(name: str) -> None:
         note(kind, who)
 
 
-def _guesses(name: str) -> list[tuple[Kind, str]]:
+def _guesses(name: str) -> list[tuple[str, str]]:
     return [("guesses-here", address()), ("guesses-at", names.key(name))]
 
 
@@ -165,14 +160,18 @@ def _who() -> str:
     return f"user {user}" if user is not None else f"address {address()}"
 
 
+def _item(kind: str) -> RateLimitItem:
+    return LIMITS.get(kind) or current_app.extensions[_OF_APPS][kind]
+
+
 def _limiter() -> MovingWindowRateLimiter:
     found = current_app.extensions[_EXTENSION]
     assert isinstance(found, MovingWindowRateLimiter)
     return found
 
 
-def _too_many(kind: Kind, who: str) -> ProblemError:
-    again_at = _limiter().get_window_stats(LIMITS[kind], kind, who).reset_time
+def _too_many(kind: str, who: str) -> ProblemError:
+    again_at = _limiter().get_window_stats(_item(kind), kind, who).reset_time
     wait = max(1, math.ceil(again_at - time.time()))
     problem = ProblemError(
         429,

@@ -20,7 +20,7 @@ from citywise.backend.network.topics import Device, Topics
 from citywise.backend.packs import broken
 from citywise.backend.packs.library import FILE, app_name, available, package_of, said
 from citywise.backend.packs.tables import Tables, upgrade, why_unusable
-from citywise.backend.settings import Settings
+from citywise.backend.settings import Section, Settings
 
 Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]
 """A decision on recorded data: the request's file, the folder of the data, the time (Unix ms,
@@ -53,6 +53,14 @@ class Commands:
     help: str
 
 
+@dataclass(frozen=True)
+class Limit:
+    """So many times in so many seconds."""
+
+    times: int
+    seconds: int
+
+
 class PartsError(CitywiseError):
     """The Python of an app cannot be used; names the app and the module."""
 
@@ -80,6 +88,10 @@ class Parts:
     service: Service | None = None
     tables: Tables | None = None
     """Its own tables, made and upgraded when the system starts."""
+    settings: Mapping[str, type[Section]] = field(default_factory=dict)
+    """Its sections of the configuration, by name; `Settings.section` gives what stands there."""
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+    """How often in which time one person, or one address, may do what only this app knows."""
     export: Mapping[str, Export] = field(default_factory=dict)
     """By the name of the part of a person's export."""
     withdrawn: Withdrawn | None = None
@@ -191,6 +203,11 @@ def load(folder: Path, module: str) -> Parts:
         raise PartsError(f"{folder / FILE}: `python`: cannot use `{name}`: {why}") from error
     if not isinstance(parts, Parts):
         raise PartsError(f"{folder / FILE}: `python`: `{name}.PARTS` is no {Parts.__qualname__}")
+    for section in parts.settings.keys() & Settings.model_fields.keys():
+        raise PartsError(
+            f"{folder / FILE}: `python`: `settings` declares `{section}`, a section of Citywise's "
+            "own; call it as the app"
+        )
     described = folder / "openapi.json"
     is_usual = parts.openapi is None and described.is_file()
     return replace(parts, openapi=described) if is_usual else parts

@@ -164,7 +164,7 @@ def _unavailable(why: str) -> ProblemError:
     return ProblemError(503, "meetings-unavailable", "Meetings unavailable", detail)
 
 
-def spend(seat: Seat, kind: limits.Kind = "writes") -> None:
+def spend(seat: Seat, kind: str = "writes") -> None:
     """Count a call of somebody who takes part: many come from one office's address."""
     limits.spend(kind, f"person {seat.person.id}")
 
