@@ -567,10 +567,22 @@ def _recorded(
     multiple=True,
     help="A timetable (GTFS archive) for journeys by public transport; may be repeated.",
 )
+@click.option(
+    "--gtfs-rt",
+    "realtime",
+    type=_FILE,
+    multiple=True,
+    help="What is known of that day (GTFS-Realtime, .pb); may be repeated, later files win.",
+)
 @click.option("--at", type=Time(), help="When it is asked [where the data end].")
 @bounded
 def decide(
-    what: str, request: Path, data: Path | None, feeds: tuple[Path, ...], at: datetime | None
+    what: str,
+    request: Path,
+    data: Path | None,
+    feeds: tuple[Path, ...],
+    realtime: tuple[Path, ...],
+    at: datetime | None,
 ) -> None:
     """Answer one REQUEST (JSON) of an app, on the data as they were known at a time.
 
@@ -583,13 +595,15 @@ def decide(
     if what not in known:
         raise click.UsageError(f"nothing decides `{what}`; there are {', '.join(sorted(known))}")
     at_ms = None if at is None else to_ms(at)
+    if realtime and not feeds:
+        raise click.UsageError("--gtfs-rt tells of a timetable's trips; add --gtfs")
     if feeds:
         timed = {n: each for parts in found().values() for n, each in parts.timetables.items()}
         if what not in timed:
             raise click.UsageError(f"`{what}` is not decided by timetables; leave --gtfs out")
         if data is not None:
             raise click.UsageError("--gtfs with the streets of --data is not offered yet")
-        answer = timed[what](request, feeds, at_ms)
+        answer = timed[what](request, data, feeds, realtime, at_ms)
     elif data is None:
         raise click.UsageError("Missing option '--data' (or --gtfs for public transport)")
     else:

@@ -40,13 +40,20 @@ def parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
     return _decided(ParkingRequest, Planner.parking, request, data, at_ms)
 
 
-def transit(request: Path, feeds: Sequence[Path], at_ms: int | None) -> Mapping[str, Any]:
-    """The answer to a journey's request in a file by timetables (GTFS archives), without
-    streets; by default it departs at a time (Unix ms; None: on the first day of service)."""
+def transit(
+    request: Path,
+    data: Path | None,  # noqa: ARG001
+    feeds: Sequence[Path],
+    realtime: Sequence[Path],
+    at_ms: int | None,
+) -> Mapping[str, Any]:
+    """The answer to a journey's request in a file by timetables (GTFS archives) and what is
+    known of the day (GTFS-Realtime), without streets; by default it departs at a time (Unix ms;
+    None: on the first day of service)."""
     from citywise.apps.travel_planner.transit.decide import transit as planned
 
     try:
-        return planned(_body(request), feeds, at_ms)
+        return planned(_body(request), feeds, at_ms, realtime)
     except RequestError as error:
         raise _faulty(request, error) from None
 

@@ -38,10 +38,16 @@ def _parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
     return decide.parking(request, data, at_ms)
 
 
-def _transit(request: Path, feeds: Sequence[Path], at_ms: int | None) -> Mapping[str, Any]:
+def _transit(
+    request: Path,
+    data: Path | None,
+    feeds: Sequence[Path],
+    realtime: Sequence[Path],
+    at_ms: int | None,
+) -> Mapping[str, Any]:
     from citywise.apps.travel_planner import decide
 
-    return decide.transit(request, feeds, at_ms)
+    return decide.transit(request, data, feeds, realtime, at_ms)
 
 
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:

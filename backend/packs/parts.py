@@ -25,8 +25,11 @@ from citywise.backend.settings import Section, Settings
 Decide = Callable[[Path, Path, int | None], Mapping[str, Any]]
 """A decision on recorded data: the request's file, the folder of the data, the time (Unix ms,
 None: where the data end) → the answer as JSON. Raises `CitywiseError` for a faulty request."""
-Timetabled = Callable[[Path, Sequence[Path], int | None], Mapping[str, Any]]
-"""A decision by timetables: the request's file, GTFS archives, the time likewise."""
+Timetabled = Callable[
+    [Path, Path | None, Sequence[Path], Sequence[Path], int | None], Mapping[str, Any]
+]
+"""A decision by timetables: the request's file, the folder of the data (None: no streets), GTFS
+archives, files of GTFS-Realtime, the time likewise."""
 Service = Callable[[Settings, Engine, threading.Event], None]
 """A process of the app's own; returns when the event is set."""
 Export = Callable[[Connection, Settings, str], Sequence[Mapping[str, Any]]]

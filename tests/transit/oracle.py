@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 Row = dict[str, str]
 Value = tuple[int, int, int]
-Told = tuple[int, int, int, tuple[str, ...]]
+Answer = tuple[int, int, int, tuple[str, ...]]
 """Departure (or arrival, with `arrive`: departure), changes, metres, trip ids."""
 
 
@@ -44,6 +44,29 @@ def metres(one: Row, other: Row) -> float:
 
 
 @dataclass(frozen=True)
+class Told:
+    """A stop of an update: `due` are (time, delay) of arrival and departure, or None."""
+
+    sequence: int | None
+    stop: str
+    kind: str = "SCHEDULED"
+    arrival: tuple[int | None, int | None] | None = None
+    departure: tuple[int | None, int | None] | None = None
+
+
+@dataclass(frozen=True)
+class Update:
+    """What GTFS-Realtime says of a trip on a day, YYYYMMDD."""
+
+    trip: str
+    day: str
+    kind: str = "SCHEDULED"
+    start: str = ""
+    route: str = ""
+    stops: tuple[Told, ...] = ()
+
+
+@dataclass(frozen=True)
 class Vehicle:
     """A trip of a day; calls are (stop, arrives, departs, on, off)."""
 
@@ -54,7 +77,8 @@ class Vehicle:
 
 
 class Oracle:
-    def __init__(self, feed: Path) -> None:
+    def __init__(self, feed: Path, updates: Sequence[Update] = ()) -> None:
+        self.updates = updates
         self.stops = {row["stop_id"]: row for row in rows(feed, "stops.txt")}
         self.places = [s for s, row in self.stops.items() if row["location_type"] != "1"]
         self.trips = rows(feed, "trips.txt")
@@ -126,7 +150,66 @@ class Oracle:
                         )
                         for row, arrives, departs in times
                     )
-                    yield Vehicle(trip, day.strftime("%Y%m%d"), calls, bool(often))
+                    text = day.strftime("%Y%m%d")
+                    begins = times[0][2] + shift if often else None
+                    known = [
+                        u for u in self.updates if self.means(u, trip["trip_id"], text, begins)
+                    ]
+                    if known:
+                        found = self.moved(calls, [row for row, _, _ in times], known[-1])
+                        if len(found) < 2:
+                            continue
+                        calls = found
+                    yield Vehicle(trip, text, calls, bool(often))
+        for update in self.updates:
+            stops = [told for told in update.stops if told.kind != "SKIPPED"]
+            if update.kind == "ADDED" and all(told.stop in self.places for told in stops):
+                row = {"trip_id": update.trip, "route_id": update.route, "block_id": ""}
+                added = []
+                for told in stops:
+                    assert told.arrival
+                    assert told.departure
+                    added.append((told.stop, told.arrival[0] or 0, told.departure[0] or 0))
+                yield Vehicle(row, "", tuple((*each, True, True) for each in added), False)
+
+    def means(self, update: Update, trip: str, day: str, start: int | None) -> bool:
+        if update.kind == "ADDED" or (update.trip, update.day) != (trip, day):
+            return False
+        return start is None or clock(update.start) == start
+
+    def moved(
+        self, calls: tuple[tuple[str, int, int, bool, bool], ...], rows: list[Row], update: Update
+    ) -> tuple[tuple[str, int, int, bool, bool], ...]:
+        """The calls that are served, as an update says."""
+        if update.kind == "CANCELED":
+            return ()
+        told: dict[int, Told] = {}
+        after = 0
+        for each in update.stops:  # the call that each is about
+            for number, row in enumerate(rows):
+                if each.sequence is not None and int(row["stop_sequence"]) != each.sequence:
+                    continue
+                if each.sequence is None and (number < after or row["stop_id"] != each.stop):
+                    continue
+                told[number], after = each, number + 1
+                break
+        found, late, latest = [], 0, 0
+        for number, (stop, arrives, departs, on, off) in enumerate(calls):
+            here = told.get(number, Told(None, stop))
+            if here.kind == "NO_DATA":
+                late = 0
+            times = []
+            for due, event in ((arrives, here.arrival), (departs, here.departure)):
+                time, delay = event if event and here.kind == "SCHEDULED" else (None, None)
+                if time is not None:
+                    late = time - due
+                elif delay is not None:
+                    late = delay
+                latest = max(latest, due + late)  # no vehicle goes back in time
+                times.append(latest)
+            if here.kind != "SKIPPED":
+                found.append((stop, times[0], times[1], on, off))
+        return tuple(found)
 
     # --- Changing ------------------------------------------------------------------------
 
@@ -182,7 +265,7 @@ class Oracle:
         found = {stop: metres(here, self.stops[stop]) for stop in self.places}
         return {s: (math.ceil(m / speed), m) for s, m in found.items() if m <= max_m}
 
-    def answer(self, body: dict[str, Any]) -> list[Told]:
+    def answer(self, body: dict[str, Any]) -> list[Answer]:
         """The Pareto set in order: with `arrive`, departures instead of arrivals."""
         walk = body.get("walk", {})
         max_m, speed = walk.get("max_m", 1000.0), walk.get("speed_ms", 1.33)
@@ -197,7 +280,7 @@ class Oracle:
         rides = list(self.rides(vehicles))
         origin = self.ends(body["from"], max_m, speed)
         target = self.ends(body["to"], max_m, speed)
-        found: dict[Value, tuple[tuple[int, int, tuple[str, ...]], Told]] = {}
+        found: dict[Value, tuple[tuple[int, int, tuple[str, ...]], Answer]] = {}
 
         def keep(departs: int, arrives: int, changes: int, walked: float, key: Any) -> None:
             if departs < start or arrives > end or walked > max_m:

@@ -12,31 +12,35 @@ import pytest
 from citywise.apps.travel_planner.requests import RequestError
 from citywise.apps.travel_planner.transit.decide import transit
 from tests.transit.networks import network, question, zipped
-from tests.transit.oracle import Oracle, Told
+from tests.transit.oracle import Answer, Oracle
+from tests.transit.updates import updates, written
 
 
-def told(route: dict[str, Any], arrive: bool) -> Told:
+def seen(route: dict[str, Any], arrive: bool) -> Answer:
     """What the oracle says of a journey."""
     at = int(datetime.fromisoformat(route["departs" if arrive else "arrives"]).timestamp())
     trips = tuple(leg["trip"] for leg in route["legs"] if leg["trip"])
     return at, route["changes"], route["walk_m"], trips
 
 
-def compare(folder: Path, seed: int) -> int:
-    """Ask three questions of one network; how many journeys there are."""
+def compare(folder: Path, seed: int, changes: int = 0) -> int:
+    """Ask three questions of one network, with some real-time updates; how many journeys there
+    are."""
     random = Random(seed)
     tables = network(random)
     feed = zipped(folder / f"{seed}.zip", tables)
-    oracle, count = Oracle(feed), 0
+    told = updates(random, Oracle(feed), changes) if changes else []
+    oracle, count = Oracle(feed, told), 0
+    realtime = [written(folder / f"{seed}.pb", told)] if told else []
     for _ in range(3):
         body = question(random, tables)
         ends = [body[end] for end in ("from", "to")]
         if any("stop" in end and not oracle.ends(end, 0, 1) for end in ends):
             with pytest.raises(RequestError, match="no feed has"):  # a station without stops
-                transit(body, [feed], None)
+                transit(body, [feed], None, realtime)
             continue
-        answer = transit(body, [feed], None)
-        found = [told(route, "arrive" in body) for route in answer["routes"]]
+        answer = transit(body, [feed], None, realtime)
+        found = [seen(route, "arrive" in body) for route in answer["routes"]]
         assert found == oracle.answer(body), (seed, body)
         count += len(found)
     return count
@@ -44,6 +48,15 @@ def compare(folder: Path, seed: int) -> int:
 
 def test_small_networks_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
     assert sum(compare(tmp_path, seed) for seed in range(100)) > 100
+
+
+def test_small_networks_with_updates_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
+    assert sum(compare(tmp_path, seed, changes=4) for seed in range(100)) > 100
+
+
+@pytest.mark.long
+def test_five_hundred_updated_networks_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
+    assert sum(compare(tmp_path, seed, changes=6) for seed in range(100, 600)) > 500
 
 
 @pytest.mark.long

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from citywise.apps.travel_planner.transit.decide import answer, read
+from citywise.apps.travel_planner.transit.decide import Transit
 from citywise.apps.travel_planner.transit.feed import read_feed
+from citywise.apps.travel_planner.transit.request import read
+from citywise.apps.travel_planner.transit.timetable import Timetable
 from tests.transit.oracle import Oracle
 
 CAIRNS = [
@@ -66,15 +68,16 @@ def test_journeys_of_real_feeds_can_be_ridden(data_pack: Path, name: str) -> Non
     path = feed_of(data_pack, name)
     feed, raw = read_feed(path), Oracle(path)
     assert feed.fault_count == 0
+    transit = Transit(Timetable([feed]))
     for one, other, depart in CAIRNS if name == "cairns" else BART:
         ends: list[dict[str, Any]] = [
             {"stop": end} if isinstance(end, str) else {"lat": end[0], "lon": end[1]}
             for end in (one, other)
         ]
         body = {"from": ends[0], "to": ends[1], "mode": "transit", "alternatives": 1000}
-        there = answer(read({**body, "depart": depart}), [feed], None)["routes"]
+        there = transit.answer(read({**body, "depart": depart}), None)["routes"]
         assert there
-        back = answer(read({**body, "arrive": there[0]["arrives"]}), [feed], None)["routes"]
+        back = transit.answer(read({**body, "arrive": there[0]["arrives"]}), None)["routes"]
         assert back[0]["departs"] == there[0]["departs"]
         for route in (*there, *back):
             ridden(raw, route)

@@ -1,39 +1,27 @@
-"""What runs within a span of time: patterns of stops with their runs, in order of time."""
+"""What runs within a span of time: patterns of stops with their runs, made when asked for."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from typing import Protocol
 
-from citywise.apps.travel_planner.transit.feed import Feed, Trip
-from citywise.apps.travel_planner.transit.ground import Ground, Line
+from citywise.apps.travel_planner.transit.feed import Feed
+from citywise.apps.travel_planner.transit.ground import Line
+from citywise.apps.travel_planner.transit.timetable import Calls, Entry, Template, Timetable
 
-
-@dataclass(frozen=True)
-class Run:
-    """A trip on a day, or two that one stays seated in; Unix seconds at each of its calls."""
-
-    feed: int
-    trips: tuple[Trip, ...]
-    shifts: tuple[int, ...]
-    """From a trip's times to Unix seconds."""
-    stops: tuple[int, ...]
-    boards: tuple[bool, ...]
-    alights: tuple[bool, ...]
-    arrives: tuple[int, ...]
-    departs: tuple[int, ...]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(trip.id for trip in self.trips)
+_KEPT = 4
+"""Windows of days whose patterns are kept."""
+Run = tuple[Entry, int]
+"""An entry, and the seconds from its planned times to Unix seconds."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Pattern:
-    """Runs that call at the same stops and do not overtake each other."""
+    """Runs that call at the same stops and do not overtake each other; Unix seconds."""
 
     leaves: Line
     takes: Line
@@ -44,119 +32,164 @@ class Pattern:
     arrives: list[list[int]] = field(default_factory=list)
     """By call, then by run."""
     departs: list[list[int]] = field(default_factory=list)
+    _mirror: Pattern | None = None
 
     def first(self, call: int, ready: int) -> int:
         """The first run that departs from a call at a time or later."""
         return bisect_left(self.departs[call], ready)
 
+    @property
+    def mirrored(self) -> Pattern:
+        """The same against the direction of time: seconds are negative, one gets on where one
+        got off."""
+        if self._mirror is None:
+            self._mirror = Pattern(
+                self.takes,
+                self.leaves,
+                self.stops[::-1],
+                self.alights[::-1],
+                self.boards[::-1],
+                self.runs[::-1],
+                [[-time for time in times[::-1]] for times in self.departs[::-1]],
+                [[-time for time in times[::-1]] for times in self.arrives[::-1]],
+            )
+        return self._mirror
 
-def runs_between(feeds: Sequence[Feed], ground: Ground, start: int, end: int) -> list[Run]:
-    """All runs that touch a span of time, on whatever service day they are."""
-    found: list[Run] = []
-    for at, feed in enumerate(feeds):
-        latest = max((t.calls[-1].arrives + t.runs[-1] for t in feed.trips if t.runs), default=0)
-        for day in _days(feed, start - latest, end):
-            shift = feed.midnight(day)
-            of_day = [trip for trip in feed.trips if day in feed.days.get(trip.service, ())]
-            single = [
-                run
-                for trip in of_day
-                for offset in trip.runs
-                for run in [_run(at, trip, shift + offset, ground)]
+
+class Changes(Protocol):
+    """What is known of today beside the timetable (`live.Live`)."""
+
+    @property
+    def extra(self) -> Sequence[Pattern]:
+        """Runs at other times than planned; their numbers follow the timetable's."""
+
+    @property
+    def extra_calls(self) -> tuple[Calls, Calls]:
+        """Where one gets on and off there."""
+
+    def gone(self, template: int) -> frozenset[tuple[int, int]]:
+        """Entries of a pattern that do not run as planned: place, and midnight of the day."""
+
+
+class Days:
+    """The patterns of some days."""
+
+    def __init__(
+        self,
+        timetable: Timetable,
+        midnights: Sequence[Sequence[tuple[date, int]]],
+        live: Changes | None,
+    ) -> None:
+        self.timetable, self._live = timetable, live
+        self._midnights = midnights
+        self._patterns: dict[int, list[Pattern]] = {}
+
+    def boarding(self, stop: int, backwards: bool) -> Iterator[tuple[Pattern, int]]:
+        """Patterns and calls where one may get on."""
+        timetable = self.timetable
+        calls = timetable.alighting if backwards else timetable.boarding
+        for number, call in calls.get(stop, ()):
+            for pattern in self.patterns(number):
+                yield pattern.mirrored if backwards else pattern, call
+        if self._live is not None:
+            for number, call in self._live.extra_calls[backwards].get(stop, ()):
+                pattern = self._live.extra[number]
+                yield pattern.mirrored if backwards else pattern, call
+
+    def patterns(self, number: int) -> list[Pattern]:
+        """A template's runs on these days: one pattern, unless those of a day overtake those
+        of another."""
+        if number not in self._patterns:
+            self._patterns[number] = list(self._made(number))
+        return self._patterns[number]
+
+    def _made(self, number: int) -> Iterator[Pattern]:
+        template = self.timetable.templates[number]
+        gone = self._live.gone(number) if self._live is not None else frozenset()
+        last: Pattern | None = None
+        for day, midnight in self._midnights[template.entries[0].feed]:
+            running = [
+                place
+                for place, entry in enumerate(template.entries)
+                if (place, midnight) not in gone and self._runs(entry, day)
             ]
-            found += single
-            found += _continued(single)
-    return [run for run in found if run.arrives[-1] >= start and run.departs[0] <= end]
+            if not running:
+                continue
+            made = _of_day(template, running, midnight)
+            if last is not None and _follows(last, made):
+                last.runs += made.runs
+                for mine, more in zip(
+                    (*last.arrives, *last.departs), (*made.arrives, *made.departs), strict=True
+                ):
+                    mine += more
+                continue
+            if last is not None:
+                yield last
+            last = made
+        if last is not None:
+            yield last
+
+    def _runs(self, entry: Entry, day: date) -> bool:
+        days = self.timetable.feeds[entry.feed].days
+        return all(day in days.get(part.trip.service, ()) for part in entry.parts)
 
 
-def _days(feed: Feed, start: int, end: int) -> Iterator[date]:
-    day = datetime.fromtimestamp(start, UTC).astimezone(feed.zone).date() - timedelta(1)
-    last = datetime.fromtimestamp(end, UTC).astimezone(feed.zone).date() + timedelta(1)
-    while day <= last:
-        yield day
-        day += timedelta(1)
-
-
-def _run(at: int, trip: Trip, shift: int, ground: Ground) -> Run:
-    calls = trip.calls
-    return Run(
-        at,
-        (trip,),
-        (shift,),
-        tuple(ground.index[at, call.stop] for call in calls),
-        tuple(call.pickup != 1 for call in calls),
-        tuple(call.drop_off != 1 for call in calls),
-        tuple(call.arrives + shift for call in calls),
-        tuple(call.departs + shift for call in calls),
+def _of_day(template: Template, running: Sequence[int], midnight: int) -> Pattern:
+    entries = template.entries
+    return pattern_of(
+        template,
+        [(entries[place], midnight) for place in running],
+        (template.arrives[:, running] + midnight).tolist(),
+        (template.departs[:, running] + midnight).tolist(),
     )
 
 
-def _continued(runs: list[Run]) -> Iterator[Run]:
-    """Each pair of runs that one vehicle makes one after the other, from where it ends."""
-    blocks: dict[str, list[Run]] = defaultdict(list)
-    for run in runs:
-        if run.trips[0].block and not run.trips[0].is_frequency:
-            blocks[run.trips[0].block].append(run)
-    for block in blocks.values():
-        for one in block:
-            for two in block:
-                fits = one.stops[-1] == two.stops[0] and two.departs[0] >= one.arrives[-1]
-                if one is not two and fits:
-                    yield _joined(one, two)
-
-
-def _joined(one: Run, two: Run) -> Run:
-    """One gets on in the first trip and off in the second."""
-    before, after = len(one.stops), len(two.stops) - 1
-    return Run(
-        one.feed,
-        one.trips + two.trips,
-        one.shifts + two.shifts,
-        one.stops + two.stops[1:],
-        one.boards[:-1] + (False,) * (after + 1),
-        (False,) * before + two.alights[1:],
-        one.arrives + two.arrives[1:],
-        (*one.departs[:-1], two.departs[0], *two.departs[1:]),
-    )
-
-
-def patterns_of(runs: Sequence[Run], ground: Ground) -> list[Pattern]:
-    """Runs sorted into patterns, of which no run overtakes another."""
-    found: dict[object, list[Pattern]] = defaultdict(list)
-    for run in sorted(runs, key=lambda each: (each.departs, each.arrives, each.ids)):
-        lines = [ground.line(run.feed, trip) for trip in run.trips]
-        key = (lines[0], lines[-1], run.stops, run.boards, run.alights)
-        for pattern in found[key]:
-            last = pattern.runs[-1]
-            if _follows(last.departs, run.departs) and _follows(last.arrives, run.arrives):
-                break
-        else:
-            pattern = Pattern(lines[-1], lines[0], run.stops, run.boards, run.alights)
-            found[key].append(pattern)
-        pattern.runs.append(run)
-    every = [pattern for same in found.values() for pattern in same]
-    for pattern in every:
-        calls = range(len(pattern.stops))
-        pattern.arrives = [[run.arrives[call] for run in pattern.runs] for call in calls]
-        pattern.departs = [[run.departs[call] for run in pattern.runs] for call in calls]
-    return every
-
-
-def _follows(before: Sequence[int], after: Sequence[int]) -> bool:
-    return all(one <= other for one, other in zip(before, after, strict=True))
-
-
-def mirrored(pattern: Pattern) -> Pattern:
-    """The same against the direction of time: seconds are negative, one gets on where one got
-    off."""
-    runs = pattern.runs[::-1]
+def pattern_of(
+    template: Template, runs: list[Run], arrives: list[list[int]], departs: list[list[int]]
+) -> Pattern:
+    """Runs of a template at their times."""
     return Pattern(
-        pattern.takes,
-        pattern.leaves,
-        pattern.stops[::-1],
-        pattern.alights[::-1],
-        pattern.boards[::-1],
+        template.leaves,
+        template.takes,
+        template.stops,
+        template.boards,
+        template.alights,
         runs,
-        [[-time for time in times[::-1]] for times in pattern.departs[::-1]],
-        [[-time for time in times[::-1]] for times in pattern.arrives[::-1]],
+        arrives,
+        departs,
     )
+
+
+def _follows(one: Pattern, other: Pattern) -> bool:
+    pairs = zip((*one.arrives, *one.departs), (*other.arrives, *other.departs), strict=True)
+    return all(mine[-1] <= theirs[0] for mine, theirs in pairs)
+
+
+class Calendar:
+    """The days of a timetable: those that a span of time touches, kept for the next question."""
+
+    def __init__(self, timetable: Timetable, live: Changes | None = None) -> None:
+        self.timetable, self._live = timetable, live
+        self._kept: OrderedDict[object, Days] = OrderedDict()
+
+    def between(self, start: int, end: int) -> Days:
+        """All days on which something may run within a span of Unix seconds."""
+        midnights = tuple(
+            tuple(_midnights(feed, start - longest, end))
+            for feed, longest in zip(self.timetable.feeds, self.timetable.longest, strict=True)
+        )
+        if midnights not in self._kept:
+            self._kept[midnights] = Days(self.timetable, midnights, self._live)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(midnights)
+        return self._kept[midnights]
+
+
+def _midnights(feed: Feed, start: int, end: int) -> Iterator[tuple[date, int]]:
+    """Service days that begin within a span, with noon minus twelve hours of each."""
+    day = datetime.fromtimestamp(start, UTC).astimezone(feed.zone).date()
+    while (midnight := feed.midnight(day)) <= end:
+        if midnight >= start:
+            yield day, midnight
+        day += timedelta(1)

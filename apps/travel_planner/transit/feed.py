@@ -34,7 +34,7 @@ class Stop:
     station: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """A trip at a stop; seconds of the service day."""
 
@@ -43,9 +43,10 @@ class Call:
     departs: int
     pickup: int
     drop_off: int
+    sequence: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trip:
     """A trip of a timetable; `runs` are its departures, seconds from its first call's."""
 
@@ -83,6 +84,10 @@ class Feed:
     stations: dict[str, list[str]] = field(default_factory=dict)
     routes: dict[str, str] = field(default_factory=dict)
     modes: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    """Of routes, as routes.txt has them."""
+    agencies: dict[str, str] = field(default_factory=dict)
+    """By route; empty if the feed names none."""
     trips: list[Trip] = field(default_factory=list)
     days: dict[str, set[date]] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
@@ -126,7 +131,9 @@ class _Reading:
             self._feed.faults.append(f"{self._feed.name}: {table}:{line}: {message}; left out")
 
     def _zone(self) -> ZoneInfo:
-        zones = {row["agency_timezone"]: line for line, row in self._tables.rows("agency.txt")}
+        agencies = list(self._tables.rows("agency.txt"))
+        zones = {row["agency_timezone"]: line for line, row in agencies}
+        self._agency = agencies[0][1].get("agency_id", "") if len(agencies) == 1 else ""
         where = f"{self._tables.path}: agency.txt"
         if len(zones) != 1:
             raise FeedError(f"{where}: found {len(zones)} time zones, expected one for the feed")
@@ -166,12 +173,14 @@ class _Reading:
             name = row.get("route_short_name") or row.get("route_long_name") or row["route_id"]
             self._feed.routes[row["route_id"]] = name
             self._feed.modes[row["route_id"]] = _mode(row.get("route_type", ""))
+            self._feed.types[row["route_id"]] = row.get("route_type", "")
+            self._feed.agencies[row["route_id"]] = row.get("agency_id", "") or self._agency
 
     def _days(self) -> None:
         days: dict[str, set[date]] = defaultdict(set)
         for line, row in self._tables.rows("calendar.txt"):
             try:
-                first, last = _date(row["start_date"]), _date(row["end_date"])
+                first, last = day_of(row["start_date"]), day_of(row["end_date"])
                 span = (last - first).days + 1
                 if span > _MOST_DAYS:
                     raise ValueError
@@ -183,7 +192,7 @@ class _Reading:
             days[row["service_id"]] |= {day for day in every if runs[day.weekday()]}
         for line, row in self._tables.rows("calendar_dates.txt"):
             try:
-                day = _date(row["date"])
+                day = day_of(row["date"])
                 change = {"1": set.add, "2": set.discard}[row["exception_type"]]
             except (ValueError, KeyError):
                 self._fault("calendar_dates.txt", line, "expected a date and exception 1 or 2")
@@ -232,7 +241,7 @@ class _Reading:
         for line, row in self._tables.rows("frequencies.txt"):
             starts = runs.setdefault(row["trip_id"], [])
             try:
-                first, end = _seconds(row["start_time"]), _seconds(row["end_time"])
+                first, end = clock_s(row["start_time"]), clock_s(row["end_time"])
                 headway = int(row["headway_secs"])
                 if first is None or end is None or headway <= 0:
                     raise ValueError
@@ -265,7 +274,7 @@ class _Reading:
 # --- A trip's times ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Raw:
     line: int
     sequence: int
@@ -285,7 +294,7 @@ class _CallError(Exception):
 
 
 def _raw(line: int, row: Row) -> _Raw:
-    arrives, departs = _seconds(row["arrival_time"]), _seconds(row["departure_time"])
+    arrives, departs = clock_s(row["arrival_time"]), clock_s(row["departure_time"])
     if arrives is None:
         arrives = departs
     if departs is None:
@@ -322,7 +331,7 @@ def _timed(raws: Sequence[_Raw]) -> tuple[Call, ...]:
         if at and raw.sequence == raws[at - 1].sequence:
             raise _CallError(raw.line, f"has `stop_sequence` {raw.sequence} twice")
         before = departs
-        calls.append(Call(raw.stop, arrives, departs, raw.pickup, raw.drop_off))
+        calls.append(Call(raw.stop, arrives, departs, raw.pickup, raw.drop_off, raw.sequence))
     return tuple(calls)
 
 
@@ -343,7 +352,7 @@ def _interpolate(
         times[at] = (time, time)
 
 
-def _seconds(text: str) -> int | None:
+def clock_s(text: str) -> int | None:
     """`25:10:00` as seconds; None where nothing stands."""
     if not text:
         return None
@@ -354,7 +363,7 @@ def _seconds(text: str) -> int | None:
     return hours * 3600 + minutes * 60 + seconds
 
 
-def _date(text: str) -> date:
+def day_of(text: str) -> date:
     if len(text) != 8 or not text.isdecimal():
         raise ValueError(f"found the date {text!r}, expected YYYYMMDD")
     return date(int(text[:4]), int(text[4:6]), int(text[6:]))

@@ -78,35 +78,33 @@ class Change:
         return self.seconds
 
 
-class Ground:
-    """All stops of some feeds and the changes between them."""
+class Stops:
+    """All stops of some feeds, numbered, and the rules of changing between them."""
 
-    def __init__(self, feeds: Sequence[Feed], walk: Walk) -> None:
-        self.walk = walk
+    def __init__(self, feeds: Sequence[Feed]) -> None:
         self.keys = [(at, stop) for at, feed in enumerate(feeds) for stop in feed.stops]
-        self.stops: list[Stop] = [feeds[at].stops[stop] for at, stop in self.keys]
+        self.all: list[Stop] = [feeds[at].stops[stop] for at, stop in self.keys]
         self.index = {key: place for place, key in enumerate(self.keys)}
-        self._lat = np.array([stop.lat for stop in self.stops])
-        self._lon = np.array([stop.lon for stop in self.stops])
-        self._rules: dict[tuple[int, int], list[tuple[tuple[int, ...], Rule]]] = {}
-        self._ruled: tuple[dict[int, set[int]], dict[int, set[int]]] = (
+        self.lat = np.array([stop.lat for stop in self.all])
+        self.lon = np.array([stop.lon for stop in self.all])
+        self.rules: dict[tuple[int, int], list[tuple[tuple[int, ...], Rule]]] = {}
+        self.ruled: tuple[dict[int, set[int]], dict[int, set[int]]] = (
             defaultdict(set),
             defaultdict(set),
         )
-        self.named: set[tuple[int, str]] = set()
-        """Trips that rules name."""
+        """Stops that rules name together with a stop: changes from it, and to it."""
+        self._named: set[tuple[int, str]] = set()
         for at, feed in enumerate(feeds):
             self._take_rules(at, feed)
-        self._family: dict[tuple[int, str], list[int]] = defaultdict(list)
+        self.family: dict[tuple[int, str], list[int]] = defaultdict(list)
         for place, (at, _) in enumerate(self.keys):
-            station = self.stops[place].station
+            station = self.all[place].station
             if station:
-                self._family[at, station].append(place)
-        self._changes: dict[tuple[int, bool], list[Change]] = {}
+                self.family[at, station].append(place)
 
     def _take_rules(self, at: int, feed: Feed) -> None:
         for row, rule in enumerate(feed.rules):
-            self.named |= {(at, trip) for trip in (rule.from_trip, rule.to_trip) if trip}
+            self._named |= {(at, trip) for trip in (rule.from_trip, rule.to_trip) if trip}
             origins = [rule.from_stop] if rule.from_stop in feed.stops else []
             targets = [rule.to_stop] if rule.to_stop in feed.stops else []
             trips = (rule.from_trip != "") + (rule.to_trip != "")
@@ -115,21 +113,27 @@ class Ground:
             for origin in origins or feed.stations.get(rule.from_stop, []):
                 for target in targets or feed.stations.get(rule.to_stop, []):
                     pair = self.index[at, origin], self.index[at, target]
-                    self._rules.setdefault(pair, []).append((rank, rule))
-                    self._ruled[0][pair[0]].add(pair[1])
-                    self._ruled[1][pair[1]].add(pair[0])
+                    self.rules.setdefault(pair, []).append((rank, rule))
+                    self.ruled[0][pair[0]].add(pair[1])
+                    self.ruled[1][pair[1]].add(pair[0])
 
     def line(self, feed: int, trip: Trip) -> Line:
         """What the rules know a trip by."""
-        return Line(feed, trip.route, trip.id if (feed, trip.id) in self.named else "")
+        return Line(feed, trip.route, trip.id if (feed, trip.id) in self._named else "")
+
+
+class Ground:
+    """The changes between stops for who walks so far and so fast."""
+
+    def __init__(self, stops: Stops, walk: Walk) -> None:
+        self.stops, self.walk = stops, walk
+        self._changes: dict[tuple[int, bool], list[Change]] = {}
 
     def around(self, lat: float, lon: float) -> list[int]:
         """Stops that are within reach on foot, about."""
-        phi = np.radians(self._lat)
+        phi, east = np.radians(self.stops.lat), np.radians(self.stops.lon - lon)
         half = np.sin((phi - math.radians(lat)) / 2) ** 2
-        half += (
-            np.cos(phi) * math.cos(math.radians(lat)) * np.sin(np.radians(self._lon - lon) / 2) ** 2
-        )
+        half += np.cos(phi) * math.cos(math.radians(lat)) * np.sin(east / 2) ** 2
         metres = 2 * RADIUS_M * np.arcsin(np.sqrt(np.minimum(half, 1.0))) * DETOUR
         return [int(place) for place in np.flatnonzero(metres <= self.walk.max_m + 1)]
 
@@ -137,7 +141,8 @@ class Ground:
         """Seconds and micrometres to each stop that can be walked to."""
         found = {}
         for place in self.around(lat, lon):
-            metres = DETOUR * straight_m(lat, lon, self.stops[place].lat, self.stops[place].lon)
+            stop = self.stops.all[place]
+            metres = DETOUR * straight_m(lat, lon, stop.lat, stop.lon)
             if round(metres * MICRO) <= self.walk.limit:
                 found[place] = (self.walk.seconds(metres), round(metres * MICRO))
         return found
@@ -150,29 +155,33 @@ class Ground:
         return self._changes[key]
 
     def _found(self, place: int, backwards: bool) -> list[Change]:
-        stop, (at, _) = self.stops[place], self.keys[place]
-        others = {place, *self.around(stop.lat, stop.lon), *self._ruled[backwards][place]}
+        stop, (at, _) = self.stops.all[place], self.stops.keys[place]
+        others = {
+            place,
+            *self.around(stop.lat, stop.lon),
+            *self.stops.ruled[backwards].get(place, ()),
+        }
         if stop.station:
-            others |= set(self._family[at, stop.station])
+            others |= set(self.stops.family[at, stop.station])
         found = []
         for other in sorted(others):
-            pair = (other, place) if backwards else (place, other)
-            change = self._change(*pair, other)
+            origin, target = (other, place) if backwards else (place, other)
+            change = self._change(origin, target, other)
             if change.micro <= self.walk.limit and (change.rules or change.seconds is not None):
                 found.append(change)
         return found
 
     def _change(self, origin: int, target: int, to: int) -> Change:
-        one, other = self.stops[origin], self.stops[target]
+        one, other = self.stops.all[origin], self.stops.all[target]
         metres = 0.0
         if origin != target:
             metres = DETOUR * straight_m(one.lat, one.lon, other.lat, other.lon)
         on_foot = self.walk.seconds(metres)
-        same_feed = self.keys[origin][0] == self.keys[target][0]
+        same_feed = self.stops.keys[origin][0] == self.stops.keys[target][0]
         is_within = bool(one.station) and one.station == other.station and same_feed
         usual: int | None = WITHIN_STATION_S if is_within and origin != target else on_foot
         special: list[tuple[Rule, int | None]] = []
-        for _, rule in sorted(self._rules.get((origin, target), ()), key=lambda each: each[0]):
+        for _, rule in sorted(self.stops.rules.get((origin, target), ()), key=lambda each: each[0]):
             seconds = {0: on_foot, 1: 0, 2: rule.seconds, 3: None}[rule.type]
             if rule.from_route or rule.to_route or rule.from_trip or rule.to_trip:
                 special.append((rule, seconds))

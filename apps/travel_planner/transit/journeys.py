@@ -6,11 +6,9 @@ where the arrival is given); within these times the fewest legs and the smallest
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citywise.apps.travel_planner.transit.days import Run, patterns_of, runs_between
-from citywise.apps.travel_planner.transit.feed import Feed
+from citywise.apps.travel_planner.transit.days import Calendar, Pattern, Run
 from citywise.apps.travel_planner.transit.ground import (
     DETOUR,
     MICRO,
@@ -34,11 +32,29 @@ class Place:
 
 @dataclass(frozen=True)
 class Ride:
-    """On one run from a call to another."""
+    """On one run of a pattern from a call to another."""
 
-    run: Run
+    pattern: Pattern
+    number: int
     on: int
     off: int
+
+    @property
+    def run(self) -> Run:
+        return self.pattern.runs[self.number]
+
+    @property
+    def departs(self) -> int:
+        return self.pattern.departs[self.on][self.number]
+
+    @property
+    def arrives(self) -> int:
+        return self.pattern.arrives[self.off][self.number]
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The stops where one gets on and off."""
+        return self.pattern.stops[self.on], self.pattern.stops[self.off]
 
 
 @dataclass(frozen=True)
@@ -62,17 +78,17 @@ Value = tuple[int, int, int]
 
 
 def journeys(
-    feeds: Sequence[Feed], ground: Ground, origin: Place, target: Place, at: int, arrive: bool
+    calendar: Calendar, ground: Ground, origin: Place, target: Place, at: int, arrive: bool
 ) -> list[Journey]:
     """Journeys from a time on (Unix seconds), or up to it, within 24 h; the best first."""
     start, end = (at - DAY_S, at) if arrive else (at, at + DAY_S)
-    return _Journeys(feeds, ground, (origin, target), (start, end), arrive).best()
+    return _Journeys(calendar, ground, (origin, target), (start, end), arrive).best()
 
 
 class _Journeys:
     def __init__(
         self,
-        feeds: Sequence[Feed],
+        calendar: Calendar,
         ground: Ground,
         places: tuple[Place, Place],
         span: tuple[int, int],
@@ -81,9 +97,9 @@ class _Journeys:
         self._ground, self._places, self._arrive = ground, places, arrive
         self._start, self._end = span
         self._ends = [_ends(place, ground) for place in places]
-        patterns = patterns_of(runs_between(feeds, ground, *span), ground)
-        self._ahead = Search(ground, patterns, backwards=False)
-        self._back = Search(ground, patterns, backwards=True)
+        days = calendar.between(*span)
+        self._ahead = Search(ground, days, backwards=False)
+        self._back = Search(ground, days, backwards=True)
 
     def best(self) -> list[Journey]:
         on_foot = self._on_foot()
@@ -143,12 +159,10 @@ class _Journeys:
         while label is not None:
             labels.insert(0, label)
             label = label.before
-        rides = tuple(Ride(each.pattern.runs[each.run], each.on, each.off) for each in labels)
-        first, last = rides[0], rides[-1]
-        before = self._ends[0][first.run.stops[first.on]][0]
-        after = self._ends[1][last.run.stops[last.off]][0]
-        departs = first.run.departs[first.on] - before
-        arrives = last.run.arrives[last.off] + after
+        rides = tuple(Ride(each.pattern, each.run, each.on, each.off) for each in labels)
+        before = self._ends[0][rides[0].ends[0]][0]
+        after = self._ends[1][rides[-1].ends[1]][0]
+        departs, arrives = rides[0].departs - before, rides[-1].arrives + after
         return Journey(departs, arrives, _metres(found.micro), rides, (before, after))
 
 

@@ -7,10 +7,10 @@ often. Backwards, everything is mirrored: patterns, changes and times.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from citywise.apps.travel_planner.transit.days import Pattern, mirrored
+from citywise.apps.travel_planner.transit.days import Days, Pattern
 from citywise.apps.travel_planner.transit.ground import Ground, Line
 
 Ends = Mapping[int, tuple[int, int]]
@@ -58,6 +58,8 @@ class Span:
 Aboard = tuple[int, int, Key, "Label | None", int]
 """Run, micrometres, key, label before, call where one got on."""
 Ready = tuple[int, int, Key, "Label | None"]
+Boards = dict[Pattern, dict[int, list[Ready]]]
+"""When one is ready to get on, by pattern and call."""
 
 
 def _is_beaten(time: int, micro: int, key: Key, others: Sequence[tuple[int, int, Key]]) -> bool:
@@ -77,46 +79,37 @@ def _is_first(one: Key, other: Key) -> bool:
 
 
 class Search:
-    """Searches on the same patterns in one direction."""
+    """Searches on the same days in one direction."""
 
-    def __init__(self, ground: Ground, patterns: Sequence[Pattern], backwards: bool) -> None:
-        self._ground, self._backwards = ground, backwards
-        self._patterns = [mirrored(each) for each in patterns] if backwards else list(patterns)
-        self._boarding: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for at, pattern in enumerate(self._patterns):
-            for call, stop in enumerate(pattern.stops[:-1]):
-                if pattern.boards[call]:
-                    self._boarding[stop].append((at, call))
+    def __init__(self, ground: Ground, days: Days, backwards: bool) -> None:
+        self._ground, self._days, self._backwards = ground, days, backwards
 
     def journeys(self, origin: Ends, target: Ends, span: Span, keyed: bool = False) -> list[Found]:
         """Best ends of journeys with a ride; `keyed`: of equals those that come first."""
         return _Rounds(self, origin, target, span, keyed).found()
 
-    def pattern(self, at: int) -> Pattern:
-        return self._patterns[at]
-
-    def boarding(self, stop: int) -> list[tuple[int, int]]:
+    def boarding(self, stop: int) -> Iterator[tuple[Pattern, int]]:
         """Patterns and calls where one may get on."""
-        return self._boarding.get(stop, [])
+        return self._days.boarding(stop, self._backwards)
 
-    def ready(self, stop: int, label: Label, limit: int) -> list[tuple[int, int, int, int]]:
+    def ready(self, stop: int, label: Label, limit: int) -> list[tuple[Pattern, int, int, int]]:
         """After a ride: pattern, call, and seconds and micrometres to it."""
         found = []
         leaves = label.pattern.leaves
         for change in self._ground.changes(stop, self._backwards):
             if label.micro + change.micro > limit:
                 continue
-            for at, call in self.boarding(change.to):
+            for pattern, call in self.boarding(change.to):
                 seconds = change.seconds
                 if change.rules:
-                    takes = self._patterns[at].takes
+                    takes = pattern.takes
                     seconds = (
                         change.between(takes, leaves)
                         if self._backwards
                         else change.between(leaves, takes)
                     )
                 if seconds is not None:
-                    found.append((at, call, seconds, change.micro))
+                    found.append((pattern, call, seconds, change.micro))
         return found
 
     def is_told_apart(self, stop: int) -> bool:
@@ -141,34 +134,32 @@ class _Rounds:
             boards = self._changed(labels)
         return self._ends
 
-    def _first(self) -> dict[int, dict[int, list[Ready]]]:
-        boards: dict[int, dict[int, list[Ready]]] = {}
+    def _first(self) -> Boards:
+        boards: Boards = {}
         for stop, (seconds, micro) in self._origin.items():
             if micro <= self._span.micro:
                 key = (int(self._keyed and micro > 0), ())
-                for at, call in self._search.boarding(stop):
+                for pattern, call in self._search.boarding(stop):
                     ready = (self._span.start + seconds, micro, key, None)
-                    boards.setdefault(at, {}).setdefault(call, []).append(ready)
+                    boards.setdefault(pattern, {}).setdefault(call, []).append(ready)
         return boards
 
-    def _changed(self, labels: list[tuple[int, Label]]) -> dict[int, dict[int, list[Ready]]]:
-        boards: dict[int, dict[int, list[Ready]]] = {}
+    def _changed(self, labels: list[tuple[int, Label]]) -> Boards:
+        boards: Boards = {}
         for stop, label in labels:
-            for at, call, seconds, micro in self._search.ready(stop, label, self._span.micro):
+            for pattern, call, seconds, micro in self._search.ready(stop, label, self._span.micro):
                 legs, trips = label.key
-                other = self._search.pattern(at).stops[call] != stop
+                other = pattern.stops[call] != stop
                 key = (legs + 1, trips) if self._keyed and other else label.key
                 ready = (label.time + seconds, label.micro + micro, key, label)
-                boards.setdefault(at, {}).setdefault(call, []).append(ready)
+                boards.setdefault(pattern, {}).setdefault(call, []).append(ready)
         return boards
 
-    def _ride(
-        self, boards: dict[int, dict[int, list[Ready]]], rides: int
-    ) -> list[tuple[int, Label]]:
+    def _ride(self, boards: Boards, rides: int) -> list[tuple[int, Label]]:
         """All labels of one more ride that nothing beats."""
         fresh: dict[tuple[int, Line | None], list[Label]] = defaultdict(list)
-        for at, calls in boards.items():
-            self._scan(self._search.pattern(at), calls, fresh, rides)
+        for pattern, calls in boards.items():
+            self._scan(pattern, calls, fresh, rides)
         kept = []
         for (stop, line), labels in fresh.items():
             bag = self._bags[stop, line]
@@ -205,7 +196,7 @@ class _Rounds:
     def _with(self, key: Key, pattern: Pattern, run: int) -> Key:
         if not self._keyed:
             return key
-        ids = pattern.runs[run].ids
+        ids = pattern.runs[run][0].ids
         return key[0] + len(ids), key[1] + ids
 
     def _alight(
