@@ -178,6 +178,9 @@ class Pipeline(Section):
     none does."""
     engine: Literal["auto", "incremental", "solver"] = "auto"
     """What evaluates requests; `incremental` refuses one that it cannot evaluate."""
+    backlog_s: float = Field(default=60, gt=0)
+    """Seconds since the oldest unanswered record came, beyond which the system is not ready but
+    catching up."""
     trace_retention_hours: float = 24
     checkpoint: str | None = None
     """Folder or Hadoop address where Spark notes its batches; default: in `data_dir`."""

@@ -12,6 +12,7 @@ Records are JSON, so that a person can read a log; times are Unix milliseconds:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
+_RECEIVED = re.compile(rb'\{"k":"[^"]{1,64}","r":(\d{1,15})[,}]')
 _STANDING = b'{"k":"standing"'
 _LOST = b'{"k":"lost","r":0,"v":[]}'
 _AT_ONCE, _AT_ONCE_BYTES = 256, 1_000_000
@@ -148,6 +150,17 @@ def encode_standing(rows: Sequence[StandingRow], received_ms: int, since: int) -
         [r.subject, r.key, r.body and orjson.Fragment(r.body), r.inlet, r.heard_ms] for r in rows
     ]
     return orjson.dumps({"k": "standing", "r": received_ms, "since": since, "v": values})
+
+
+def came_ms(location: Path | str, start: int, end: int) -> int | None:
+    """When the first record of a stretch came in (Unix ms); None where there is none that says
+    so."""
+    try:
+        first = next(log.read(location, start, end), None)
+    except log.LogError:
+        return None  # whoever needs the record tells of it
+    found = _RECEIVED.match(first.payload) if first else None
+    return int(found[1]) if found else None
 
 
 def encode_lost(size: int) -> bytes:

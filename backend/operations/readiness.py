@@ -80,6 +80,12 @@ def _lag(process: str, value: Any, limit: int) -> Check:
     return Check(f"{process}_lag_bytes", ok, value, limit, reason)
 
 
+def _catching_up(seconds: float | None, limit: float) -> Check:
+    """Whether what came in is answered soon; the pipeline says only what is beyond the limit."""
+    reason = None if seconds is None else f"catching up, {seconds:.0f} s behind"
+    return Check("backlog_s", seconds is None, seconds, limit, reason)
+
+
 def _behind(lags: dict[str, int], limit: int) -> Check:
     """Whether the requests keep up with each other: the others go on without one that does not."""
     most = max(lags.values(), default=0)
@@ -140,6 +146,7 @@ def judge(heartbeats: Heartbeats, settings: Settings) -> Iterator[Check]:
     yield _silent("pipeline_error", answered.get("error"), "pipeline failed")
     yield _lag("ingest", taken.get("lag_bytes"), settings.ingest.max_lag_bytes)
     yield _lag("pipeline", answered.get("lag_bytes"), settings.ingest.max_lag_bytes)
+    yield _catching_up(answered.get("catching_up_s"), settings.pipeline.backlog_s)
     yield _behind(answered.get("behind") or {}, settings.pipeline.max_batch_bytes)
     first = _first_batch(taken, answered)
     yield first

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend.ingest import log
+from citywise.backend.ingest import log, records
 from citywise.backend.operations import fitting
 from citywise.backend.pipeline import cluster
 from citywise.backend.pipeline.evaluation import Row
@@ -32,6 +32,7 @@ from citywise.backend.store import progress
 from citywise.backend.store.heartbeat import beat
 from citywise.backend.store.letters import Bounds
 from citywise.backend.store.models import CursorRow
+from citywise.backend.times import wall_ms
 from citywise.reasoning import LimitError, RequestError
 
 if TYPE_CHECKING:
@@ -237,6 +238,7 @@ class PipelineService:
                     "last_t_ms": {row.request: row.answered_ms for row in rows},
                     "batch_seconds": round(self._batch_seconds, 3),
                     "lag_bytes": end - position,
+                    "catching_up_s": self._catching_up_s(position, end),
                     "parts": self._parts,
                     "whole_because": self._whole,
                     "error": "; ".join(filter(None, self._errors.values())) or None,
@@ -245,6 +247,13 @@ class PipelineService:
             POSITION.set(position)
         except SQLAlchemyError:
             LOG.exception("cannot write the heartbeat")
+
+    def _catching_up_s(self, position: int, end: int) -> float | None:
+        """How long ago the first record came that is not answered, where that is more than the
+        bound."""
+        came = records.came_ms(self._settings.log_dir, position, end) if position else None
+        seconds = 0.0 if not came else (wall_ms() - came) / 1000
+        return round(seconds) if seconds > self._settings.pipeline.backlog_s else None
 
     def _looks(self) -> bool:
         """Whether the query has begun to look for what is new."""

@@ -25,6 +25,9 @@ class StreamClock:
     source: str
     start_ms: int | None
     until_ms: int | None
+    catching_up_s: float | None = None
+    """How far the answers are behind what came in, in seconds of the wall; None where that is
+    within bounds."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -33,12 +36,14 @@ class StreamClock:
             "source": self.source,
             "start": iso_or_none(self.start_ms),
             "until": iso_or_none(self.until_ms),
+            "catching_up_s": self.catching_up_s,
             "controllable": self.source in CONTROLLED,
         }
 
 
-def from_detail(detail: dict[str, Any]) -> StreamClock:
-    """Read the clock out of the ingest's heartbeat; the wall clock where there is none."""
+def from_detail(detail: dict[str, Any], pipeline: dict[str, Any] | None = None) -> StreamClock:
+    """Read the clock out of the heartbeats of ingest and pipeline; the wall clock where there is
+    none."""
     now_ms = detail.get("now_ms")
     return StreamClock(
         now_ms=wall_ms() if now_ms is None else int(now_ms),
@@ -46,10 +51,17 @@ def from_detail(detail: dict[str, Any]) -> StreamClock:
         source=str(detail.get("source") or "wall"),
         start_ms=detail.get("start_ms"),
         until_ms=detail.get("until_ms"),
+        catching_up_s=_catching_up(pipeline or {}),
     )
+
+
+def _catching_up(pipeline: dict[str, Any]) -> float | None:
+    return None if pipeline.get("ended") else pipeline.get("catching_up_s")
 
 
 def read(connection: Connection | Session) -> StreamClock:
     """The stream clock now."""
-    query = select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
-    return from_detail(connection.execute(query).scalar_one_or_none() or {})
+    row = HeartbeatRow
+    query = select(row.process, row.detail).where(row.process.in_(("ingest", "pipeline")))
+    details = {found.process: found.detail for found in connection.execute(query)}
+    return from_detail(details.get("ingest") or {}, details.get("pipeline"))

@@ -31,7 +31,18 @@ def test_the_clock_is_the_sources(client: FlaskClient, town: Town) -> None:
         "start": "2014-08-05T00:00:00Z",
         "until": "2014-08-06T00:00:00Z",
         "controllable": True,
+        "catching_up_s": None,
     }
+
+
+def test_the_clock_says_how_far_answers_are_behind_while_the_pipeline_lives(
+    client: FlaskClient, town: Town
+) -> None:
+    town.running()
+    town.alter("pipeline", catching_up_s=95)
+    assert client.get("/api/v1/clock").json["catching_up_s"] == 95
+    town.alter("pipeline", ended=True)
+    assert client.get("/api/v1/clock").json["catching_up_s"] is None
 
 
 def test_without_an_ingest_the_clock_is_the_wall(client: FlaskClient) -> None:

@@ -48,6 +48,7 @@ Breaking = Callable[[Town], None]
         (lambda t: t.alter("ingest", blocked="disk full"), "ingest_blocked", "disk full"),
         (lambda t: t.alter("pipeline", error="request failed"), "pipeline_error", "request failed"),
         (lambda t: t.alter("pipeline", lag_bytes=10**9), "pipeline_lag_bytes", "1,000,000,000"),
+        (lambda t: t.alter("pipeline", catching_up_s=95), "backlog_s", "catching up, 95 s behind"),
         (
             lambda t: t.alter("pipeline", behind={"slow": 3_000_000, "late": 10}),
             "requests_behind_bytes",

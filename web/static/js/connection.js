@@ -13,7 +13,10 @@ customElements.define('city-connection', class extends HTMLElement {
     city.follow(() => {
       this.dataset.state = city.state;
       this.dataset.loaded = String(city.loaded);
-      setText(word, t(`connection.${city.state}`));
+      const behind = city.state === 'live' ? city.clock?.catching_up_s : null;
+      if (behind) this.dataset.behind = '';
+      else delete this.dataset.behind;
+      setText(word, behind ? t('connection.behind', { n: behind }) : t(`connection.${city.state}`));
       const stale = city.state !== 'live' && city.heardAt;
       const seconds = (Date.now() - city.heardAt) / 1000;
       setText(age, stale ? t('connection.stale', { age: ago(seconds) }) : '');
