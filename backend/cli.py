@@ -558,7 +558,7 @@ def _recorded(
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Recorded data (the Aarhus pack's layout); needed without --gtfs.",
+    help="Recorded data (the Aarhus pack's layout); without --gtfs they are needed.",
 )
 @click.option(
     "--gtfs",
@@ -601,8 +601,6 @@ def decide(
         timed = {n: each for parts in found().values() for n, each in parts.timetables.items()}
         if what not in timed:
             raise click.UsageError(f"`{what}` is not decided by timetables; leave --gtfs out")
-        if data is not None:
-            raise click.UsageError("--gtfs with the streets of --data is not offered yet")
         answer = timed[what](request, data, feeds, realtime, at_ms)
     elif data is None:
         raise click.UsageError("Missing option '--data' (or --gtfs for public transport)")

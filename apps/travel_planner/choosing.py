@@ -20,7 +20,10 @@ from citywise.backend.decisions import (
 )
 
 UPPER = ("<", "<=")
-STEPS = {"time": 60.0, "distance": 100.0, "pollution": 0.1, "cost": 1.0, "walk": 10.0, "air": 1.0}
+STEPS = {
+    "time": 60.0, "distance": 100.0, "pollution": 0.1, "cost": 1.0, "walk": 10.0, "air": 1.0,
+    "changes": 1.0,
+}  # fmt: skip
 """To whose multiples a relaxed limit is rounded outward."""
 
 

@@ -42,18 +42,29 @@ def parking(request: Path, data: Path, at_ms: int | None) -> Mapping[str, Any]:
 
 def transit(
     request: Path,
-    data: Path | None,  # noqa: ARG001
+    data: Path | None,
     feeds: Sequence[Path],
     realtime: Sequence[Path],
     at_ms: int | None,
 ) -> Mapping[str, Any]:
     """The answer to a journey's request in a file by timetables (GTFS archives) and what is
-    known of the day (GTFS-Realtime), without streets; by default it departs at a time (Unix ms;
-    None: on the first day of service)."""
+    known of the day (GTFS-Realtime), on the streets of the data or without; by default it departs
+    at a time (Unix ms; None: on the first day of service)."""
     from citywise.apps.travel_planner.transit.decide import transit as planned
+    from citywise.apps.travel_planner.transit.request import is_timetabled
+    from citywise.apps.travel_planner.transit.roads import Around
+
+    body = _body(request)
+    if data is not None and not is_timetabled(body):
+        return travel(request, data, at_ms)
+
+    def around(now_ms: int) -> Around:
+        assert data is not None
+        planner = Planner(City(aarhus.network(data), Gazetteer(())))
+        return Around(planner, recorded(data, planner.city.network, now_ms))
 
     try:
-        return planned(_body(request), feeds, at_ms, realtime)
+        return planned(body, feeds, at_ms, realtime, None if data is None else around)
     except RequestError as error:
         raise _faulty(request, error) from None
 

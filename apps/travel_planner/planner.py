@@ -34,7 +34,7 @@ class Planner:
         self.router = router or Router(city.network)
         self.car_cost_per_km = car_cost_per_km
         self.currency = currency
-        self._weights = Weights(self.router)
+        self.weights = Weights(self.router)
         self._bounds = city.network.bounds
 
     def situation(self, conditions: Conditions) -> Situation:
@@ -58,7 +58,7 @@ class Planner:
                 request,
                 conditions,
                 conditions.costs(request.depart_ms),
-                self._weights,
+                self.weights,
                 self.car_cost_per_km,
                 Words(language, self.currency),
                 moving,
@@ -79,7 +79,7 @@ class Planner:
                 request,
                 conditions,
                 conditions.costs(request.arrive_ms),
-                self._weights,
+                self.weights,
                 self.car_cost_per_km,
                 Words(language, self.currency),
                 moving,

@@ -202,7 +202,7 @@ def _one(preference: SomePreference) -> SomePreference:
     return preference
 
 
-def _each_once(preferences: list[SomePreference]) -> list[SomePreference]:
+def each_once(preferences: list[SomePreference]) -> list[SomePreference]:
     """No quantity twice: neither the same wish again, nor its contrary."""
     seen: dict[str, Preference] = {}
     for preference in preferences:
@@ -215,7 +215,7 @@ def _each_once(preferences: list[SomePreference]) -> list[SomePreference]:
     return preferences
 
 
-def _no_contradiction(bounds: list[SomeBound]) -> list[SomeBound]:
+def no_contradiction(bounds: list[SomeBound]) -> list[SomeBound]:
     """No limit twice, and no two of one quantity that nothing can keep to."""
     for one, other in combinations(bounds, 2):
         texts = [f"{each.on} {each.op} {each.value:g}" for each in (one, other)]
@@ -240,8 +240,8 @@ def _exclude(one: SomeBound, other: SomeBound) -> bool:
     return least > most
 
 
-Preferences = Annotated[list[Preference], Field(max_length=5), AfterValidator(_each_once)]
-Constraints = Annotated[list[Bound], Field(max_length=12), AfterValidator(_no_contradiction)]
+Preferences = Annotated[list[Preference], Field(max_length=5), AfterValidator(each_once)]
+Constraints = Annotated[list[Bound], Field(max_length=12), AfterValidator(no_contradiction)]
 
 
 class TravelRequest(_Part):
@@ -283,10 +283,10 @@ class ParkingRequest(_Part):
     stay_minutes: int = Field(default=60, ge=1, le=MOST_STAY_MIN)
     radius_m: float = Field(default=1000, ge=1, le=MOST_RADIUS_M)
     constraints: Annotated[
-        list[ParkingLimit], Field(max_length=12), AfterValidator(_no_contradiction)
+        list[ParkingLimit], Field(max_length=12), AfterValidator(no_contradiction)
     ] = []
     preferences: Annotated[
-        list[ParkingPreference], Field(max_length=6), AfterValidator(_each_once)
+        list[ParkingPreference], Field(max_length=6), AfterValidator(each_once)
     ] = []
 
     @field_validator("constraints", "preferences")
@@ -304,7 +304,7 @@ class ParkingRequest(_Part):
         return None if self.arrive is None else parse_ms(self.arrive)
 
 
-Request = TypeVar("Request", TravelRequest, ParkingRequest)
+Request = TypeVar("Request", bound=BaseModel)
 
 
 def read(model: type[Request], body: Mapping[str, Any], situation: Situation | None) -> Request:
@@ -330,13 +330,19 @@ def _faults(error: ValidationError, model: type[BaseModel]) -> Iterator[dict[str
         yield {"path": words["path"], "message": message, "code": code, **suggestion}
 
 
-_WITHIN = {"from": ("lat", "lon"), "to": ("lat", "lon"), "destination": ("lat", "lon")}
+_WITHIN = {
+    "via": ("lat", "lon", "stop"),
+    "from": ("lat", "lon"),
+    "to": ("lat", "lon"),
+    "destination": ("lat", "lon"),
+}
 _OF_LISTS = {"constraints": ("on", "op", "value"), "preferences": ("minimise", "maximise")}
 _POINT = 'a point, as in {"lat": 56.15, "lon": 10.2}'
 _FORMS = {
     "from": _POINT,
     "to": _POINT,
     "destination": _POINT,
+    "via": f"a list of places, each {_POINT}",
     "constraints": 'a limit, as in {"on": "time", "op": "<=", "value": 900}',
     "preferences": 'a wish, as in {"minimise": "time"}',
 }

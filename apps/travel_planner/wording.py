@@ -16,8 +16,13 @@ from citywise.backend.times import ZONE, from_ms
 
 _WORDS = Path(__file__).with_name("words")
 _SIGNS = {"<": "<", "<=": "≤", "=": "=", ">=": "≥", ">": ">"}
-_DIFFERENCES = ("time", "pollution", "distance", "cost", "walk")
-_LEAST = {"time": 30.0, "distance": 50.0, "pollution": 0.0, "cost": 0.5, "walk": 20.0}
+_DIFFERENCES = (
+    "arrival", "departure", "changes", "time", "pollution", "distance", "cost", "walk",
+)  # fmt: skip
+_LEAST = {
+    "arrival": 30.0, "departure": 30.0, "changes": 0.0, "time": 30.0, "distance": 50.0,
+    "pollution": 0.0, "cost": 0.5, "walk": 20.0,
+}  # fmt: skip
 """Smaller differences are not worth a word."""
 _LEAST_PERCENT = 1.0
 _WHOLE = ("time", "distance", "walk", "radius")
@@ -99,7 +104,7 @@ class Words:
     def amount(self, on: str, value: float) -> str:
         """A value of a quantity with its unit."""
         match on:
-            case "time":
+            case "time" | "arrival" | "departure":
                 return self.duration(value)
             case "distance" | "walk" | "radius":
                 return self.length(value)

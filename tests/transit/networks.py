@@ -118,11 +118,11 @@ def network(random: Random) -> Tables:
     }
 
 
-def question(random: Random, tables: Tables) -> dict[str, Any]:
-    """From one end to another, at a time when something may run."""
+def question(random: Random, tables: Tables, via: int = 0) -> dict[str, Any]:
+    """From one end to another, along other places, at a time when something may run."""
     stops = tables["stops.txt"][1:]
     ends: list[dict[str, Any]] = []
-    while len(ends) < 2:
+    while len(ends) < 2 + via:
         name, _, lat, lon, *_ = random.choice(stops)
         near = {"lat": float(str(lat)) + random.choice([0, 0.001]), "lon": float(str(lon)) + 0.001}
         end: dict[str, Any] = {"stop": name} if random.random() < 0.5 else near
@@ -135,6 +135,8 @@ def question(random: Random, tables: Tables) -> dict[str, Any]:
     zone = random.choice(["+01:00", "+02:00", "-04:00"])
     time = random.choice(["depart", "arrive"])
     body: dict[str, Any] = {"from": ends[0], "to": ends[1], "mode": "transit"}
+    if via:
+        body["via"] = ends[2:]
     body |= {time: f"2024-{day}T{hour}{zone}", "alternatives": 1000}
     if random.random() < 0.6:
         body["walk"] = {

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -278,8 +279,8 @@ class Oracle:
             if each.calls[-1][1] >= start and each.calls[0][2] <= end
         ]
         rides = list(self.rides(vehicles))
-        origin = self.ends(body["from"], max_m, speed)
-        target = self.ends(body["to"], max_m, speed)
+        places = [body["from"], *body.get("via", []), body["to"]]
+        near = [self.ends(place, max_m, speed) for place in places]
         found: dict[Value, tuple[tuple[int, int, tuple[str, ...]], Answer]] = {}
 
         def keep(departs: int, arrives: int, changes: int, walked: float, key: Any) -> None:
@@ -290,42 +291,56 @@ class Oracle:
             mine = ((-departs, *key), told)
             found[value] = min(found.get(value, mine), mine)
 
-        def ride_on(departs: int, rode: list[Any], walked: float, legs: int) -> None:
-            _, trips, off_at, off = rode[-1]
-            ids = tuple(t["trip_id"] for ride in rode for t in ride[1])
-            if off in target:
-                seconds, more = target[off]
-                arrives = off_at + seconds
-                keep(departs, arrives, len(rode) - 1, walked + more, (legs + (more > 0), ids))
-            for ride in rides:
-                on, on_at, next_trips, next_at, next_off = ride
-                if on_at < off_at or next_at > end or len(rode) > 4:
+        def go_on(
+            at: int, left: int | None, now: int, rode: list[Any], walked: float, legs: int
+        ) -> None:
+            """From a place on the way; `left` is when one left the first, None: not yet."""
+            ids = tuple(t["trip_id"] for ride in rode for t in ride)
+            if at == len(places) - 1:
+                if rode and left is not None:
+                    keep(left, now, len(rode) - 1, walked, (legs, ids))
+                return
+            if "stop" not in places[at] and "stop" not in places[at + 1]:
+                length = metres(*map(point, places[at : at + 2]))
+                seconds = math.ceil(length / speed)
+                go_on(at + 1, left, now + seconds, rode, walked + length, legs + 1)
+            for on, on_at, trips, off_at, off in rides:
+                if on in near[at]:
+                    seconds, more = near[at][on]
+                    if on_at - seconds >= now and walked + more <= max_m:
+                        # nothing holds one before the first ride: one leaves in time for it
+                        begins = on_at - seconds - (now - start) if left is None else left
+                        legs_there = legs + (more > 0) + len(trips)
+                        ride_on(at, begins, [*rode, trips], off_at, off, walked + more, legs_there)
+
+        def ride_on(
+            at: int, left: int, rode: list[Any], now: int, here: str, walked: float, legs: int
+        ) -> None:
+            if here in near[at + 1]:
+                seconds, more = near[at + 1][here]
+                go_on(at + 1, left, now + seconds, rode, walked + more, legs + (more > 0))
+            if len(rode) > 4:
+                return
+            for on, on_at, trips, off_at, off in rides:
+                if on_at < now or off_at > end:
                     continue
-                length = metres(self.stops[off], self.stops[on])
+                length = metres(self.stops[here], self.stops[on])
                 if walked + length > max_m:
                     continue
-                needs = self.change(off, on, trips[-1], next_trips[0], speed)
-                if needs is not None and off_at + needs <= on_at:
-                    more_legs = legs + (off != on) + len(next_trips)
-                    rode.append((on, next_trips, next_at, next_off))
-                    ride_on(departs, rode, walked + length, more_legs)
-                    rode.pop()
+                needs = self.change(here, on, rode[-1][-1], trips[0], speed)
+                if needs is not None and now + needs <= on_at:
+                    more_legs = legs + (here != on) + len(trips)
+                    ride_on(at, left, [*rode, trips], off_at, off, walked + length, more_legs)
 
-        for on, on_at, trips, off_at, off in rides:
-            if on in origin:
-                seconds, walked = origin[on]
-                if on_at - seconds >= start and off_at <= end:
-                    legs = (walked > 0) + len(trips)
-                    ride_on(on_at - seconds, [(on, trips, off_at, off)], walked, legs)
-        if "stop" not in body["from"] and "stop" not in body["to"]:
-            ends = [
-                {"stop_lat": str(p["lat"]), "stop_lon": str(p["lon"])}
-                for p in (body["from"], body["to"])
-            ]
-            length = metres(*ends)
-            seconds = math.ceil(length / speed)
+        def point(place: dict[str, Any]) -> Row:
+            return {"stop_lat": str(place["lat"]), "stop_lon": str(place["lon"])}
+
+        go_on(0, None, start, [], 0.0, 0)
+        if not any("stop" in place for place in places):
+            lengths = [metres(point(a), point(b)) for a, b in pairwise(places)]
+            seconds = sum(math.ceil(length / speed) for length in lengths)
             departs = end - seconds if arrive else start
-            keep(departs, departs + seconds, 0, length, (1, ()))
+            keep(departs, departs + seconds, 0, sum(lengths), (len(lengths), ()))
         best = [
             value
             for value in found

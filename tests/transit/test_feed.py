@@ -133,11 +133,14 @@ def test_a_feed_whose_trips_are_all_faulty_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"mode": "park_and_ride"}, "not offered yet"),
-        ({"mode": "car"}, "only `transit`"),
+        ({"mode": "car"}, "give streets (--data) for other modes"),
         ({"mode": "tram"}, "mode: "),
-        ({"via": [{"lat": 1.0, "lon": 1.0}]}, "via: is not offered"),
-        ({"preferences": [{"minimise": "time"}]}, "preferences: is not offered"),
+        ({"via": [{"lat": 1.0}]}, "via[0]: expected"),
+        ({"via": [{"stop": "s0"}]}, "via[0]: it is where you come from"),
+        ({"via": 3}, "via: "),
+        ({"preferences": [{"minimise": "luck"}]}, "preferences"),
+        ({"preferences": [{"minimise": "walk"}, {"maximise": "walk"}]}, "both least and most"),
+        ({"constraints": [{"on": "walk", "op": "~", "value": 3}]}, "constraints"),
         ({"to": {"stop": "none"}}, "no feed has a stop or station 'none'"),
         ({"to": {"stop": "s0"}}, "it is where you start"),
         ({"to": {"lat": 1.0}}, "to: expected"),

@@ -23,7 +23,7 @@ def seen(route: dict[str, Any], arrive: bool) -> Answer:
     return at, route["changes"], route["walk_m"], trips
 
 
-def compare(folder: Path, seed: int, changes: int = 0) -> int:
+def compare(folder: Path, seed: int, changes: int = 0, via: int = 0) -> int:
     """Ask three questions of one network, with some real-time updates; how many journeys there
     are."""
     random = Random(seed)
@@ -33,8 +33,8 @@ def compare(folder: Path, seed: int, changes: int = 0) -> int:
     oracle, count = Oracle(feed, told), 0
     realtime = [written(folder / f"{seed}.pb", told)] if told else []
     for _ in range(3):
-        body = question(random, tables)
-        ends = [body[end] for end in ("from", "to")]
+        body = question(random, tables, via)
+        ends = [body["from"], body["to"], *body.get("via", [])]
         if any("stop" in end and not oracle.ends(end, 0, 1) for end in ends):
             with pytest.raises(RequestError, match="no feed has"):  # a station without stops
                 transit(body, [feed], None, realtime)
@@ -52,6 +52,10 @@ def test_small_networks_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
 
 def test_small_networks_with_updates_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
     assert sum(compare(tmp_path, seed, changes=4) for seed in range(100)) > 100
+
+
+def test_journeys_along_other_places_are_those_of_the_oracle(tmp_path: Path) -> None:
+    assert sum(compare(tmp_path, seed, changes=2, via=1 + seed % 2) for seed in range(60)) > 20
 
 
 @pytest.mark.long

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,29 +12,45 @@ from citywise.apps.travel_planner.requests import point_fault
 from citywise.apps.travel_planner.transit.days import Calendar
 from citywise.apps.travel_planner.transit.feed import read_feed
 from citywise.apps.travel_planner.transit.ground import Ground, Walk
-from citywise.apps.travel_planner.transit.journeys import Place, journeys
+from citywise.apps.travel_planner.transit.journeys import Journey, Place, journeys
+from citywise.apps.travel_planner.transit.leads import cycling, parking
 from citywise.apps.travel_planner.transit.live import Live
+from citywise.apps.travel_planner.transit.offers import Offer, chosen
 from citywise.apps.travel_planner.transit.request import End, TransitRequest, read
+from citywise.apps.travel_planner.transit.roads import Around, road_offers
+from citywise.apps.travel_planner.transit.streets import Streets
 from citywise.apps.travel_planner.transit.telling import Telling, iso
 from citywise.apps.travel_planner.transit.timetable import Timetable
+from citywise.apps.travel_planner.wording import Values, Words
 from citywise.backend.errors import CitywiseError
 from citywise.backend.gtfs_realtime import Message, RealtimeError
 from citywise.backend.gtfs_realtime import read as read_message
+from citywise.backend.roads import Mode
+from citywise.backend.roads.router import Router
 from citywise.backend.times import parse_ms
 
 _FIRST_S, _LAST_S = 31_536_000, 7_258_118_400
 _OLD_S = 900
 """Real-time data so old are told of."""
 _GROUNDS = 4
+_MODES = ("transit", "park_and_ride", "bike_and_ride")
 _Json = Mapping[str, Any]
 
 
 class Transit:
     """Timetables with what is known of today; answers requests, one at a time."""
 
-    def __init__(self, timetable: Timetable, messages: Sequence[Message] = ()) -> None:
+    def __init__(
+        self,
+        timetable: Timetable,
+        messages: Sequence[Message] = (),
+        router: Router | None = None,
+    ) -> None:
+        """Without a `router` walks are straight lines."""
         self.timetable = timetable
         self._grounds: OrderedDict[Walk, Ground] = OrderedDict()
+        self._ways = None if router is None else Streets(router)
+        self._cycled = None if router is None else Streets(router, Mode.BICYCLE)
         self.update(messages)
 
     def update(self, messages: Sequence[Message]) -> None:
@@ -43,53 +59,70 @@ class Transit:
         self.calendar = Calendar(self.timetable, self.live)
 
     def answer(
-        self, request: TransitRequest, at_ms: int | None, language: str = "en"
+        self,
+        request: TransitRequest,
+        at_ms: int | None,
+        language: str = "en",
+        around: Around | None = None,
     ) -> dict[str, Any]:
         """Journeys, the best first; `at_ms` is when one departs if the request does not say."""
+        at, feeds = time_of(request, self.timetable, at_ms), self.timetable.feeds
         ground = self._ground(Walk(request.walk.max_m, request.walk.speed_ms))
-        origin = self._place("from", request.start)
-        target = self._place("to", request.to)
-        at, feeds = self._time(request, at_ms), self.timetable.feeds
-        arrive = request.arrive is not None
-        found = journeys(self.calendar, ground, origin, target, at, arrive)
-        telling = Telling(feeds, ground, self.live.alerts if self.live else (), language)
-        routes = []
-        for number, journey in enumerate(found[: request.alternatives]):
-            what = "departs last" if arrive else "arrives first"
-            why = f"It {what}." if number == 0 else "It has fewer changes, or less to walk."
-            told = telling.route(journey, origin, target)
-            routes.append({"id": f"j{number + 1}", **told, "chosen": number == 0, "why": why})
+        places = [self._place(path, end) for path, end in request.places]
+        alerts = self.live.alerts if self.live else ()
+        telling = Telling(feeds, ground, alerts, language, self._line)
+        offers: list[Offer] = []
+        for mode in _MODES if request.mode == "all" else (request.mode,):
+            for chain in self._chains(mode, places, ground, at, around):
+                for journey in journeys(self.calendar, ground, chain, at, bool(request.arrive)):
+                    offers.append(_offer(journey, chain, mode, telling, bool(request.arrive)))
+        if request.mode != "transit":
+            offers = _front(offers)
+        found = len(offers)
+        if request.mode == "all" and around is not None:
+            offers += list(road_offers(request, around, at, language, feeds[0].zone))
+        currency = around.planner.currency if around is not None else "DKK"
+        words = Words(language, currency)
         return {
+            "kind": "travel",
             "now": iso(at, feeds[0].zone),
-            "routes": routes,
-            "conflict": None,
-            "found": len(found),
+            **chosen(offers, request, words),
+            "found": found,
             "alerts": list(telling.told.values()),
-            "notes": list(self._notes(bool(found), at)),
+            "notes": list(self._notes(bool(offers), at, words, request, around)),
+            "currency": currency,
         }
+
+    def _chains(
+        self, mode: str, places: list[Place], ground: Ground, at: int, around: Around | None
+    ) -> Iterator[list[Place]]:
+        """The places of a journey, for each way to begin it."""
+        first, *rest = places
+        if mode == "transit":
+            yield places
+        elif first.stops:
+            return
+        elif mode == "bike_and_ride":
+            yield [cycling(first.lat, first.lon, ground, self._cycled), *rest]
+        elif around is not None:
+            here = first.lat, first.lon
+            for place in parking(here, ground, around.planner, around.conditions, at):
+                yield [place, *rest]
+
+    def _line(
+        self, mode: str, one: tuple[float, float], other: tuple[float, float]
+    ) -> list[tuple[float, float]] | None:
+        """The line of a walk or a ride on streets."""
+        streets = {"walk": self._ways, "bicycle": self._cycled}.get(mode)
+        path = streets.way(one, other) if streets is not None else None
+        return None if path is None else path.coordinates()
 
     def _ground(self, walk: Walk) -> Ground:
         if walk not in self._grounds:
-            self._grounds[walk] = Ground(self.timetable.stops, walk)
+            self._grounds[walk] = Ground(self.timetable.stops, walk, self._ways)
             while len(self._grounds) > _GROUNDS:
                 self._grounds.popitem(last=False)
         return self._grounds[walk]
-
-    def _time(self, request: TransitRequest, at_ms: int | None) -> int:
-        """When one departs, or arrives; Unix seconds."""
-        if request.arrive is not None:
-            at = parse_ms(request.arrive) // 1000
-        elif request.depart is not None or at_ms is not None:
-            ms = parse_ms(request.depart) if request.depart is not None else at_ms or 0
-            at = -(-ms // 1000)
-        else:
-            first = min(self.timetable.feeds, key=lambda feed: feed.first_day())
-            day = first.first_day()
-            at = int(datetime(day.year, day.month, day.day, tzinfo=first.zone).timestamp())
-        if not _FIRST_S <= at <= _LAST_S:
-            path = "depart" if request.arrive is None else "arrive"
-            raise point_fault(path, "bad-time", "expected a time in the years 1971 to 2199")
-        return at
 
     def _place(self, path: str, end: End) -> Place:
         if end.stop is None:
@@ -109,14 +142,26 @@ class Transit:
         first = self.timetable.stops.all[stops[0][0]]
         return Place(first.lat, first.lon, first.name, tuple(stops[0]))
 
-    def _notes(self, is_found: bool, at: int) -> Iterator[_Json]:
-        yield {
-            "code": "straight",
-            "message": "Without streets: walks and lines are straight lines.",
-        }
+    def _notes(
+        self,
+        is_found: bool,
+        at: int,
+        words: Words,
+        request: TransitRequest,
+        around: Around | None,
+    ) -> Iterator[_Json]:
+        def note(code: str) -> _Json:
+            return _note(code, words.say("notes", code))
+
+        if self._ways is None:
+            yield note("straight")
         if not is_found:
-            message = "No journey within 24 hours and the metres that may be walked."
-            yield {"code": "no-journey", "message": message}
+            yield note("no-journey")
+        yield note("fares-unknown")
+        if request.mode in ("bike_and_ride", "all"):
+            yield note("racks-unknown")
+        if request.mode in ("park_and_ride", "all") and around is None:
+            yield note("no-garages")
         for feed in self.timetable.feeds:
             yield from (_note("feed", fault) for fault in feed.faults)
             if feed.fault_count > len(feed.faults):
@@ -126,8 +171,61 @@ class Transit:
             yield from _of_live(self.live, at)
 
 
+def time_of(request: TransitRequest, timetable: Timetable, at_ms: int | None) -> int:
+    """When one departs, or arrives; Unix seconds."""
+    if request.arrive is not None:
+        at = parse_ms(request.arrive) // 1000
+    elif request.depart is not None or at_ms is not None:
+        ms = parse_ms(request.depart) if request.depart is not None else at_ms or 0
+        at = -(-ms // 1000)
+    else:
+        first = min(timetable.feeds, key=lambda feed: feed.first_day())
+        day = first.first_day()
+        at = int(datetime(day.year, day.month, day.day, tzinfo=first.zone).timestamp())
+    if not _FIRST_S <= at <= _LAST_S:
+        path = "depart" if request.arrive is None else "arrive"
+        raise point_fault(path, "bad-time", "expected a time in the years 1971 to 2199")
+    return at
+
+
 def _note(code: str, message: str) -> _Json:
-    return {"code": code, "message": message}
+    return {"code": code, "message": message, "text": message}
+
+
+def _offer(
+    journey: Journey, chain: list[Place], mode: str, telling: Telling, arrive: bool
+) -> Offer:
+    first = "departure" if arrive else "arrival"
+    told = telling.route(journey, chain, mode)
+    values: Values = {
+        first: float(journey.departs if arrive else journey.arrives),
+        "changes": float(journey.changes),
+        "walk": float(journey.metres),
+        "time": float(journey.arrives - journey.departs),
+        "distance": told["distance_m"],
+        "cost": None,
+        "pollution": None,
+    }
+    return Offer(mode, values, lambda: told)
+
+
+def _front(offers: list[Offer]) -> list[Offer]:
+    """Those of each mode that no other of it beats, the best first."""
+
+    def value(offer: Offer) -> tuple[float, ...]:
+        found = offer.values
+        when = found["arrival"] if "arrival" in found else -(found["departure"] or 0.0)
+        return when or 0.0, found["changes"] or 0.0, found["walk"] or 0.0
+
+    kept: list[Offer] = []
+    for one in sorted(offers, key=value):
+        mine = value(one)
+        if not any(
+            other.mode == one.mode and all(a <= b for a, b in zip(value(other), mine, strict=True))
+            for other in kept
+        ):
+            kept.append(one)
+    return kept
 
 
 def _of_live(live: Live, at: int) -> Iterator[_Json]:
@@ -163,9 +261,17 @@ def transit(
     paths: Sequence[Path],
     at_ms: int | None,
     realtime: Sequence[Path] = (),
+    around: Callable[[int], Around] | None = None,
 ) -> dict[str, Any]:
-    """The answer to a request's body by the timetables of some feeds, and real-time data."""
+    """The answer to a request's body by the timetables of some feeds, and real-time data.
+
+    `around` gives the city at a time (Unix ms); without it there are no streets.
+    """
     request = read(body)
     messages = [message_in(path) for path in realtime]
-    feeds = [read_feed(path) for path in paths]
-    return Transit(Timetable(feeds), messages).answer(request, at_ms)
+    timetable = Timetable([read_feed(path) for path in paths])
+    if around is None:
+        return Transit(timetable, messages).answer(request, at_ms)
+    city = around(at_ms or time_of(request, timetable, None) * 1000)
+    found = Transit(timetable, messages, city.planner.router)
+    return found.answer(request, at_ms, around=city)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +20,8 @@ DETOUR = 1.3
 """A walk's length over the straight line, where no streets are known."""
 WITHIN_STATION_S = 120
 MICRO = 1_000_000
+MOST_REACHES = 64
+"""Positions whose stops in reach are kept."""
 
 
 @dataclass(frozen=True)
@@ -122,30 +125,73 @@ class Stops:
         return Line(feed, trip.route, trip.id if (feed, trip.id) in self._named else "")
 
 
+class Ways(Protocol):
+    """Walks on streets (`streets.Streets`)."""
+
+    def known(self, lat: float, lon: float) -> bool:
+        """Whether a position is next to a street that one may walk on."""
+
+    def metres(
+        self, lat: float, lon: float, others: Sequence[tuple[float, float]]
+    ) -> Sequence[float]:
+        """Of the shortest walk to each of other known positions; inf where there is none."""
+
+
 class Ground:
     """The changes between stops for who walks so far and so fast."""
 
-    def __init__(self, stops: Stops, walk: Walk) -> None:
-        self.stops, self.walk = stops, walk
+    def __init__(self, stops: Stops, walk: Walk, ways: Ways | None = None) -> None:
+        self.stops, self.walk, self._ways = stops, walk, ways
         self._changes: dict[tuple[int, bool], list[Change]] = {}
+        self._lengths: dict[tuple[int, int], float] = {}
+        self._reaches: dict[tuple[float, float], dict[int, tuple[int, int]]] = {}
 
     def around(self, lat: float, lon: float) -> list[int]:
-        """Stops that are within reach on foot, about."""
+        """Stops that are within reach on foot, about; ways on streets are no shorter."""
+        detour = 1.0 if self._ways is not None else DETOUR
         phi, east = np.radians(self.stops.lat), np.radians(self.stops.lon - lon)
         half = np.sin((phi - math.radians(lat)) / 2) ** 2
         half += np.cos(phi) * math.cos(math.radians(lat)) * np.sin(east / 2) ** 2
-        metres = 2 * RADIUS_M * np.arcsin(np.sqrt(np.minimum(half, 1.0))) * DETOUR
-        return [int(place) for place in np.flatnonzero(metres <= self.walk.max_m + 1)]
+        metres = 2 * RADIUS_M * np.arcsin(np.sqrt(np.minimum(half, 1.0))) * detour
+        return [int(place) for place in np.flatnonzero(metres <= self.walk.max_m * 1.01 + 1)]
 
     def reach(self, lat: float, lon: float) -> dict[int, tuple[int, int]]:
         """Seconds and micrometres to each stop that can be walked to."""
-        found = {}
-        for place in self.around(lat, lon):
-            stop = self.stops.all[place]
-            metres = DETOUR * straight_m(lat, lon, stop.lat, stop.lon)
-            if round(metres * MICRO) <= self.walk.limit:
-                found[place] = (self.walk.seconds(metres), round(metres * MICRO))
-        return found
+        if (lat, lon) not in self._reaches:
+            near = self.around(lat, lon)
+            others = [(self.stops.all[place].lat, self.stops.all[place].lon) for place in near]
+            found = zip(near, self.lengths((lat, lon), others), strict=True)
+            if len(self._reaches) >= MOST_REACHES:
+                self._reaches.clear()
+            self._reaches[lat, lon] = {
+                place: (self.walk.seconds(metres), round(metres * MICRO))
+                for place, metres in found
+                if metres * MICRO <= self.walk.limit + 1
+                and round(metres * MICRO) <= self.walk.limit
+            }
+        return self._reaches[lat, lon]
+
+    def between(
+        self, one: tuple[float, float], other: tuple[float, float]
+    ) -> tuple[int, int] | None:
+        """Seconds and micrometres of a walk between two positions; None if it is too long."""
+        (metres,) = self.lengths(one, [other])
+        if metres > self.walk.max_m + 1 or round(metres * MICRO) > self.walk.limit:
+            return None
+        return self.walk.seconds(metres), round(metres * MICRO)
+
+    def lengths(
+        self, one: tuple[float, float], others: Sequence[tuple[float, float]]
+    ) -> list[float]:
+        """Metres of the walks to other positions: on streets where both are next to one."""
+        straight = [DETOUR * straight_m(*one, *other) for other in others]
+        if self._ways is None or not self._ways.known(*one):
+            return straight
+        known = [at for at, other in enumerate(others) if self._ways.known(*other)]
+        found = self._ways.metres(*one, [others[at] for at in known])
+        for at, metres in zip(known, found, strict=True):
+            straight[at] = metres
+        return straight
 
     def changes(self, place: int, backwards: bool) -> list[Change]:
         """From a stop, or backwards to it, to all stops where one may ride on."""
@@ -154,34 +200,39 @@ class Ground:
             self._changes[key] = list(self._found(place, backwards))
         return self._changes[key]
 
-    def _found(self, place: int, backwards: bool) -> list[Change]:
+    def _found(self, place: int, backwards: bool) -> Iterator[Change]:
         stop, (at, _) = self.stops.all[place], self.stops.keys[place]
-        others = {
-            place,
-            *self.around(stop.lat, stop.lon),
-            *self.stops.ruled[backwards].get(place, ()),
-        }
+        others = {place, *self.around(stop.lat, stop.lon)}
+        others |= self.stops.ruled[backwards].get(place, set())
         if stop.station:
             others |= set(self.stops.family[at, stop.station])
-        found = []
+        self._measure(place, others)
         for other in sorted(others):
             origin, target = (other, place) if backwards else (place, other)
-            change = self._change(origin, target, other)
+            metres = self._lengths[min(place, other), max(place, other)]
+            if metres > self.walk.max_m + 1:
+                continue
+            change = self._change(origin, target, other, metres)
             if change.micro <= self.walk.limit and (change.rules or change.seconds is not None):
-                found.append(change)
-        return found
+                yield change
 
-    def _change(self, origin: int, target: int, to: int) -> Change:
+    def _measure(self, place: int, others: Iterable[int]) -> None:
+        """Keep the lengths of walks from a stop: the same there and back."""
+        stop, self._lengths[place, place] = self.stops.all[place], 0.0
+        new = [o for o in others if (min(place, o), max(place, o)) not in self._lengths]
+        ends = [(self.stops.all[other].lat, self.stops.all[other].lon) for other in new]
+        for other, metres in zip(new, self.lengths((stop.lat, stop.lon), ends), strict=True):
+            self._lengths[min(place, other), max(place, other)] = metres
+
+    def _change(self, origin: int, target: int, to: int, metres: float) -> Change:
         one, other = self.stops.all[origin], self.stops.all[target]
-        metres = 0.0
-        if origin != target:
-            metres = DETOUR * straight_m(one.lat, one.lon, other.lat, other.lon)
         on_foot = self.walk.seconds(metres)
         same_feed = self.stops.keys[origin][0] == self.stops.keys[target][0]
         is_within = bool(one.station) and one.station == other.station and same_feed
         usual: int | None = WITHIN_STATION_S if is_within and origin != target else on_foot
         special: list[tuple[Rule, int | None]] = []
-        for _, rule in sorted(self.stops.rules.get((origin, target), ()), key=lambda each: each[0]):
+        ruled = self.stops.rules.get((origin, target), ())
+        for _, rule in sorted(ruled, key=lambda each: each[0]):
             seconds = {0: on_foot, 1: 0, 2: rule.seconds, 3: None}[rule.type]
             if rule.from_route or rule.to_route or rule.from_trip or rule.to_trip:
                 special.append((rule, seconds))

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from citywise.apps.travel_planner.requests import RequestError, point_fault
-from citywise.backend.api.body_faults import faults
+from citywise.apps.travel_planner.requests import (
+    Bound,
+    Preference,
+    each_once,
+    no_contradiction,
+    point_fault,
+)
+from citywise.apps.travel_planner.requests import read as read_as
 from citywise.backend.times import parse_ms
 
 MOST_ALTERNATIVES = 1_000
-_NOT_YET = ("park_and_ride", "bike_and_ride", "all")
+MOST_VIA = 5
+TransitMode = Literal["transit", "park_and_ride", "bike_and_ride", "all"]
 _POINT = 'expected {"lat": …, "lon": …} or {"stop": "stop_id"}'
 
 
@@ -37,15 +45,38 @@ class WalkWish(_Part):
     speed_ms: float = Field(default=1.33, ge=0.1, le=10)
 
 
+Criterion = Literal["time", "distance", "pollution", "cost", "walk", "changes"]
+
+
+class JourneyBound(Bound):
+    """What a quantity of every journey must be."""
+
+    on: Criterion  # type: ignore[assignment]
+
+
+class JourneyPreference(Preference):
+    """One quantity of journeys that should be as small, or as large, as can be."""
+
+    minimise: Criterion | None = None  # type: ignore[assignment]
+    maximise: Criterion | None = None  # type: ignore[assignment]
+
+
 class TransitRequest(_Part):
     """How to get from here to there by timetable."""
 
     start: End = Field(alias="from")
     to: End
-    mode: Literal["transit"]
+    via: Annotated[list[End], Field(max_length=MOST_VIA)] = []
+    mode: TransitMode
     depart: str | None = None
     arrive: str | None = None
     walk: WalkWish = WalkWish()
+    constraints: Annotated[
+        list[JourneyBound], Field(max_length=12), AfterValidator(no_contradiction)
+    ] = []
+    preferences: Annotated[
+        list[JourneyPreference], Field(max_length=6), AfterValidator(each_once)
+    ] = []
     alternatives: int = Field(default=3, ge=1, le=MOST_ALTERNATIVES)
 
     @field_validator("depart", "arrive")
@@ -60,34 +91,36 @@ class TransitRequest(_Part):
                 ) from None
         return text
 
+    @property
+    def places(self) -> list[tuple[str, End]]:
+        """All places that the journey goes along, by where they are in the request."""
+        on_the_way = [(f"via[{number}]", end) for number, end in enumerate(self.via)]
+        return [("from", self.start), *on_the_way, ("to", self.to)]
+
+
+def is_timetabled(body: Mapping[str, Any]) -> bool:
+    """Whether a request is about public transport."""
+    return body.get("mode") in get_args(TransitMode)
+
 
 def read(body: Mapping[str, Any]) -> TransitRequest:
-    """A request's body; raises `RequestError` with all that is wrong, or is not offered."""
-    mode = body.get("mode")
-    if mode in _NOT_YET:
-        raise point_fault("mode", "not-offered", f"`{mode}` is not offered yet; write `transit`")
-    if mode in ("car", "bicycle", "walk", None):
-        message = "with timetables alone only `transit` is answered; give --data for the others"
+    """A request's body; raises `RequestError` with all that is wrong with it."""
+    if not is_timetabled(body):
+        modes = ", ".join(f"`{mode}`" for mode in get_args(TransitMode))
+        found = f"found {str(body.get('mode'))[:40]!r}, expected {modes}"
+        message = f"{found}; give streets (--data) for other modes"
         raise point_fault("mode", "not-offered", message)
     for path in ("from", "to"):
         if not isinstance(body.get(path, {}), Mapping):
             raise point_fault(path, "bad-point", _POINT)
-    for name in ("via", "constraints", "preferences"):
-        if body.get(name):
-            message = "is not offered for `transit` yet; leave it out"
-            raise point_fault(name, "not-offered", message)
-    known = {name: value for name, value in body.items() if name not in ("constraints", "via")}
-    known = {name: value for name, value in known.items() if name != "preferences"}
-    try:
-        request = TransitRequest.model_validate(known)
-    except ValidationError as error:
-        names = [field.alias or name for name, field in TransitRequest.model_fields.items()]
-        raise RequestError(faults(error, names)) from None
-    for path, end in (("from", request.start), ("to", request.to)):
+    request = read_as(TransitRequest, body, None)
+    for path, end in request.places:
         if (end.stop is None) == (end.lat is None) or (end.lat is None) != (end.lon is None):
             raise point_fault(path, "bad-point", _POINT)
     if request.depart is not None and request.arrive is not None:
         raise point_fault("arrive", "contradiction", "give `depart` or `arrive`, not both")
-    if request.start == request.to:
-        raise point_fault("to", "same", "it is where you start; choose another place")
+    for (_, one), (path, other) in pairwise(request.places):
+        if one == other:
+            where = "you start" if path == "to" and not request.via else "you come from"
+            raise point_fault(path, "same", f"it is where {where}; choose another place")
     return request

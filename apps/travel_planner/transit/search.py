@@ -20,6 +20,20 @@ Key = tuple[int, tuple[str, ...]]
 _NO_KEY: Key = (0, ())
 
 
+@dataclass(frozen=True)
+class Chain:
+    """The places that a journey goes along: how each is reached from stops, and on foot from
+    the one before (None: not)."""
+
+    ends: tuple[Ends, ...]
+    foot: tuple[tuple[int, int] | None, ...]
+
+    @property
+    def reverse(self) -> Chain:
+        """The same the other way."""
+        return Chain(self.ends[::-1], self.foot[::-1])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Label:
     """After a ride, at the stop where it ends."""
@@ -32,17 +46,18 @@ class Label:
     run: int
     on: int
     off: int
+    layer: int
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A journey's end: time there, rides, micrometres walked, its last ride."""
+    """At a place of the chain: time there, rides, micrometres walked, the last ride."""
 
     time: int
     rides: int
     micro: int
     key: Key
-    label: Label
+    label: Label | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +99,15 @@ class Search:
     def __init__(self, ground: Ground, days: Days, backwards: bool) -> None:
         self._ground, self._days, self._backwards = ground, days, backwards
 
-    def journeys(self, origin: Ends, target: Ends, span: Span, keyed: bool = False) -> list[Found]:
+    def journeys(self, chain: Chain, span: Span, keyed: bool = False) -> list[Found]:
         """Best ends of journeys with a ride; `keyed`: of equals those that come first."""
-        return _Rounds(self, origin, target, span, keyed).found()
+        seeds = [Found(span.start, 0, 0, _NO_KEY, None)]
+        for layer, foot in enumerate(chain.foot):
+            found = _Rounds(self, chain, layer, seeds, span, keyed).found()
+            if foot is not None:
+                found += _walked(seeds, foot, span, keyed)
+            seeds = _best(found)
+        return [each for each in seeds if each.label is not None]
 
     def boarding(self, stop: int) -> Iterator[tuple[Pattern, int]]:
         """Patterns and calls where one may get on."""
@@ -117,32 +138,77 @@ class Search:
         return any(change.rules for change in self._ground.changes(stop, self._backwards))
 
 
+def _walked(
+    seeds: Sequence[Found], foot: tuple[int, int], span: Span, keyed: bool
+) -> Iterator[Found]:
+    """On foot to the next place."""
+    for seed in seeds:
+        time, micro = seed.time + foot[0], seed.micro + foot[1]
+        if time <= span.end and micro <= span.micro:
+            legs, trips = seed.key
+            yield Found(time, seed.rides, micro, (legs + int(keyed), trips), seed.label)
+
+
+def _best(found: Sequence[Found]) -> list[Found]:
+    """Those that no other beats, nor comes before."""
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda each: (each.rides, each.time, each.micro, each.key)):
+        if not any(
+            other.time <= one.time and other.micro <= one.micro and _is_first(other.key, one.key)
+            for other in kept
+        ):
+            kept.append(one)
+    return kept
+
+
 class _Rounds:
-    def __init__(self, search: Search, origin: Ends, target: Ends, span: Span, keyed: bool) -> None:
-        self._search, self._origin, self._target = search, origin, target
+    """From one place of the chain to the next."""
+
+    def __init__(
+        self,
+        search: Search,
+        chain: Chain,
+        layer: int,
+        seeds: Sequence[Found],
+        span: Span,
+        keyed: bool,
+    ) -> None:
+        self._search, self._layer, self._seeds = search, layer, seeds
+        self._origin, self._target = chain.ends[layer], chain.ends[layer + 1]
         self._span, self._keyed = span, keyed
         self._bags: dict[tuple[int, Line | None], list[tuple[int, int, Key]]] = defaultdict(list)
         self._ends: list[Found] = []
         self._apart: dict[int, bool] = {}
 
     def found(self) -> list[Found]:
-        boards = self._first()
-        rides = 0
-        while boards and (self._span.rides is None or rides < self._span.rides):
+        boards: Boards = {}
+        last = max((seed.rides for seed in self._seeds), default=-1)
+        rides = min((seed.rides for seed in self._seeds), default=0)
+        while boards or rides <= last:
+            if self._span.rides is not None and rides >= self._span.rides:
+                break
+            self._start([seed for seed in self._seeds if seed.rides == rides], boards)
             rides += 1
             labels = self._ride(boards, rides)
             boards = self._changed(labels)
         return self._ends
 
-    def _first(self) -> Boards:
-        boards: Boards = {}
+    def _start(self, seeds: Sequence[Found], boards: Boards) -> None:
         for stop, (seconds, micro) in self._origin.items():
-            if micro <= self._span.micro:
-                key = (int(self._keyed and micro > 0), ())
-                for pattern, call in self._search.boarding(stop):
-                    ready = (self._span.start + seconds, micro, key, None)
-                    boards.setdefault(pattern, {}).setdefault(call, []).append(ready)
-        return boards
+            ready = [seed for seed in seeds if seed.micro + micro <= self._span.micro]
+            if not ready:
+                continue
+            more = int(self._keyed and micro > 0)
+            for pattern, call in self._search.boarding(stop):
+                boards.setdefault(pattern, {}).setdefault(call, []).extend(
+                    (
+                        seed.time + seconds,
+                        seed.micro + micro,
+                        (seed.key[0] + more, seed.key[1]),
+                        seed.label,
+                    )
+                    for seed in ready
+                )
 
     def _changed(self, labels: list[tuple[int, Label]]) -> Boards:
         boards: Boards = {}
@@ -224,7 +290,7 @@ class _Rounds:
             for other in others
         ):
             return
-        label = Label(time, micro, key, before, pattern, run, on, call)
+        label = Label(time, micro, key, before, pattern, run, on, call, self._layer)
         others[:] = [
             other
             for other in others

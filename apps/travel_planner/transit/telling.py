@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -10,12 +10,14 @@ from zoneinfo import ZoneInfo
 
 from citywise.apps.travel_planner.transit.alerts import alert_object, on_ride
 from citywise.apps.travel_planner.transit.feed import Feed
-from citywise.apps.travel_planner.transit.ground import DETOUR, Ground, straight_m
-from citywise.apps.travel_planner.transit.journeys import Journey, Place, Ride
+from citywise.apps.travel_planner.transit.ground import Ground, straight_m
+from citywise.apps.travel_planner.transit.journeys import Journey, Place, Ride, ends_of
 from citywise.apps.travel_planner.transit.timetable import Part
 from citywise.backend.gtfs_realtime import Alert
 
 _Json = Mapping[str, Any]
+Lines = Callable[[str, tuple[float, float], tuple[float, float]], list[tuple[float, float]] | None]
+"""The line that a mode takes on streets between two positions; None where none is known."""
 
 
 def iso(seconds: int, zone: ZoneInfo) -> str:
@@ -32,19 +34,20 @@ class Telling:
         ground: Ground,
         alerts: Sequence[Alert] = (),
         language: str = "en",
+        lines: Lines | None = None,
     ) -> None:
-        self._feeds, self._ground = feeds, ground
+        self._feeds, self._ground, self._lines = feeds, ground, lines
         self._alerts, self._language = alerts, language
         self.told: dict[str, _Json] = {}
         """The alerts on the legs told of so far, by id."""
 
-    def route(self, journey: Journey, origin: Place, target: Place) -> dict[str, Any]:
+    def route(self, journey: Journey, places: Sequence[Place], mode: str) -> dict[str, Any]:
         """A journey as JSON, without what was decided of it."""
-        legs = list(self._legs(journey, _point(origin), _point(target)))
+        legs = list(self._legs(journey, places))
         zone = self._feeds[0].zone
         line = [point for leg in legs for point in leg["geometry"]["coordinates"]]
         return {
-            "mode": "transit",
+            "mode": mode,
             "geometry": {"type": "LineString", "coordinates": line},
             "distance_m": round(sum(leg["distance_m"] for leg in legs), 1),
             "time_s": journey.arrives - journey.departs,
@@ -57,21 +60,56 @@ class Telling:
             "legs": legs,
         }
 
-    def _legs(self, journey: Journey, origin: _Json, target: _Json) -> Iterator[dict[str, Any]]:
-        if not journey.rides:
-            yield self._walk(origin, target, journey.departs, journey.arrives)
-            return
-        first, last = journey.rides[0], journey.rides[-1]
-        if journey.walked[0]:
-            yield self._walk(origin, self._stop(first.ends[0]), journey.departs, first.departs)
+    def _legs(self, journey: Journey, places: Sequence[Place]) -> Iterator[dict[str, Any]]:
+        """Rides, and the walks before, between and after them: one leaves a place on the way in
+        time for the next ride, and goes there at once."""
+        time, layer = journey.departs, 0
         before: Ride | None = None
         for ride in journey.rides:
-            if before is not None and before.ends[1] != ride.ends[0]:
-                yield self._changed(before, ride)
+            if before is not None and before.layer == ride.layer:
+                if before.ends[1] != ride.ends[0]:
+                    yield self._changed(before, ride)
+            else:
+                if before is not None:
+                    layer = before.layer + 1
+                    yield from self._reached(before, places[layer])
+                    time = before.arrives + self._seconds(places[layer], before.ends[1])
+                yield from self._between(places[layer : ride.layer + 1], time)
+                yield from self._left(places[ride.layer], ride)
             yield from self._rides(ride)
             before = ride
-        if journey.walked[1]:
-            yield self._walk(self._stop(last.ends[1]), target, last.arrives, journey.arrives)
+        if before is not None:
+            layer = before.layer + 1
+            yield from self._reached(before, places[layer])
+            time = before.arrives + self._seconds(places[layer], before.ends[1])
+        yield from self._between(places[layer:], time)
+
+    def _seconds(self, place: Place, stop: int) -> int:
+        return ends_of(place, self._ground)[stop][0]
+
+    def _between(self, places: Sequence[Place], time: int) -> Iterator[dict[str, Any]]:
+        """On foot along some places."""
+        for one, other in pairwise(places):
+            walk = self._ground.between((one.lat, one.lon), (other.lat, other.lon))
+            seconds = walk[0] if walk is not None else 0
+            yield self.walk(_point(one), _point(other), time, time + seconds)
+            time += seconds
+
+    def _reached(self, ride: Ride, place: Place) -> Iterator[dict[str, Any]]:
+        """From where a ride ends to a place."""
+        seconds = self._seconds(place, ride.ends[1])
+        if ends_of(place, self._ground)[ride.ends[1]] != (0, 0):
+            stop, time = self.stop(ride.ends[1]), ride.arrives
+            yield self.walk(stop, _point(place), time, time + seconds)
+
+    def _left(self, place: Place, ride: Ride) -> Iterator[dict[str, Any]]:
+        """From a place to where a ride begins."""
+        stop, seconds = ride.ends[0], self._seconds(place, ride.ends[0])
+        if place.lead is not None:
+            yield from place.lead.legs(self, place, stop, ride.departs)
+        elif ends_of(place, self._ground)[stop] != (0, 0):
+            start = ride.departs - seconds
+            yield self.walk(_point(place), self.stop(stop), start, ride.departs)
 
     def _changed(self, before: Ride, after: Ride) -> dict[str, Any]:
         """The walk between two rides: it takes the time that the change needs."""
@@ -79,7 +117,7 @@ class Telling:
         (change,) = [each for each in self._ground.changes(one, False) if each.to == other]
         seconds = change.between(before.pattern.leaves, after.pattern.takes) or 0
         start = before.arrives
-        return self._walk(self._stop(one), self._stop(other), start, start + seconds)
+        return self.walk(self.stop(one), self.stop(other), start, start + seconds)
 
     def _rides(self, ride: Ride) -> Iterator[dict[str, Any]]:
         """A leg for each trip that one sits in."""
@@ -109,7 +147,7 @@ class Telling:
     ) -> dict[str, Any]:
         feed, trip = self._feeds[at], part.trip
         calls, zone = part.calls[ends[0] : ends[1] + 1], feed.zone
-        stops = [self._stop(self._ground.stops.index[at, call.stop]) for call in calls]
+        stops = [self.stop(self._ground.stops.index[at, call.stop]) for call in calls]
         departs, arrives = times[ends[0]][1], times[ends[1]][0]
         is_planned = part.state != "added"
         shift += part.offset
@@ -145,22 +183,41 @@ class Telling:
             "alerts": [alert.entity for alert in found],
         }
 
-    def _walk(self, one: _Json, other: _Json, departs: int, arrives: int) -> dict[str, Any]:
-        zone = self._feeds[0].zone
-        leg = _leg("walk", [one, other])
-        times = {"departs": iso(departs, zone), "arrives": iso(arrives, zone)}
-        none = dict.fromkeys(("route", "trip", "headsign"))
-        ends = {"stop_from": one.get("stop"), "stop_to": other.get("stop")}
-        metres = round(leg["distance_m"] * DETOUR, 1)
-        return {**leg, "distance_m": metres, **times, **ends, **none, "planned": times}
+    def walk(self, one: _Json, other: _Json, departs: int, arrives: int) -> dict[str, Any]:
+        """A leg on foot between two places."""
+        (metres,) = self._ground.lengths(_at(one), [_at(other)])
+        return self.moved("walk", (one, other), (departs, arrives), metres)
 
-    def _stop(self, place: int) -> _Json:
+    def moved(
+        self, mode: str, ends: tuple[_Json, _Json], span: tuple[int, int], metres: float
+    ) -> dict[str, Any]:
+        """A leg by one's own means between two places."""
+        zone, (one, other) = self._feeds[0].zone, ends
+        times = {"departs": iso(span[0], zone), "arrives": iso(span[1], zone)}
+        none = dict.fromkeys(("route", "trip", "headsign"))
+        stops = {"stop_from": one.get("stop"), "stop_to": other.get("stop")}
+        found = {**_leg(mode, [one, other]), "distance_m": round(metres, 1), **times, **stops}
+        line = self._lines(mode, _at(one), _at(other)) if self._lines is not None else None
+        if line is not None:
+            found["geometry"] = {"type": "LineString", "coordinates": line}
+        return {**found, **none, "planned": times}
+
+    def reach(self, lat: float, lon: float) -> Mapping[int, tuple[int, int]]:
+        """Seconds and micrometres on foot to each stop."""
+        return self._ground.reach(lat, lon)
+
+    def stop(self, place: int) -> _Json:
+        """A stop as an end of a leg."""
         stop = self._ground.stops.all[place]
         return {"lat": stop.lat, "lon": stop.lon, "name": stop.name, "stop": stop.id}
 
 
 def _point(place: Place) -> _Json:
     return {"lat": place.lat, "lon": place.lon}
+
+
+def _at(point: _Json) -> tuple[float, float]:
+    return point["lat"], point["lon"]
 
 
 def _leg(mode: str, points: Sequence[_Json]) -> dict[str, Any]:
