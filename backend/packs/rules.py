@@ -75,9 +75,14 @@ class Rules:
         request, places = self._request, self._reading.directives.places
         shown = [s for s in sorted(request.shows) if CONCLUSIONS.get(s.name) != s]
         told = ", ".join(f"`{s}`" for s in CONCLUSIONS.values())
-        for keyword, found in (("#show", shown), ("#feedback", sorted(request.feedback))):
+        carried = (
+            ("#feedback", request.feedback),
+            ("#held", request.held),
+            ("#last", request.last),
+        )
+        for keyword, found in (("#show", shown), *((said, sorted(s)) for said, s in carried)):
             for name in map(str, found):
-                message = f"`{keyword} {name}`: a template shows {told} and feeds nothing back"
+                message = f"`{keyword} {name}`: a template shows {told} and remembers nothing"
                 statement = places.get((keyword, name))
                 index = statement.start if statement else 0
                 yield self._say.at(index, "directive", f"{message}; remove the line")

@@ -53,6 +53,7 @@ class RequestRun:
         self._catches_up = engine is not found.solver
         self._reasoner = Reasoner(
             request,
+            background=found.knowledge,
             clocked=True,
             skip_unchanged=True,
             engine=engine,

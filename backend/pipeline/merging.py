@@ -12,7 +12,7 @@ from citywise.backend.pipeline.evaluation import Row
 from citywise.reasoning import AnswerSet
 from citywise.reasoning.partition.combining import united
 
-_APART = ("feedback", "supplied", "resting", "kept")
+_APART = ("feedback", "since", "last", "supplied", "resting", "kept")
 """What of a state may differ from part to part."""
 
 
@@ -112,8 +112,14 @@ def _cursor(cursors: Sequence[Row]) -> Row:
 def _of_request(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What of the states of a city's request is each part's own."""
     together = united([AnswerSet(tuple(s["feedback"])) for s in states])
+    timed = {
+        word: sorted({(atom, time) for s in states for atom, time in s[word]})
+        for word in ("since", "last")
+        if word in states[0]
+    }
     return {
         "feedback": list(together.atoms),
+        **{word: [list(each) for each in found] for word, found in timed.items()},
         "supplied": [list(p) for p in sorted({tuple(p) for s in states for p in s["supplied"]})],
         "resting": all(s["resting"] for s in states),
     }

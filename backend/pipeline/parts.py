@@ -17,8 +17,8 @@ from functools import cache
 
 from citywise.backend.city.observations import FEATURE, PLACE, kind_of, predicates
 from citywise.reasoning import Encoder, Iri, Request, Signature, State
+from citywise.reasoning.model.carried import clock, fed
 from citywise.reasoning.model.engine import program
-from citywise.reasoning.model.request import previous
 from citywise.reasoning.partition.routing import (
     IndivisibleError,
     Records,
@@ -60,11 +60,12 @@ class Division:
         self._term = encoder.mapper.term
         iris = {iri for s in request.streams for iri in predicates(kind_of(s.iri))}
         streamed = frozenset(s for iri in iris for s in encoder.signatures(iri.value))
-        fed = {Signature(previous(s.name), s.arity): s for s in request.feedback}
-        supplied = frozenset({*streamed, *fed, *knowledge})
-        found = plan(program(request, supplied), present=supplied, feedback=fed)
+        left, now = fed(request), clock(request)
+        supplied = frozenset({*streamed, *left, *now, *knowledge})
+        found = plan(program(request, supplied), present=supplied, feedback=left, clock=now)
+        read = {s for part in found.partitions for rule in part.rules for s in rule.body}
         # An event is a part's own, too: all of them together tell it once.
-        own = {*fed, *fed.values(), *(request.shows & {_EVENT})}
+        own = {*(read & left.keys()), *left.values(), *(request.shows & {_EVENT})}
         dealt = joint(found, Records(streamed, self._feature, _OBJECT), knowledge, own)
         self._router = cache(lambda parts: Router(dealt, parts))
         self.of_sensor = cache(self._of_sensor)
@@ -75,7 +76,13 @@ class Division:
 
     def own(self, state: State, part: Part) -> State:
         """What a part knows when the whole is in `state`."""
-        return replace(state, feedback=sorted(self._dealt(state.feedback, part)))
+        since, last = dict(state.since), dict(state.last)
+        return replace(
+            state,
+            feedback=sorted(self._dealt(state.feedback, part)),
+            since=[(atom, since[atom]) for atom in sorted(self._dealt(since, part))],
+            last=[(atom, last[atom]) for atom in sorted(self._dealt(last, part))],
+        )
 
     def knowledge(self, facts: Iterable[str], part: Part) -> Iterator[str]:
         """The facts of the knowledge bases that a part needs."""

@@ -87,7 +87,9 @@ class Memory:
             gone += [old] if old is not None else []
         self._changed.clear()
         told = self._told
-        return Given(came, gone, len(told), lambda: list(told.values()))
+        # The time is in every part of a request, and none of what it reads.
+        size = len(told) - sum((name, "") in told for name in self._clock)
+        return Given(came, gone, size, lambda: list(told.values()))
 
     def fits(self, time: int, base: int) -> bool:
         """Whether the rules, which may look at it, can be told a time."""

@@ -49,6 +49,18 @@ event("ev_Silent",Road,1,O,O) :- city_main(Road,true), not seen(Road),
 seen(Road) :- sosa_hasFeatureOfInterest(Obs,Road).
 """
 )
+TIMED = (
+    HEAD
+    + """
+#held slow/1.
+#last told/1 2s.
+slow(Road) :- sosa_hasFeatureOfInterest(Obs,Road), city_averageSpeed(Obs,Speed), Speed < 300.
+told(Road) :- since_slow(Road,Since), now(Now), Now-Since >= 500, not last_told(Road,_).
+event("ev_TrafficJam",Road,1,Obs,Obs) :- told(Road), sosa_hasFeatureOfInterest(Obs,Road).
+event("ev_Calm",Road,1,O,O) :- last_told(Road,T), not slow(Road), now(N), N-T < 1500,
+    O = "https://w3id.org/citywise/observation/traffic/0/2014-08-05T00:00:00Z".
+"""
+)
 LEAST = """
 event("ev_TrafficJam","place_all",1,O,O) :- least(S), city_averageSpeed(O,S).
 least(S) :- S = #min { X : city_averageSpeed(_,X) }.
@@ -82,6 +94,7 @@ REQUESTS = {
     "every reading": written(HEAD + SLOW),
     "counted": written(COUNTED),
     "knowledge": written(KNOWN),
+    "time in rules": written(TIMED),
 }
 
 
