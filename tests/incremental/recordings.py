@@ -29,6 +29,21 @@ _FEEDBACK = (
     "new(N) :- N = #count {{ {a} : prev_{p} }}.",
 )
 """Rules that read what was shown; `{p}` is an atom over `{a}`."""
+_TIMES = (
+    "old({a}) :- {since}; now(N); N-T >= 3.",
+    "since({a},N-T) :- {since}; now(N).",
+    "began({a}) :- {since}; now(T).",
+    "since(N) :- N = #sum {{ T,{a} : {since} }}.",
+    "since(T) :- {since}; not e(X,_); {{ d(X) }} 9.",
+    "again({a}) :- {p}; {last}.",
+    "new({a}) :- {p}; not {seen}.",
+    "gone({a},N-T) :- {last}; not {p}; now(N).",
+    "{p} :- {last}; now(N); N-T < 4; d(X).",
+    "{p} :- {last}; not d(X); not e(X,_).",
+    "late(T) :- T = #max {{ U : now(U) }}.",
+)
+"""Rules that read times; `{p}` is an atom over `{a}`."""
+_AGES = (None, 0, 1, 3, 10)
 _STEPS: Sequence[Sequence[int]] = ((0, 1), (0, 0, 1), (1, 2), (0, 1, 4))
 """How time goes on from item to item."""
 _MOOD = 30
@@ -50,6 +65,9 @@ class Recording:
         lines = [f"#from stream <{source.iri}> {_window(source)}." for source in what.streams]
         lines += [f"#lateness {what.lateness}s."] * bool(what.lateness)
         lines += [f"#feedback {name}/{arity}." for name, arity in sorted(what.feedback)]
+        lines += [f"#held {name}/{arity}." for name, arity in sorted(what.held)]
+        for (name, arity), age in sorted(what.last):
+            lines += [f"#last {name}/{arity}{'' if age is None else f' {age}s'}."]
         lines += [f"#show {name}/{arity}." for name, arity in sorted(what.shows or ())]
         return "\n".join([*lines, what.rules])
 
@@ -83,9 +101,11 @@ def _window(source: StreamSource) -> str:
 
 
 @st.composite
-def recordings(draw: DrawFn, evaluations: int, guessing: bool = False) -> Recording:
+def recordings(
+    draw: DrawFn, evaluations: int, guessing: bool = False, timed: bool = False
+) -> Recording:
     """Requests of one to three streams with windows of all kinds, some with lateness, feedback
-    and knowledge, that are evaluated about so many times."""
+    and knowledge, that are evaluated about so many times; `timed` ones look at times."""
     number = pick(draw, (1, 1, 1, 2, 3))
     streams = tuple(StreamSource(f"urn:{n}", draw(windows(guessing))) for n in range(number))
     lateness = draw(st.integers(1, 4)) if one_in(draw, 4) else 0
@@ -105,12 +125,47 @@ def recordings(draw: DrawFn, evaluations: int, guessing: bool = False) -> Record
         rules += "".join(f"{one.format(p=f'{name}({arguments})', a=arguments)}\n" for one in lines)
         feedback = frozenset({(name, derived[name])})
         shows = None if shows is None else shows | feedback
+    held: set[Named] = set()
+    last: dict[Named, int | None] = {}
+    if timed:
+        everything = {n: a for layer in LAYERS for n, a in layer.items()} | {"e": 2, "-p": 1}
+        for name in draw(st.lists(st.sampled_from([*(derived or "e")]), min_size=1, max_size=2)):
+            rules += _timing(draw, name, everything[name])
+            held.add((name, everything[name]))
+            last[name, everything[name]] = pick(draw, _AGES)
+        if one_in(draw, 4):
+            rules += _timing(draw, "-p", 1)
+            held.add(("-p", 1))
+            last["-p", 1] = pick(draw, _AGES)
+        if shows is not None:
+            shows |= {("old", 1), ("since", 1), ("new", 1), ("again", 2)}
     seed = draw(st.integers(0, 2**32))
     arrivals = _arrivals(Random(seed), streams, lateness, evaluations)
     known = draw(programs.facts(3)) if one_in(draw, 3) else ()
     return Recording(
-        plain.Request(rules, streams, arrivals, known, lateness, feedback, shows), seed
-    )
+        plain.Request(
+            rules, streams, arrivals, known, lateness, feedback, shows,
+            frozenset(held), tuple(last.items()),
+        ),
+        seed,
+    )  # fmt: skip
+
+
+def _timing(draw: DrawFn, name: str, arity: int) -> str:
+    """Rules that look at the times of a predicate."""
+    arguments = "X,Y"[: 2 * arity - 1]
+    sign, bare = ("-", name[1:]) if name[0] == "-" else ("", name)
+    forms = {
+        "a": arguments,
+        "p": f"{name}({arguments})",
+        "since": f"{sign}since_{bare}({arguments},T)",
+        "last": f"{sign}last_{bare}({arguments},T)",
+        "seen": f"{sign}last_{bare}({arguments},_)",
+    }
+    # Of `not -p(X,_)` clingo says that `_` is unsafe.
+    written = [line for line in _TIMES if not (sign and "{seen}" in line)]
+    lines = draw(st.lists(st.sampled_from(written), min_size=1, max_size=4, unique=True))
+    return "".join(f"{line.format(**forms)}\n" for line in lines)
 
 
 @st.composite

@@ -311,12 +311,12 @@ def _check_explained(
 # -- tests -----------------------------------------------------------------------------
 
 
-def compare(number: int, length: int, guessing: bool = False) -> int:
+def compare(number: int, length: int, guessing: bool = False, timed: bool = False) -> int:
     """Compare so many random requests, about so many evaluations on each engine."""
     compared = 0
 
     @settings(TRIED, max_examples=number)
-    @given(recordings(length, guessing))
+    @given(recordings(length, guessing, timed))
     def check(recording: Recording) -> None:
         nonlocal compared
         compared += agreed(recording, GUESSING if guessing else ENGINES)
@@ -340,6 +340,16 @@ def test_a_million_evaluations_over_long_streams_are_those_of_the_reference(_sha
     compared = 0
     while compared < 1_000_000 // 10:
         compared += compare(70, 300) + compare(20, 100, guessing=True)
+
+
+def test_times_that_rules_see_over_long_streams_are_those_of_the_reference() -> None:
+    assert compare(6, 60, timed=True) + compare(3, 30, guessing=True, timed=True) >= 1_500
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("_share", range(10))
+def test_times_in_2_000_random_programs_are_those_of_the_reference(_share: int) -> None:
+    assert compare(150, 100, timed=True) + compare(50, 60, guessing=True, timed=True) >= 10_000
 
 
 @pytest.mark.slow

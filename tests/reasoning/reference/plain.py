@@ -1,7 +1,8 @@
 """Requests as text over long recordings: clingo on the facts of each window (docs/casp.md).
 
 Windows are those of `requests`; nothing is kept from one evaluation to the next but what is
-fed back, so that nothing can be lost there.
+fed back, so that nothing can be lost there. Since when atoms hold, and when they held last, is
+looked up in all answers before.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from operator import itemgetter
 
 import clingo
 from clingo.ast import AST, ASTType, Transformer, parse_string
@@ -47,6 +49,14 @@ class Request:
     lateness: int = 0
     feedback: frozenset[Named] = field(default_factory=frozenset)
     shows: frozenset[Named] | None = None
+    held: frozenset[Named] = field(default_factory=frozenset)
+    last: tuple[tuple[Named, int | None], ...] = ()
+    """With the age from which on a time is forgotten."""
+
+    @property
+    def watched(self) -> frozenset[Named]:
+        """The predicates of which it matters which atoms hold."""
+        return self.held | {predicate for predicate, _age in self.last}
 
     def shown(self, symbol: clingo.Symbol) -> bool:
         """Whether an atom is shown: it is declared to be, or derived and never supplied, or fed
@@ -55,7 +65,8 @@ class Request:
             return named(symbol) in self.shows
         if named(symbol) in self.feedback:
             return True
-        return named(symbol) not in self._supplied and not symbol.name.startswith("prev_")
+        given = symbol.name == "now" or symbol.name.startswith(("prev_", "since_", "last_"))
+        return named(symbol) not in self._supplied and not given
 
     @cached_property
     def _supplied(self) -> frozenset[Named]:
@@ -74,11 +85,13 @@ class Evaluation:
     """Whether there is an error instead: what is fed back would not be one answer's."""
     fed_back: tuple[str, ...]
     window: tuple[Arrival, ...]
+    timed: frozenset[str] = frozenset()
+    """What is known of times before the evaluation."""
 
     @property
     def facts(self) -> frozenset[str]:
-        """What the windows hold and the evaluation before fed back."""
-        return frozenset(a.atom for a in self.window) | set(map(prev, self.fed_back))
+        """What the windows hold, the evaluation before fed back, and is known of times."""
+        return frozenset(a.atom for a in self.window) | set(map(prev, self.fed_back)) | self.timed
 
     @property
     def atoms(self) -> frozenset[str]:
@@ -90,15 +103,60 @@ def evaluations(request: Request) -> Iterator[Evaluation]:
     """The answers at every tick of a window, in order."""
     solver = Solver(request)
     previous: tuple[str, ...] = ()
+    history: list[Past] = []
     for time, window in contents(request, request.arrivals):
         facts = frozenset(arrival.atom for arrival in window)
-        found = solver.answers(facts | set(map(prev, previous)))
-        ambiguous = bool(request.feedback) and len(found) > 1
-        yield Evaluation(time, () if ambiguous else found, ambiguous, previous, tuple(window))
+        timed = frozenset({f"now({time})", *_last(request, history, time)})
+        since = "".join(f"{rule}\n" for rule in _since(request, history, time))
+        found = solver.answers(facts | set(map(prev, previous)) | timed, since)
+        ambiguous = bool(request.feedback | request.watched) and len(found) > 1
+        answers = () if ambiguous else tuple((atoms, cost) for atoms, cost, _held in found)
+        yield Evaluation(time, answers, ambiguous, previous, tuple(window), timed)
         if found and not ambiguous:
+            history.append((time, frozenset(found[0][2])))
             previous = tuple(
                 a for a in found[0][0] if named(clingo.parse_term(a)) in request.feedback
             )
+
+
+Past = tuple[int, frozenset[str]]
+"""The time of an evaluation that had an answer, and the atoms of which it matters that they
+held."""
+
+
+def _last(request: Request, history: Sequence[Past], time: int) -> Iterator[str]:
+    """Of each atom that held before: the newest evaluation in which it did, if not too old."""
+    ages = dict(request.last)
+    for atom in frozenset[str]().union(*(atoms for _time, atoms in history)):
+        predicate = named(clingo.parse_term(atom))
+        if predicate in ages:
+            at = max(then for then, atoms in history if atom in atoms)
+            age = ages[predicate]
+            if age is None or time - at <= age:
+                yield _with_time("last", atom, at)
+
+
+def _since(request: Request, history: Sequence[Past], time: int) -> Iterator[str]:
+    """Of each atom that may hold now: since when it would have, without a break."""
+    for name, arity in sorted(request.held):
+        arguments = [f"X{number}" for number in range(arity)]
+        general = f"{name}({','.join(arguments)})" if arity else name
+        others = []
+        for atom in sorted(history[-1][1] if history else ()):
+            if named(clingo.parse_term(atom)) != (name, arity):
+                continue
+            has = [(then, atom in atoms) for then, atoms in reversed(history)]
+            begun = min(then for then, _held in takewhile(itemgetter(1), has))
+            yield f"{_with_time('since', atom, begun)} :- {atom}."
+            values = atom.partition("(")[2][:-1]
+            others.append(f"({','.join(arguments)},) != ({values},)" if arity else "#false")
+        yield f"{_with_time('since', general, time)} :- {'; '.join([general, *others])}."
+
+
+def _with_time(word: str, atom: str, time: int) -> str:
+    sign, plain = ("-", atom[1:]) if atom[0] == "-" else ("", atom)
+    name, bracket, values = plain.partition("(")
+    return f"{sign}{word}_{name}({values[:-1] + ',' if bracket else ''}{time})"
 
 
 class Solver:
@@ -109,29 +167,41 @@ class Solver:
         self._rules = request.rules + "".join(f"{fact}.\n" for fact in request.knowledge)
         self._costs = len(set(re.findall(r"\[\d+@(\d+)", request.rules)))
         self._mentioned = mentioned(request)
-        self._known: dict[frozenset[str], tuple[Answer, ...]] = {}
+        self._known: dict[tuple[frozenset[str], str], tuple[Found, ...]] = {}
 
-    def answers(self, facts: frozenset[str]) -> tuple[Answer, ...]:
-        """The best answer sets, projected onto the shown atoms, sorted."""
-        if facts not in self._known:
-            self._known[facts] = tuple(sorted(self._solved(facts)))
-        return self._known[facts]
+    def answers(self, facts: frozenset[str], since: str = "") -> tuple[Found, ...]:
+        """The best answer sets, projected onto the shown and the watched atoms, sorted; `since`
+        are more rules."""
+        if (facts, since) not in self._known:
+            self._known[facts, since] = tuple(sorted(self._solved(facts, since)))
+        return self._known[facts, since]
 
-    def _solved(self, facts: Iterable[str]) -> set[Answer]:
+    def _solved(self, facts: Iterable[str], since: str) -> set[Found]:
         control = clingo.Control(["--warn=none", "--opt-mode=optN", str(MOST_ANSWERS + 1)])
         seen = [fact for fact in facts if _unsigned(clingo.parse_term(fact)) in self._mentioned]
-        control.add("base", [], self._rules + "".join(f"{fact}.\n" for fact in seen))
+        control.add("base", [], self._rules + since + "".join(f"{fact}.\n" for fact in seen))
         control.ground([("base", [])])
-        found: set[Answer] = set()
+        found: set[Found] = set()
+        watched = self._request.watched
         with control.solve(yield_=True) as handle:
             for number, model in enumerate(handle):
                 if number > MOST_ANSWERS:
                     raise TooLargeError(f"more than {MOST_ANSWERS} answer sets")
                 if not model.cost or model.optimality_proven:
-                    atoms = filter(self._request.shown, model.symbols(atoms=True))
+                    atoms = model.symbols(atoms=True)
+                    shown = filter(self._request.shown, atoms)
+                    held = (atom for atom in atoms if named(atom) in watched)
                     cost = tuple(model.cost) or (0,) * self._costs
-                    found.add((tuple(sorted(map(str, atoms))), cost))
+                    found.add((_sorted(shown), cost, _sorted(held)))
         return found
+
+
+Found = tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]
+"""The shown atoms of an answer set, its cost, and which of the watched atoms hold."""
+
+
+def _sorted(atoms: Iterable[clingo.Symbol]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, atoms)))
 
 
 class _Mentions(Transformer):
@@ -156,7 +226,7 @@ def mentioned(request: Request) -> frozenset[Named]:
     parse_string(request.rules, statements.append)
     for statement in statements:
         mentions.visit(statement)
-    declared = (request.shows or frozenset()) | request.feedback
+    declared = (request.shows or frozenset()) | request.feedback | request.watched
     return frozenset(mentions.found | {(name.removeprefix("-"), n) for name, n in declared})
 
 
