@@ -23,6 +23,7 @@ import click
 from citywise.backend import settings as configuration
 from citywise.backend.app_commands import app as app_commands
 from citywise.backend.backup_commands import backup, restore
+from citywise.backend.care_commands import doctor, upgrade
 from citywise.backend.errors import CitywiseError
 from citywise.backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
 from citywise.backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
@@ -752,6 +753,8 @@ def _run(
 cli.add_command(app_commands)
 cli.add_command(backup)
 cli.add_command(restore)
+cli.add_command(doctor)
+cli.add_command(upgrade)
 cli.add_command(
     LaterGroup(
         "city",

@@ -36,6 +36,16 @@ def install(engine: Engine, packs: Iterable[Pack]) -> list[TemplateVersion]:
     return versions
 
 
+def would_install(connection: Connection, pack: Pack) -> list[TemplateVersion]:
+    """The template versions of a pack that are not installed yet; raises `StaleVersionError`."""
+    table = TemplateVersionRow
+    columns = (table.app, table.name, table.version)
+    known = {tuple(row) for row in connection.execute(select(*columns))}
+    for version in pack.templates:
+        _row(connection, version)
+    return [v for v in pack.templates if (v.app, v.name, v.version) not in known]
+
+
 def _row(connection: Connection, version: TemplateVersion) -> dict[str, Any] | None:
     """The row of a version; None where it is there already, as it is."""
     table = TemplateVersionRow

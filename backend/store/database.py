@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -57,7 +56,4 @@ def migrate(database: Engine | Connection) -> None:
         return
     shown = database.engine.url.render_as_string(hide_password=True)
     schema.refuse_newer(schema.revision_of(database), shown)
-    config = Config()
-    config.set_main_option("script_location", str(schema.MIGRATIONS))
-    config.attributes["connection"] = database
-    command.upgrade(config, "head")
+    command.upgrade(schema.config_of(database), "head")

@@ -35,11 +35,17 @@ def revision_of(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-@cache
-def _directory() -> ScriptDirectory:
+def config_of(connection: Connection | None = None) -> Config:
+    """Alembic's configuration, for a connection whose transaction the caller ends."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    return ScriptDirectory.from_config(config)
+    config.attributes["connection"] = connection
+    return config
+
+
+@cache
+def _directory() -> ScriptDirectory:
+    return ScriptDirectory.from_config(config_of())
 
 
 def head() -> str:
