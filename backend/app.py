@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from citywise.backend.errors import CitywiseError
     from citywise.backend.mqtt_session import BrokerSession
     from citywise.backend.network.topics import Device, Topics
-    from citywise.backend.packs.parts import Commands, Limit, Parts
+    from citywise.backend.packs.parts import CityFile, Commands, Limit, Parts
     from citywise.backend.packs.tables import Tables
     from citywise.backend.people.ids import channel
     from citywise.backend.privacy import boxes
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BrokerSession",
+    "CityFile",
     "CitywiseError",
     "Commands",
     "Device",
@@ -85,6 +86,7 @@ _WHERE: Mapping[str, str] = {
     "boxes": "privacy.boxes",
     "BrokerSession": "mqtt_session:BrokerSession",
     "channel": "people.ids:channel",
+    "CityFile": "packs.parts:CityFile",
     "CitywiseError": "errors:CitywiseError",
     "clocks": "store.clocks",
     "Commands": "packs.parts:Commands",

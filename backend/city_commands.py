@@ -28,17 +28,26 @@ def city() -> None:
 )
 @of_a_system
 def import_file(settings: Settings, file: Path, into: Path | None) -> None:
-    """Make the road network and the named points out of FILE from OpenStreetMap.
+    """Take the streets of a city, a timetable, or real-time data of one, out of FILE.
 
-    FILE is .osm, .osm.bz2 or .osm.pbf. A running system uses it after its next start.
+    From OpenStreetMap (.osm, .osm.bz2, .osm.pbf) the road network and the named points are made; a
+    running system uses them after its next start. A timetable (GTFS, .zip) and real-time data
+    (GTFS-Realtime, .pb) are used at once. Each keeps the others; of the timetables and the
+    real-time data the one of the same file name is replaced.
     """
+    from citywise.backend.packs.parts import found
     from citywise.backend.roads import osm
 
     begin = time.monotonic()
-    made = osm.city(file, lambda text: click.echo(text, err=True))
     folder = into or settings.city_dir
     if into is None:
         own_files.keep_from_others()
+    for kind in (kind for parts in found().values() for kind in parts.city_files):
+        if kind.fits(file):
+            for line in kind.take(file, folder):
+                click.echo(line)
+            return
+    made = osm.city(file, lambda text: click.echo(text, err=True))
     import_into(folder, made)
     click.echo(f"{folder}: written in {time.monotonic() - begin:.1f} s")
     _show(made)

@@ -136,6 +136,13 @@ def cli() -> None:
     multiple=True,
     help="Folder of an app, or of apps, to run too; repeatable.",
 )
+@click.option(
+    "--gtfs",
+    "feeds",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A timetable (GTFS archive) for the planner; repeatable.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
 def demo(
     data: Path | None,
@@ -148,6 +155,7 @@ def demo(
     seed: int,
     state: Path | None,
     apps: tuple[Path, ...],
+    feeds: tuple[Path, ...],
     verbose: bool,
 ) -> None:
     """Run the whole system on embedded defaults and print its address."""
@@ -169,10 +177,24 @@ def demo(
         web=Web(port=port),
         people=People(demo_user=True),
     )
+    _import(feeds, settings)
     # After a failed start the folder stays: its logs say why.
     _run(settings, play, seconds, verbose)
     if state is None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _import(files: Sequence[Path], settings: Settings) -> None:
+    """Take files beside the streets into a city, as `citywise city import` does."""
+    from citywise.backend.packs.parts import found
+
+    kinds = [kind for parts in found().values() for kind in parts.city_files]
+    for file in files:
+        kind = next((each for each in kinds if each.fits(file)), None)
+        if kind is None:
+            raise click.UsageError(f"{file} is no timetable; expected a GTFS archive (.zip)")
+        for line in kind.take(file, settings.city_dir):
+            click.echo(line, err=True)
 
 
 @cli.command()

@@ -16,6 +16,7 @@ from citywise.backend.api.state import state
 blueprint = Blueprint("plans", __name__)
 MOST_FOUND = 20
 MOST_TEXT = 100
+MOST_DEPARTURES = 200
 
 
 @blueprint.post("/plans/travel")
@@ -32,6 +33,21 @@ def plan_travel() -> Response:
 def plan_parking() -> Response:
     """Plan where to park."""
     return _planned("parking")
+
+
+@blueprint.get("/stops/<path:stop_id>/departures")
+@access.city
+@limits.counted("search")
+def list_departures(stop_id: str) -> Response:
+    """The next departures of a stop or station."""
+    parameters.only("from", "minutes", "limit", "lang")
+    body = {
+        "stop": stop_id,
+        "from_ms": parameters.instant("from"),
+        "minutes": parameters.integer("minutes", 60, 1, 24 * 60),
+        "limit": parameters.integer("limit", 20, 1, MOST_DEPARTURES),
+    }
+    return _answer(ask("departures", body, languages.asked()))
 
 
 @blueprint.get("/plans/<plan>")
@@ -87,6 +103,8 @@ def ask(what: str, body: dict[str, Any], language: str = "en") -> Reply:
     reply = pool.of(state().settings).ask({"do": what, "body": body, "language": language})
     if reply.status == 422:
         raise problems.invalid(reply.more["faults"])
+    if reply.status == 404:
+        raise problems.ProblemError(404, "not-found", "Not found", reply.more["detail"])
     if reply.status != 200:
         raise _problem(reply)
     return reply
@@ -115,9 +133,12 @@ def _planned(what: str) -> Response:
 def _refuse_ill_formed(what: str, body: dict[str, Any]) -> None:
     """A problem if a request could not be planned anywhere: better told than that none can."""
     from citywise.apps.travel_planner import requests
+    from citywise.apps.travel_planner.transit import request as transit_request
 
     try:
-        if what == "travel":
+        if what == "travel" and transit_request.is_timetabled(body):
+            transit_request.read(body)
+        elif what == "travel":
             requests.read(requests.TravelRequest, body, None)
         else:
             requests.read(requests.ParkingRequest, body, None)

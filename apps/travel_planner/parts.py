@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from citywise.backend.packs.parts import Parts
+from citywise.backend.packs.parts import CityFile, Parts
 from citywise.backend.settings import Settings
 from citywise.backend.store import clocks
 
@@ -50,6 +50,30 @@ def _transit(
     return decide.transit(request, data, feeds, realtime, at_ms)
 
 
+def _is_feed(file: Path) -> bool:
+    from citywise.apps.travel_planner.transit import kept
+
+    return kept.is_feed(file)
+
+
+def _take_feed(file: Path, city: Path) -> Iterator[str]:
+    from citywise.apps.travel_planner.transit import kept
+
+    return kept.take_feed(file, city)
+
+
+def _is_realtime(file: Path) -> bool:
+    from citywise.apps.travel_planner.transit import kept
+
+    return kept.is_realtime(file)
+
+
+def _take_realtime(file: Path, city: Path) -> Iterator[str]:
+    from citywise.apps.travel_planner.transit import kept
+
+    return kept.take_realtime(file, city)
+
+
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
     from citywise.apps.travel_planner import service
 
@@ -82,6 +106,7 @@ PARTS = Parts(
     openapi=Path(__file__).with_name("openapi.json"),
     decisions={"travel": _travel, "parking": _parking},
     timetables={"travel": _transit},
+    city_files=(CityFile(_is_feed, _take_feed), CityFile(_is_realtime, _take_realtime)),
     service=_serve,
     export={"trips": _trips_of},
     withdrawn=_withdrawn,

@@ -26,8 +26,14 @@ from citywise.apps.travel_planner.requests import (
     RequestError,
     Spot,
     TravelRequest,
+    point_fault,
     read,
 )
+from citywise.apps.travel_planner.transit.decide import Transit
+from citywise.apps.travel_planner.transit.kept import Kept
+from citywise.apps.travel_planner.transit.request import is_timetabled
+from citywise.apps.travel_planner.transit.request import read as read_transit
+from citywise.apps.travel_planner.transit.roads import Around
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import stored
 from citywise.backend.repeats import Repeats
@@ -38,7 +44,7 @@ from citywise.backend.settings import Settings
 from citywise.backend.spawned import asker, receive, send
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.store.models import PlaceRow
-from citywise.backend.times import iso_or_none
+from citywise.backend.times import iso, iso_or_none
 
 LOG = logging.getLogger(__name__)
 REFRESH_S = 0.2
@@ -67,6 +73,7 @@ class Desk:
             "points": self._points,
             "citypulse": self._citypulse,
             "warm": self._warm,
+            "departures": self._departures,
         }
 
     def answer(self, question: Mapping[str, Any]) -> Reply:
@@ -88,8 +95,30 @@ class Desk:
 
     def _travel(self, body: Json, language: str) -> Reply:
         planner, conditions = self._now()
+        if is_timetabled(body):
+            asked = read_transit(body)
+            around = Around(planner, conditions)
+            return _plan(self._transit().answer(asked, conditions.now_ms, language, around))
         request = read(TravelRequest, body, planner.situation(conditions))
         return _plan(planner.travel(request, conditions, language))
+
+    def _departures(self, body: Json, language: str) -> Reply:
+        _, conditions = self._now()
+        since_ms = conditions.now_ms if body["from_ms"] is None else body["from_ms"]
+        minutes, most = body["minutes"], body["limit"]
+        try:
+            found = self._transit().board(body["stop"], since_ms // 1000, minutes, most, language)
+        except RequestError as error:
+            return Reply(404, more={"detail": error.faults[0]["message"]})
+        return _json({"now": iso(conditions.now_ms), **found})
+
+    def _transit(self) -> Transit:
+        """The timetables of the city; raises `RequestError` where there are none."""
+        transit = self._opened().kept.transit()
+        if transit is None:
+            message = "no timetable is known here; `citywise city import FEED.zip` takes one"
+            raise point_fault("mode", "no-timetable", message)
+        return transit
 
     def _parking(self, body: Json, language: str) -> Reply:
         planner, conditions = self._now()
@@ -108,6 +137,7 @@ class Desk:
             network = planner.city.network
             spots = [Spot(lat=network.lat[i], lon=network.lon[i]) for i in (0, network.nodes // 2)]
             planner.travel(TravelRequest(start=spots[0], to=spots[1]), conditions, language)
+            self._opened().kept.transit()
         return Reply(200)
 
     def _search(self, body: Json, _language: str) -> Reply:
@@ -151,6 +181,7 @@ class _Open:
 
     planner: Planner
     live: LiveCity
+    kept: Kept
     places: int
     since: float
     last: Conditions | None = None
@@ -164,6 +195,7 @@ class _Open:
         return cls(
             planner,
             LiveCity(engine, planner.city.network, tariff_of(settings)),
+            Kept(settings.city_dir, planner.router),
             len(places),
             time.monotonic(),
         )

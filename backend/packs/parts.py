@@ -7,7 +7,7 @@ apps that are Python packages have any: our own, and those of installed packages
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -69,6 +69,16 @@ class PartsError(CitywiseError):
 
 
 @dataclass(frozen=True)
+class CityFile:
+    """A kind of file that `citywise city import` takes beside OpenStreetMap, told by content."""
+
+    fits: Callable[[Path], bool]
+    take: Callable[[Path, Path], Iterator[str]]
+    """The file, and the city's folder → what is to be said of it. Raises `CitywiseError`, and then
+    nothing has changed."""
+
+
+@dataclass(frozen=True)
 class Parts:
     """What an app brings beside its rules.
 
@@ -88,6 +98,7 @@ class Parts:
     """By the name that `citywise decide` knows them by."""
     timetables: Mapping[str, Timetabled] = field(default_factory=dict)
     """What `citywise decide NAME --gtfs` answers."""
+    city_files: Sequence[CityFile] = ()
     service: Service | None = None
     tables: Tables | None = None
     """Its own tables, made and upgraded when the system starts."""

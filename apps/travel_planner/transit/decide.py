@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from citywise.apps.travel_planner.requests import point_fault
+from citywise.apps.travel_planner.transit.board import board
 from citywise.apps.travel_planner.transit.days import Calendar
 from citywise.apps.travel_planner.transit.feed import read_feed
 from citywise.apps.travel_planner.transit.ground import Ground, Walk
@@ -85,13 +86,27 @@ class Transit:
         words = Words(language, currency)
         return {
             "kind": "travel",
-            "now": iso(at, feeds[0].zone),
+            "now": iso(at if at_ms is None else at_ms // 1000, feeds[0].zone),
+            "request": request.model_dump(mode="json", by_alias=True),
+            "from": _end_object(places[0], request.start),
+            "to": _end_object(places[-1], request.to),
             **chosen(offers, request, words),
             "found": found,
             "alerts": list(telling.told.values()),
             "notes": list(self._notes(bool(offers), at, words, request, around)),
             "currency": currency,
+            "licence": around.planner.city.network.licence if around is not None else None,
         }
+
+    def board(
+        self, stop: str, since: int, minutes: int, most: int, language: str = "en"
+    ) -> dict[str, Any]:
+        """Departures of a stop or station from a time on (Unix seconds)."""
+        place = self._place("stop", End(stop=stop))
+        span = (since, since + minutes * 60)
+        found = board(self.calendar, self.live, place.stops, span, most, language)
+        here = {"id": stop, "name": place.name, "lat": place.lat, "lon": place.lon}
+        return {"stop": here, **found}
 
     def _chains(
         self, mode: str, places: list[Place], ground: Ground, at: int, around: Around | None
@@ -190,6 +205,12 @@ def time_of(request: TransitRequest, timetable: Timetable, at_ms: int | None) ->
 
 def _note(code: str, message: str) -> _Json:
     return {"code": code, "message": message, "text": message}
+
+
+def _end_object(place: Place, end: End) -> dict[str, Any]:
+    """An end of the journey, as answers for streets have it."""
+    found = {"lat": place.lat, "lon": place.lon, "snapped_m": None, "name": place.name or None}
+    return {**found, "stop": end.stop}
 
 
 def _offer(

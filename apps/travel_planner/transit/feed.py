@@ -93,6 +93,8 @@ class Feed:
     rules: list[Rule] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     fault_count: int = 0
+    unread: list[str] = field(default_factory=list)
+    """Tables of the archive that nothing is taken from."""
 
     def first_day(self) -> date:
         """The first day on which anything runs."""
@@ -123,6 +125,7 @@ class _Reading:
             read()
         if not self._feed.trips:
             raise FeedError(f"{self._tables.path}: has no trip that can be ridden")
+        self._feed.unread = self._tables.others()
         return self._feed
 
     def _fault(self, table: str, line: int, message: str) -> None:

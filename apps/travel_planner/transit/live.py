@@ -59,14 +59,14 @@ class Live:
         """Entries of a template that do not run as planned: place, and midnight of the day."""
         return frozenset(self._gone.get(template, ()))
 
-    def state(self, feed: int, trip: str, midnight: int, offset: int = 0) -> Timed | str | None:
-        """How a run is now: its times, None if it is cancelled, `planned` if nothing is known."""
-        return self._runs.get((feed, trip, midnight, offset), "planned")
-
-    @property
-    def added(self) -> Sequence[Timed]:
-        """Trips that no timetable has."""
-        return tuple(self._added.values())
+    def left_out(self) -> Iterator[tuple[int, Trip, int, int, set[int]]]:
+        """Runs that are cancelled, or leave stops out: feed, trip, midnight of the day, offset
+        of the frequency, and the `stop_sequence` of the calls that are served."""
+        for (feed, name, midnight, offset), run in self._runs.items():
+            trip = self._timetable.trips[feed, name]
+            served = set() if run is None else {call.sequence for call in run.entry.parts[0].calls}
+            if len(served) < len(trip.calls):
+                yield feed, trip, midnight, offset, served
 
     def _take(self, update: TripUpdate, time: int | None) -> None:
         try:

@@ -56,6 +56,10 @@ class Tables:
         if not {"calendar.txt", "calendar_dates.txt"} & set(self._infos):
             raise FeedError(f"{path}: has neither calendar.txt nor calendar_dates.txt")
 
+    def others(self) -> list[str]:
+        """The names of tables that nobody reads."""
+        return sorted(set(self._infos) - set(COLUMNS))
+
     def rows(self, name: str) -> Iterator[tuple[int, Row]]:
         """Line number and trimmed fields of each row; none where there is no such table."""
         info = self._infos.get(name)

@@ -1,0 +1,164 @@
+"""Public transport in a running planner: imported timetables, plans, boards, real time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from citywise.apps.travel_planner.transit.kept import Kept, take_feed, take_realtime
+from citywise.backend.settings import Settings
+from tests.command import Folder
+from tests.transit.networks import clock, zipped
+from tests.transit.oracle import Told, Update
+from tests.transit.updates import written
+from tests.travel_planner.conftest import HOME, WORK
+from tests.travel_planner.test_plans_api import TRAVEL, valid
+
+JOURNEY = {"from": HOME, "to": WORK, "mode": "transit", "walk": {"max_m": 2000.0}}
+DAY = "20260504"
+
+
+def line(path: Path, minutes: int = 12) -> Path:
+    """A bus from home to work every twenty minutes of 4 May 2026, by a station of two stops."""
+    trips: list[list[object]] = [["route_id", "service_id", "trip_id"]]
+    calls: list[list[object]] = [
+        ["trip_id", "arrival_time", "departure_time", "stop_id", "stop_sequence"]
+    ]
+    for number in range(30):
+        trips.append(["5A", "s", f"t{number}"])
+        for at, stop in enumerate(("home", "works")):
+            time = clock(600 + number * 20 + at * minutes)
+            calls.append([f"t{number}", time, time, stop, at])
+    return zipped(
+        path,
+        {
+            "agency.txt": [["agency_id", "agency_timezone"], ["a", "Europe/Copenhagen"]],
+            "stops.txt": [
+                ["stop_id", "stop_name", "stop_lat", "stop_lon", "location_type", "parent_station"],
+                ["S", "Home", HOME["lat"], HOME["lon"], 1, ""],
+                ["home", "Home A", HOME["lat"], HOME["lon"], 0, "S"],
+                ["works", "Works", WORK["lat"], WORK["lon"], 0, ""],
+            ],
+            "routes.txt": [["route_id", "route_short_name", "route_type"], ["5A", "5A", 3]],
+            "trips.txt": trips,
+            "stop_times.txt": calls,
+            "calendar_dates.txt": [["service_id", "date", "exception_type"], ["s", DAY, 1]],
+        },
+    )
+
+
+@pytest.fixture
+def with_line(planning: FlaskClient, settings: Settings, tmp_path: Path) -> FlaskClient:
+    """The planner of a town with that bus; it is 10:00 there."""
+    list(take_feed(line(tmp_path / "line.zip"), settings.city_dir))
+    return planning
+
+
+def test_a_journey_by_bus_is_planned_and_kept(with_line: FlaskClient, app: Flask) -> None:
+    answer = with_line.post(TRAVEL, json=JOURNEY)
+    assert answer.status_code == 200, answer.text
+    valid(app, "JourneyPlan", answer.json)
+    legs = answer.json["routes"][0]["legs"]
+    assert [leg["mode"] for leg in legs if leg["trip"]] == ["bus"]
+    assert with_line.get(f"/api/v1/plans/{answer.json['plan']}").data == answer.data
+
+
+def test_all_modes_are_planned_beside_each_other(with_line: FlaskClient, app: Flask) -> None:
+    answer = with_line.post(
+        f"{TRAVEL}?lang=da", json={**JOURNEY, "mode": "all", "alternatives": 9}
+    ).json
+    valid(app, "JourneyPlan", answer)
+    assert {"car", "bicycle", "transit"} <= {route["mode"] for route in answer["routes"]}
+    assert any("fremme" in route["why"] for route in answer["routes"])
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"to": {"stop": "moon"}}, "to"),
+        ({"via": [5]}, "via"),
+        ({"mode": "boat"}, "mode"),
+        ({"arrive": "soon"}, "arrive"),
+    ],
+)
+def test_faults_are_told_with_their_place(
+    with_line: FlaskClient, change: dict[str, Any], path: str
+) -> None:
+    answer = with_line.post(TRAVEL, json={**JOURNEY, **change})
+    assert answer.status_code == 422
+    assert answer.json["errors"][0]["path"].startswith(path)
+
+
+def test_without_a_timetable_it_is_said_how_to_import_one(planning: FlaskClient) -> None:
+    answer = planning.post(TRAVEL, json=JOURNEY)
+    assert (answer.status_code, "citywise city import" in answer.text) == (422, True)
+    assert planning.get("/api/v1/stops/home/departures").status_code == 404
+
+
+def test_a_station_has_a_board_with_live_times(
+    with_line: FlaskClient, app: Flask, settings: Settings, tmp_path: Path
+) -> None:
+    ten = int(datetime.fromisoformat("2026-05-04T10:00:00+02:00").timestamp())
+    changes = [
+        Update("t0", DAY, stops=(Told(0, "home", departure=(None, 240)),)),
+        Update("t1", DAY, "CANCELED"),
+    ]
+    list(take_realtime(written(tmp_path / "now.pb", changes, ten), settings.city_dir))
+    answer = with_line.get("/api/v1/stops/S/departures?minutes=50")
+    assert answer.status_code == 200, answer.text
+    valid(app, "Departures", answer.json)
+    told = [(d["departs"][11:16], d["realtime"]) for d in answer.json["departures"]]
+    assert told == [("10:04", "updated"), ("10:20", "cancelled"), ("10:40", "scheduled")]
+    assert answer.json["departures"][0]["headsign"] == "Works"
+    assert with_line.get("/api/v1/stops/moon/departures").status_code == 404
+    assert with_line.get("/api/v1/stops/S/departures?minutes=0").status_code == 400
+
+
+def test_a_journey_by_bus_is_not_followed_yet(with_line: FlaskClient, app: Flask) -> None:
+    answer = with_line.post(TRAVEL, json=JOURNEY).json
+    assert answer is not None
+    with app.test_request_context():
+        from citywise.apps.travel_planner import beginning
+        from citywise.backend.api.problems import ProblemError
+
+        with pytest.raises(ProblemError, match="followed"):
+            beginning.chosen(answer, None)
+
+
+def test_the_old_timetable_stays_in_use_where_the_new_one_is_broken(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    city = tmp_path / "city"
+    list(take_feed(line(tmp_path / "line.zip"), city))
+    kept = Kept(city, None)
+    first = kept.transit()
+    assert first is not None
+    (city / "timetables" / "line.zip").write_bytes(b"broken")
+    kept.transit()
+    assert kept._loading is not None
+    kept._loading.join()
+    assert kept.transit() is first
+    assert "a timetable is not used" in caplog.text
+
+
+def test_an_import_is_told_by_content_and_changes_nothing_if_it_fails(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    line(tmp_path / "bus.zip")
+    done = folder.run("city", "import", "bus.zip", "--into", "town")
+    assert (done.returncode, "trips\t30, 60 stop times" in done.stdout) == (0, True)
+    assert "2026-05-04 to 2026-05-04" in done.stdout
+    kept = tmp_path / "town" / "timetables" / "bus.zip"
+    before = kept.read_bytes()
+    folder.write("bus.zip", "no archive")
+    refused = folder.run("city", "import", "bus.zip", "--into", "town")
+    assert (refused.returncode, "is no zip archive" in refused.stderr) == (1, True)
+    assert kept.read_bytes() == before
+    assert [path.name for path in kept.parent.iterdir()] == ["bus.zip"]
+    written(tmp_path / "now.pb", [Update("t1", DAY, "CANCELED")])
+    live = folder.run("city", "import", "now.pb", "--into", "town")
+    assert (live.returncode, "updates\t1 of trips" in live.stdout) == (0, True)
