@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from citywise.backend.network.topics import Device, Topics
     from citywise.backend.packs.parts import CityFile, Commands, Limit, Parts
     from citywise.backend.packs.tables import Tables
+    from citywise.backend.packs.trial import trial
     from citywise.backend.people.ids import channel
     from citywise.backend.privacy import boxes
     from citywise.backend.settings import Section, Settings
@@ -74,6 +75,7 @@ __all__ = [
     "state",
     "times",
     "translator",
+    "trial",
     "upsert",
 ]
 
@@ -112,6 +114,7 @@ _WHERE: Mapping[str, str] = {
     "times": "times",
     "Topics": "network.topics:Topics",
     "translator": "api.pages:translator",
+    "trial": "packs.trial:trial",
     "upsert": "store.upsert:upsert",
 }
 

@@ -26,9 +26,10 @@ def app() -> None:
 @click.option(
     "--template",
     "starter",
-    default="near_route",
-    show_default=True,
-    help="What to begin with: area, near_me, near_route or reading.",
+    help="What to begin with: area, near_me, near_route or reading [near_route].",
+)
+@click.option(
+    "--python", "with_python", is_flag=True, help="Begin with Python: a page, a table, a test."
 )
 @click.option(
     "--dir",
@@ -37,12 +38,43 @@ def app() -> None:
     default=Path(),
     help="Folder in which the app's folder is made [this one].",
 )
-def new(name: str, starter: str, folder: Path) -> None:
+def new(name: str, starter: str | None, folder: Path, *, with_python: bool) -> None:
     """Make the app NAME: a folder with an app that runs, to be changed."""
-    from citywise.backend.packs.scaffold import create
+    from citywise.backend.packs.scaffold import WITH_PYTHON, create
 
-    made = create(name, starter, folder)
-    click.echo(f"{made}: a new app; next: citywise check {made}, citywise app test {made}")
+    if with_python and starter:
+        raise click.UsageError("--python begins with rules of its own; leave out --template")
+    made = create(name, WITH_PYTHON if with_python else starter or "near_route", folder)
+    trusted = f"citywise app trust --changes {made}, " if with_python else ""
+    click.echo(f"{made}: a new app; next: {trusted}citywise check {made}, citywise app test {made}")
+
+
+@app.command()
+@click.argument("path")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--changes", is_flag=True, help="Also when it changes: for who writes the app.")
+@click.option("--revoke", is_flag=True, help="Agree no longer.")
+def trust(path: str, *, yes: bool, changes: bool, revoke: bool) -> None:
+    """Agree to run the Python of the app in the folder PATH, as it is now.
+
+    It is agreed to for the user who runs this command; a folder that changes has to be agreed to
+    again. Apps of installed packages need no word: who installs them has agreed.
+    """
+    from citywise.backend.packs import agreed
+    from citywise.backend.packs.library import find
+
+    folder = find(path)
+    if revoke:
+        told = "trusted no longer" if agreed.revoke(folder) else "was not trusted"
+        click.echo(f"{folder}: {told}")
+        return
+    for line in agreed.described(folder):
+        click.echo(line)
+    if not yes:
+        click.confirm("Do you agree?", abort=True)
+    agreed.agree(folder, changing=changes)
+    until = "whatever it becomes" if changes else "until it changes"
+    click.echo(f"{folder}: trusted, {until}")
 
 
 @app.command()
@@ -51,25 +83,32 @@ def new(name: str, starter: str, folder: Path) -> None:
 @click.option("--update", is_flag=True, help="Write what came as what is expected.")
 @bounded
 def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
-    """Run the scenarios of the app at PATH (or of that name) and compare the notices.
+    """Run the scenarios of the app at PATH (or of that name), compare the notices, and ask for
+    its pages in the menu.
 
     SCENARIOS are names or files; without them all are run. Ends with 1 if a notice is
-    missing, unexpected or different, or if something could not be evaluated.
+    missing, unexpected or different, if something could not be evaluated, or if a page fails or
+    lacks a text.
     """
-    from citywise.backend.packs import scenario_run, scenario_text
+    from citywise.backend.packs import scenario_run, scenario_text, trial
     from citywise.backend.packs.check import checked
     from citywise.backend.packs.library import find
     from citywise.backend.pipeline.recorded import concluded
 
     pack = checked(find(path))
     conclude = partial(concluded, requests=[str(file) for file in pack.requests])
-    chosen = scenario_run.chosen(pack, scenarios)
+    chosen = scenario_run.chosen(pack, scenarios) if scenarios or pack.templates else []
     outcomes = [scenario_run.run(pack, scenario, conclude) for scenario in chosen]
     for outcome in outcomes:
         if update and not outcome.failures:
             scenario_run.update(outcome)
         click.echo("\n".join(scenario_text.report(pack, outcome, updated=update)))
-    if any(o.failures if update else not o.is_as_expected for o in outcomes):
+    tried = trial.pages(pack.folder) if pack.manifest.python and not scenarios else []
+    for page in tried:
+        said = "; ".join(page.faults) or "shown"
+        click.echo(f"{page.address} in {page.language}: {said}")
+    is_wrong = any(o.failures if update else not o.is_as_expected for o in outcomes)
+    if is_wrong or any(page.faults for page in tried):
         sys.exit(1)
 
 

@@ -38,6 +38,8 @@ def _own_folder(in_checkout: str, variable: str, otherwise: str) -> Path:
 STATE = _own_folder(".citywise", "XDG_STATE_HOME", ".local/state")
 """Of demos that are to leave nothing."""
 CACHE = _own_folder(".cache", "XDG_CACHE_HOME", ".cache")
+CONFIGURATION = _own_folder(".citywise/configuration", "XDG_CONFIG_HOME", ".config")
+"""Of what a user has agreed to."""
 PREPARED_JAVA_HOME = CACHE / "jre"
 PREPARED_CHROMIUM = CACHE / "chromium" / "chrome"
 

@@ -33,7 +33,7 @@ from citywise.backend.operations import fitting, readiness
 from citywise.backend.operations.readiness import Heartbeat, Heartbeats
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
-from citywise.backend.packs.library import available, of_packages
+from citywise.backend.packs.library import available, built_in, of_packages, said
 from citywise.backend.packs.manifest import Pack, PackError
 from citywise.backend.packs.parts import brought_to, upgrade_tables
 from citywise.backend.patience import Mark, Patience, Reason, Stuck
@@ -155,14 +155,11 @@ class System:
     def _install_apps(self, engine: Engine) -> None:
         """Install what apps there are; the requests they bring run beside the city's."""
         folders = available([Path(folder) for folder in self.settings.apps.folders])
-        packaged = set(of_packages())
-        packs = [checked(folder) for folder in folders if folder not in packaged]
+        packaged, ours = set(of_packages()), {folder.resolve() for folder in built_in()}
+        tried = [f for f in folders if f in packaged or (said(f, "python") and f not in ours)]
+        packs = [checked(folder) for folder in folders if folder not in tried]
         install(engine, packs)
-        packs += [
-            pack
-            for folder in folders
-            if folder in packaged and (pack := self._tried(engine, folder))
-        ]
+        packs += [pack for folder in tried if (pack := self._tried(engine, folder))]
         brought = [str(path.resolve()) for pack in packs for path in pack.requests]
         pipeline = self.settings.pipeline
         requests = tuple(dict.fromkeys([*pipeline.requests, *brought]))
@@ -171,8 +168,8 @@ class System:
         )
 
     def _tried(self, engine: Engine, folder: Path) -> Pack | None:
-        """The app of an installed package, installed here; None, and a word, if it is not sound:
-        whoever starts the system did not write it."""
+        """An app of others with code of theirs, installed here; None, and a word, if it is not
+        sound: the city goes on without it."""
         try:
             pack = checked(folder)
             install(engine, [pack])

@@ -170,6 +170,20 @@ def test_the_reasoner_stands_alone(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_app_with_python_is_made_and_tried(wheel: Path, source: Path, tmp_path: Path) -> None:
+    """A new one in a folder, once it is trusted, and the example as a package."""
+    installed = Installed(tmp_path, wheel, {"all"})
+    installed.add(built("wheel", source / "examples" / "pulse", tmp_path / "dist"))
+    assert installed.run("app", "new", "noise", "--python")[0] == 0
+    assert "nobody has agreed" in installed.run("check", "noise")[1]
+    assert installed.run("app", "trust", "noise", "--yes")[0] == 0
+    assert installed.run("check", "noise") == (0, "")
+    for app, address in ("noise", "/noise"), ("pulse", "/pulse"):
+        shown = f"first: 2 notices as expected\n{address} in en: shown\n{address} in da: shown\n"
+        assert installed.run("app", "test", app) == (0, shown)
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_demo_runs_from_the_wheel(wheel: Path, source: Path, tmp_path: Path) -> None:
     """Broker, pages, ontologies, browser libraries and the rules of our apps are in it; an app

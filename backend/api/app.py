@@ -88,6 +88,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     for web in brought:
         files = PageFiles(web.app, apps.folders[web.app])
         pages.dress(app, files, web.blueprints)
+        problems.own(app, web.app, web.blueprints)
         named = titles(files.folder)
         for key, address in web.parts.navigation.items():
             pages.add(app, key, address, named, files)

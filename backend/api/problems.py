@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from itertools import islice
 from typing import Any
@@ -13,11 +13,18 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from werkzeug.exceptions import HTTPException
 
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs import broken
 from citywise.backend.store.outage import is_full
 
+_OWNERS = "citywise-owners"
 CONTENT_TYPE = "application/problem+json"
 MOST_FAULTS = 100
 """Of a body that are told: one of 1 MB may have 140,000, and telling all is work for nothing."""
+
+
+class FailedViewError(CitywiseError):
+    """A view of an app failed; names the address and the error."""
 
 
 class ProblemError(Exception):
@@ -119,8 +126,28 @@ def from_http(error: HTTPException) -> ProblemError:
     return ProblemError(status.value, slug, status.phrase, error.description or status.description)
 
 
+def own(app: Flask, name: str, blueprints: Iterable[str]) -> None:
+    """Note failures in some blueprints as those of the app of others that brings them."""
+    app.extensions.setdefault(_OWNERS, {}).update(dict.fromkeys(blueprints, name))
+
+
+def _owner(app: Flask) -> str | None:
+    owners: dict[str, str] = app.extensions.get(_OWNERS, {})
+    return next((owners[name] for name in request.blueprints if name in owners), None)
+
+
+def _part() -> str:
+    return f"view {request.url_rule}"
+
+
 def install(app: Flask) -> None:
     """Make every error of `app` a problem document."""
+
+    @app.after_request
+    def _mend(answer: Response) -> Response:
+        if answer.status_code < HTTPStatus.BAD_REQUEST and (owner := _owner(app)) is not None:
+            broken.mended(owner, _part())
+        return answer
 
     @app.errorhandler(ProblemError)
     def _problem(error: ProblemError) -> Response:
@@ -141,6 +168,9 @@ def install(app: Flask) -> None:
             app.logger.warning("%s %s: the disk is full", request.method, request.url_rule)
             return response(full())
         app.logger.exception("%s %s failed", request.method, request.url_rule, exc_info=error)
+        if (owner := _owner(app)) is not None:
+            failed = f"{request.method} {request.url_rule}: {broken.reason_of(error)}"
+            broken.note(owner, _part(), FailedViewError(failed))
         return response(
             ProblemError(
                 500,

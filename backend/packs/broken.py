@@ -21,8 +21,9 @@ class Fault:
     app: str
     part: str
     """A field of `backend.packs.parts.Parts`, `python` (the module itself), `package` (an
-    installed one), `web` (pages and addresses), `tables`, or `strings`, `icon` or
-    `static` (files that it brings to the pages, which others stand in for)."""
+    installed one), `web` (pages and addresses), `view /address` (one of them), `tables`,
+    or `strings`, `icon` or `static` (files that it brings to the pages, which others stand in
+    for)."""
     reason: str
     times: int
     last_ms: int

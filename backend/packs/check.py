@@ -131,7 +131,8 @@ class _Judgement:
         try:
             parts = load(self._pack.folder, self._manifest.python)
         except PartsError as error:
-            yield Finding(place, "error", "python", str(error))
+            told = str(error).removeprefix(f"{self._pack.folder / FILE}: ")
+            yield Finding(place, "error", "python", told)
             return
         if why := _why_not_served(self._manifest.name, parts):
             message = f"`python`: what the app brings to the web cannot be served: {why}"

@@ -1,7 +1,8 @@
 """What an app brings in Python beside its rules: addresses, decisions, a process of its own.
 
-The manifest names the module (`python = "parts"`), which holds one `Parts` called `PARTS`. Only
-apps that are Python packages have any: our own, and those of installed packages.
+The manifest names the module (`python = "parts"`), which holds one `Parts` called `PARTS`. Apps
+that are Python packages bring any, our own and those of installed packages, and folders when
+somebody has agreed to it (`backend.packs.agreed`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlalchemy import Connection, Engine
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.network.topics import Device, Topics
-from citywise.backend.packs import broken
+from citywise.backend.packs import agreed, broken
 from citywise.backend.packs.library import FILE, app_name, available, package_of, said
 from citywise.backend.packs.tables import Tables, upgrade, why_unusable
 from citywise.backend.settings import Section, Settings
@@ -204,11 +205,10 @@ def load(folder: Path, module: str) -> Parts:
     """The parts in a module of the app in `folder`; raises `PartsError`."""
     package = package_of(folder)
     if package is None:
-        raise PartsError(
-            f"{folder / FILE}: `python` names `{module}`, but only apps of Python packages bring "
-            "code: install the app as a package with an entry point of citywise.apps "
-            "(docs/apps.md)"
-        )
+        try:
+            package = agreed.package(folder)
+        except agreed.NotAgreedError as error:
+            raise PartsError(str(error)) from None
     name = f"{package}.{module}"
     try:
         parts = import_module(name).PARTS

@@ -10,6 +10,8 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.packs.library import FILE
 
 _STARTERS = Path(__file__).with_name("starters")
+WITH_PYTHON = "python"
+"""The starter with a page, a table and a test."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -18,8 +20,8 @@ class ScaffoldError(CitywiseError):
 
 
 def starters() -> list[str]:
-    """The names of the starters."""
-    return sorted(path.parent.name for path in _STARTERS.glob(f"*/{FILE}"))
+    """The names of the starters without Python."""
+    return sorted({path.parent.name for path in _STARTERS.glob(f"*/{FILE}")} - {WITH_PYTHON})
 
 
 def create(name: str, starter: str, folder: Path) -> Path:
@@ -33,14 +35,27 @@ def create(name: str, starter: str, folder: Path) -> Path:
             f"`{name}` cannot be an app's name: it begins with a lower-case letter, followed by "
             "up to 31 lower-case letters, digits and _, such as `jam_watch`"
         )
-    if starter not in starters():
+    if starter not in (*starters(), WITH_PYTHON):
         raise ScaffoldError(f"no starter `{starter}`; there are {', '.join(starters())}")
     target = folder / name
     if target.exists():
         raise ScaffoldError(f"{target} exists already; choose another name or another --dir")
-    shutil.copytree(_STARTERS / starter, target)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(_STARTERS / starter, target, ignore=ignored)
     _rename(target / FILE, starter, name)
+    if starter == WITH_PYTHON:
+        _name_python(target, name)
     return target
+
+
+def _name_python(folder: Path, name: str) -> None:
+    """Give addresses, tables and texts the app's name instead of the starter's."""
+    (folder / "tests" / f"test_{WITH_PYTHON}.py").rename(folder / "tests" / f"test_{name}.py")
+    word = re.compile(rf"\b{WITH_PYTHON}(?=\b|_)|(?<=write)Python(?=Note)")
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name != FILE:
+            text = path.read_text(encoding="utf-8")
+            path.write_text(word.sub(name, text), encoding="utf-8")
 
 
 def _rename(manifest: Path, starter: str, name: str) -> None:

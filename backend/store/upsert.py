@@ -30,12 +30,12 @@ def upsert(
     insert = _INSERTS[connection.dialect.name](table)
     columns = table.columns if isinstance(table, Table) else table.__table__.columns
     names = list(keys or (c.name for c in columns if c.primary_key))
-    if update:
-        values = {
-            k: columns[k] + insert.excluded[k] if k in add else insert.excluded[k]
-            for k in rows[0]
-            if k not in names
-        }
+    values = {
+        k: columns[k] + insert.excluded[k] if k in add else insert.excluded[k]
+        for k in rows[0]
+        if k not in names
+    }
+    if update and values:
         statement = insert.on_conflict_do_update(index_elements=names, set_=values)
     else:
         statement = insert.on_conflict_do_nothing(index_elements=names)

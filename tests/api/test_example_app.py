@@ -14,14 +14,17 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from sqlalchemy import Engine
+from sqlalchemy import Engine, inspect, text
 
 from citywise.backend.api.app import create_app
 from citywise.backend.machine import REPOSITORY
-from citywise.backend.packs import broken, library
+from citywise.backend.packs import agreed, broken, library
 from citywise.backend.packs.check import check_pack
 from citywise.backend.packs.parts import upgrade_tables
-from citywise.backend.settings import Settings
+from citywise.backend.packs.removal import RemovalError, remove
+from citywise.backend.privacy import export, forgetting
+from citywise.backend.settings import Apps, People, Settings
+from tests.api.browsers import Browser
 
 EXAMPLE = REPOSITORY / "examples" / "pulse"
 SHELL = ("/", "/list", "/apps", "/system")
@@ -183,3 +186,88 @@ def test_a_broken_example_breaks_no_other_page(
     if status == 404:
         assert [fault.app for fault in broken.known()] == ["pulse"]
     assert (findings(folder) != []) == (status == 404 or file.endswith(".html"))
+
+
+# --- As a folder and as a package: from its first version until it is gone -----------------------
+
+
+@pytest.fixture(params=["package", "folder"])
+def way(request: pytest.FixtureRequest, settings: Settings) -> tuple[Path, Settings]:
+    """The example, and the settings of a system that has it."""
+    if request.param == "package":
+        return request.getfixturevalue("folder"), settings
+    broken._faults.clear()
+    tmp_path: Path = request.getfixturevalue("tmp_path")
+    request.getfixturevalue("monkeypatch").setattr(agreed, "AGREED", tmp_path / "agreed.json")
+    folder = tmp_path / "apps" / "pulse"
+    shutil.copytree(EXAMPLE / "pulse", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    apps = Apps(folders=(str(folder),))
+    return folder, settings.model_copy(update={"apps": apps})
+
+
+def begin(folder: Path, settings: Settings, engine: Engine) -> Flask:
+    """The pages of a system that starts with the example as it now is."""
+    agreed.agree(folder)
+    for module in MODULES:
+        sys.modules.pop(module, None)
+    return served(settings, engine)
+
+
+def test_it_comes_is_upgraded_and_goes_without_a_trace(
+    way: tuple[Path, Settings], engine: Engine
+) -> None:
+    folder, settings = way
+    before = sorted(inspect(engine).get_table_names())
+    change(folder / "tables.py", "[first, second]", "[first]")
+    change(folder / "views.py", ', "since_ms": times.wall_ms()', "")
+    browser = Browser(begin(folder, settings, engine).test_client())
+    browser.sign_up("Ida")
+    user = browser.user
+    assert browser.put("/pulse/pins/TrafficJam", {}).json == {"pinned": "TrafficJam"}
+    page = browser.get("//pulse", Accept_Language="da").text
+    assert "<h1>Byen lige nu</h1>" in page
+    assert '<symbol id="icon-pulse-pulse"' in page
+
+    shutil.copy(EXAMPLE / "pulse" / "tables.py", folder)
+    shutil.copy(EXAMPLE / "pulse" / "views.py", folder)
+    begin(folder, settings, engine)
+    with engine.connect() as connection:
+        told = export.everything(connection, settings, user)["pulse_pins"]
+    assert told == [{"user": user, "type": "TrafficJam", "since": "1970-01-01T00:00:00Z"}]
+
+    forgetting.forget(engine, settings, user)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT * FROM pulse_pins")).all() == []
+    with pytest.raises(RemovalError, match="the app `pulse` is still there"):
+        remove(engine, settings, "pulse")
+    shutil.rmtree(folder)
+    for module in MODULES:
+        sys.modules.pop(module, None)
+    assert remove(engine, settings, "pulse").tables == ["pulse_pins"]
+    assert sorted(inspect(engine).get_table_names()) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "status", "told"),
+    [
+        ("strings/en.json", '"pages.now.none"', '"pages.now.nothing"', 200, "`pages.now.none` is"),
+        ("parts.py", "PARTS =", "1 / 0\nPARTS =", 404, "ZeroDivisionError"),
+        ("views.py", 'page("now"', "page(str(1 / 0)", 500, "GET /pulse: ZeroDivisionError"),
+        ("tables.py", "op.add_column", "1 / op.add_column", 404, "TypeError"),
+    ],
+    ids=["a missing text", "a failing import", "a failing view", "a failing migration"],
+)
+def test_a_broken_one_is_named_with_the_reason_and_all_other_pages_work(
+    way: tuple[Path, Settings], engine: Engine,
+    file: str, old: str, new: str, status: int, told: str,
+) -> None:  # fmt: skip
+    folder, settings = way
+    change(folder / file, old, new)
+    demo = settings.model_copy(update={"people": People(demo_user=True)})
+    client = begin(folder, demo, engine).test_client()
+    assert client.get("/pulse").status_code == status
+    for address in (*SHELL, "/plan", "/meetings", "/account"):
+        assert client.get(address).status_code == 200
+    shown = client.get("/api/v1/operator/requests").json["broken_apps"]
+    (reason,) = [fault["reason"] for fault in shown if fault["app"] == "pulse"]
+    assert told in reason

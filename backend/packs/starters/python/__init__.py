@@ -1,0 +1,1 @@
+"""Tells people what happens in their area, and keeps a note of each."""
