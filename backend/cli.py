@@ -377,6 +377,11 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
     metavar="N",
     help="Evaluate in N processes where the plan allows it and it is faster (docs/plan.md).",
 )
+@click.option(
+    "--revise",
+    metavar="HORIZON",
+    help="Items may come so late, be corrected and withdrawn (1h; docs/revision.md).",
+)
 @click.option("--deltas", is_flag=True, help="Add what came and went since the result before.")
 @click.option(
     "--emit",
@@ -387,9 +392,18 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--emit-as", default="", metavar="IRI", help="IRI of the stream --emit prints.")
 @metered
-def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **given: Any) -> None:
+def reason(
+    engine: str,
+    parallel: int,
+    revise: str | None,
+    deltas: bool,
+    emit: str,
+    emit_as: str,
+    **given: Any,
+) -> None:
     """Evaluate PROGRAM (.casp, .lars, .rif, .rifps, .lp) over recordings; print JSON Lines."""
     from citywise.backend.reason import emitted, report, results
+    from citywise.reasoning import RecordedError
 
     if emit_as and emit == "results":
         raise click.UsageError("--emit-as names the stream that --emit prints; give --emit too")
@@ -398,7 +412,15 @@ def reason(engine: str, parallel: int, deltas: bool, emit: str, emit_as: str, **
     if sum(str(path) == "-" for path in given["streams"]) > 1:
         raise click.UsageError("--stream -: standard input can be read once")
     run = _recorded(**given)
-    run.parallel, run.engine = parallel, cast("Choice", engine)
+    run.parallel, run.engine, run.revise = parallel, cast("Choice", engine), revise
+    try:
+        revised = run.horizon is not None
+    except RecordedError as error:
+        raise click.UsageError(str(error)) from None
+    if revised and given["start"] is None:
+        raise click.UsageError("items that are revised need a time to begin with: give --from")
+    if revised and given["models"] is not None:
+        raise click.UsageError("--models gives any answer sets, which a revision may not")
     if emit == "results":
         fine = report(run, results(run, deltas=deltas), say)
     else:

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from citywise.reasoning.run.language import RecordedError, check, read
     from citywise.reasoning.run.reasoner import Reasoner, State
     from citywise.reasoning.run.recorded import Recorded
+    from citywise.reasoning.run.requests import revising
+    from citywise.reasoning.run.revision import Revising, Revision
     from citywise.reasoning.streams.items import Encoder, Item
     from citywise.reasoning.streams.recordings import Recording, write
     from citywise.reasoning.streams.results import Evaluation, Operator
+    from citywise.reasoning.streams.revised import Line
 
 _PLACES = {
     "citywise.reasoning.engines.choosing": ("Choice", "engine_for"),
@@ -47,16 +50,19 @@ _PLACES = {
     "citywise.reasoning.run.language": ("RecordedError", "check", "read"),
     "citywise.reasoning.run.reasoner": ("Reasoner", "State"),
     "citywise.reasoning.run.recorded": ("Recorded",),
+    "citywise.reasoning.run.requests": ("revising",),
+    "citywise.reasoning.run.revision": ("Revising", "Revision"),
     "citywise.reasoning.streams.items": ("Encoder", "Item"),
     "citywise.reasoning.streams.recordings": ("Recording", "write"),
     "citywise.reasoning.streams.results": ("Evaluation", "Operator"),
+    "citywise.reasoning.streams.revised": ("Line",),
 }  # fmt: skip
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = [  # noqa: RUF022 - in the order of docs/library.md
     "Request", "parse", "parse_file", "read", "check", "Finding", "Location",
     "Reasoner", "State", "Item", "Evaluation", "AnswerSet", "Recorded", "Recording", "write",
-    "Operator", "Encoder",
+    "Operator", "Encoder", "revising", "Revising", "Line", "Revision",
     "Triple", "Iri", "Literal", "KnowledgeSource", "Knowledge", "Background", "background",
     "Limits", "limited", "engine_for", "Choice", "Engine", "WindowFacts", "Signature",
     "ReasoningError", "RequestError", "ItemError", "RecordedError", "SolvingError", "LimitError",

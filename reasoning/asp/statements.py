@@ -45,7 +45,7 @@ _TOKEN = re.compile(
       | (?P<odd>.)""",
     re.VERBOSE,
 )
-_MEASURES = re.compile(r"#(?:from|lateness|scale)\b")
+_MEASURES = re.compile(r"#(?:from|lateness|revise|scale)\b")
 _LABEL = re.compile(r"\(\s*([\w']+)\s*\)\s*(?=[A-Za-z_:{#\-\d&@])")
 _PAIR = {")": "(", "]": "[", "}": "{"}
 _CLOSING = {opened: closed for closed, opened in _PAIR.items()}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
+
+from citywise.reasoning.errors import ItemError
 
 Unit = Literal["s", "ms"]
 Entailment = Literal["rdfs", "owl-rl"]
@@ -35,6 +38,11 @@ class TimeWindow:
     width: int
     slide: int
 
+    def first_tick(self, first: int) -> int:
+        """The time of its first evaluation, where the request's first time is `first`."""
+        # T0 + ω, with T0 the multiple of the slide at or before the first item.
+        return self.slide * (first // self.slide) + self.width
+
 
 @dataclass(frozen=True)
 class CountWindow:
@@ -42,6 +50,12 @@ class CountWindow:
 
     width: int
     slide: int
+
+    def held_of(self, arrived: int) -> int:
+        """How many of so many items it can still need: what it held at its last evaluation, and
+        what came since."""
+        over = arrived - self.width
+        return arrived if over < 0 else self.width + over % self.slide
 
 
 Window = TimeWindow | CountWindow
@@ -94,6 +108,8 @@ class Request:
     sees_now: bool = False
     """Whether `now/1` is the evaluation's time, unless something supplies it."""
     lateness: int = 0
+    revise: int | None = None
+    """How far back items may come, be corrected and withdrawn (docs/revision.md); None: never."""
     scales: Mapping[str, int] = field(default_factory=dict)
     timezone: ZoneInfo | None = None
     unit: Unit = "s"
@@ -125,3 +141,22 @@ def previous(atom: str) -> str:
     """What an atom, or a predicate, is called in the evaluation after: `p(1)` as `prev_p(1)`,
     `-p(1)` as `-prev_p(1)`."""
     return f"-prev_{atom[1:]}" if atom.startswith("-") else f"prev_{atom}"
+
+
+_DURATION = re.compile(r"\s*([0-9]{1,15})\s*(d|h|ms|m|s)?\s*\Z")
+_MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
+
+
+def parse_duration(text: int | str, unit: Unit) -> int:
+    """A duration in a unit: `1h`, or a number that counts in it; raises `ItemError`."""
+    match = _DURATION.match(str(text))
+    if match is None:
+        raise ItemError(
+            f"{str(text)[:80]!r} is no duration; write a whole number with d, h, m, s or ms, e.g. "
+            f"`1h`, or without one, which counts in {unit}"
+        )
+    number, given = int(match[1]), match[2] or unit
+    found, rest = divmod(number * _MILLISECONDS[given], _MILLISECONDS[unit])
+    if rest:
+        raise ItemError(f"`{match[0].strip()}` is not whole: the program's times count in {unit}")
+    return found

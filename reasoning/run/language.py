@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from citywise.reasoning.partition.plan import Form, Name
     from citywise.reasoning.run.explained import RecordedExplainer
     from citywise.reasoning.run.recorded import Recorded
+    from citywise.reasoning.run.revision import Course
 
 
 from typing import Generic, TypeVar
@@ -65,6 +66,11 @@ class Driver(ABC):
     @abstractmethod
     def push(self, items: Item | Iterable[Item]) -> Iterator[Evaluation]:
         """Take items in order of arrival; iterate over the evaluations that are due."""
+
+    @abstractmethod
+    def advance(self, time: int) -> Iterator[Evaluation]:
+        """Declare everything up to and including `time` complete; iterate over the evaluations
+        that are due."""
 
     @abstractmethod
     def finish(self, until: int | None = None) -> Iterator[Evaluation]:
@@ -112,6 +118,13 @@ class ProgramFile(ABC):
         `instances` asks for what deltas tell besides atoms. Raises `RecordedError` for an
         engine that cannot evaluate it.
         """
+
+    @abstractmethod
+    def course(
+        self, run: Recorded, start: int, until: int | None, *, instances: bool = False
+    ) -> AbstractContextManager[Course]:
+        """How its evaluations follow from items that may be revised, in a run from `start` on,
+        up to `until`; see `driver`."""
 
     @abstractmethod
     def plan(self, name: Name, form: Form) -> str:

@@ -493,6 +493,40 @@ class Reasoner(Driver):
             buffer.resume(state.last_ticks[index], state.arrived[index], state.held[index])
         self._contents.restored()
 
+    def resume_at(
+        self,
+        time: int,
+        items: Iterable[Item],
+        arrived: Mapping[str, int],
+        carried: Carried,
+    ) -> None:
+        """Continue as if every evaluation before `time` had been made, of a request without
+        lateness that has a given start.
+
+        Parameters
+        ----------
+        items:
+            The items before `time` that windows can still need, in order.
+        arrived:
+            By stream, how many items there were before `time`.
+        carried:
+            What the evaluation before left.
+        """
+        state = State(self._first, True, time - 1, time - 1)
+        for iri, buffer in self._buffers.items():
+            window, count = buffer.window, arrived.get(iri, 0)
+            if isinstance(window, TimeWindow):
+                last = buffer.last_before(time, self._first)
+                state.last_ticks.append(last)
+                held = 0
+            else:
+                state.last_ticks.append(time - 1 if count >= window.width else None)
+                held = window.held_of(count)
+            state.arrived.append(count)
+            state.held.append(held)
+        self.restore(state, items)
+        self._memory.carried = carried
+
     def _released_up_to(self) -> int | None:
         state = self._state
         if state.stream_time is None:

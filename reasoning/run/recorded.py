@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,28 @@ from citywise.reasoning.engines.choosing import Choice
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Engine
-from citywise.reasoning.model.request import KnowledgeSource, Signature
+from citywise.reasoning.model.request import KnowledgeSource, Signature, parse_duration
 from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.rdf.knowledge import Background, background
 from citywise.reasoning.run.language import Driver, RecordedError, language_of
 from citywise.reasoning.run.reasoner import Reasoner
+from citywise.reasoning.run.revised import Emission, described
+from citywise.reasoning.run.revision import BEGINNING, Revising, Revision
 from citywise.reasoning.streams.items import Encoder, Item
-from citywise.reasoning.streams.recordings import Recording, TimeForm, format_time, read_time
+from citywise.reasoning.streams.recordings import (
+    Recording,
+    TimeForm,
+    format_time,
+    read_time,
+)
 from citywise.reasoning.streams.results import Deltas, Evaluation, Operator, result, several
+from citywise.reasoning.streams.revised import BeyondError, Line, Ordered
 
 if TYPE_CHECKING:
     from citywise.reasoning.run.explained import RecordedExplainer
 
+_COUNTED = 10_000
+"""Items from which on those that are settled are not kept."""
 _REASONS = 6
 """Reasons that a warning gives."""
 
@@ -61,6 +71,9 @@ class Recorded:
     limits: Limits | None = field(default_factory=Limits)
     parallel: int = 0
     engine: Choice = "auto"
+    revise: int | str | None = None
+    """How far back items may come, be corrected and withdrawn: a number in the program's unit of
+    time, or a text such as `1h`; None: as the program says (docs/revision.md)."""
 
     def __post_init__(self) -> None:
         self.parsed = language_of(self.program).read(self.program, streamed=bool(self.streams))
@@ -89,6 +102,16 @@ class Recorded:
     def first(self) -> int | None:
         """The time from which it runs (`--from`), in the request's unit; None: the first item's."""
         return self.parse_time("--from", self.start)
+
+    @property
+    def horizon(self) -> int | None:
+        """How far back items may be revised, in the request's unit; None: not at all."""
+        if self.revise is None:
+            return self.request.revise
+        try:
+            return parse_duration(self.revise, self.request.unit)
+        except ItemError as error:
+            raise RecordedError(f"--revise: {error}") from None
 
     def background(self) -> Background:
         """The facts of the knowledge bases that the rules can see."""
@@ -123,12 +146,16 @@ class Recorded:
 
     def _reasoning(self, *, instances: bool = False) -> AbstractContextManager[Driver]:
         """What evaluates the run, whose processes end with it."""
+        self._note_whole()
+        return self.parsed.driver(self, instances=instances)
+
+    def _note_whole(self) -> None:
+        """Say so if the language's programs cannot be evaluated in parts."""
         if self.parallel > 1 and not self.parsed.parallel:
             self.warnings.append(
                 f"{self.program} is evaluated in one process: {self.parsed.called} are not cut "
                 "into parts; leave `--parallel` out"
             )
-        return self.parsed.driver(self, instances=instances)
 
     def run(self, reasoner: Driver) -> Iterator[Evaluation]:
         """Push the recording through a reasoner; what is wrong with items is noted."""
@@ -162,7 +189,11 @@ class Recorded:
     def results(self, *, deltas: bool = False) -> Iterator[dict[str, Any]]:
         """The result object of every evaluation (docs/reason.md), with what came and went in
         `added` and `removed` if wanted, and of RIF the instances in `entailed` and `negated`;
-        raises `SolvingError` then where there are several answer sets."""
+        raises `SolvingError` then where there are several answer sets. Where items may be
+        revised, results that change come again."""
+        if self.horizon is not None and self.request.streams:
+            yield from self._revised_results(self.horizon, deltas=deltas)
+            return
         changes = Deltas(lambda evaluation: several(evaluation, self.time(evaluation)))
         with self._reasoning(instances=deltas) as reasoner:
             for evaluation in self._noted(reasoner):
@@ -172,10 +203,94 @@ class Recorded:
                     values |= reasoner.instances(evaluation, self.format_time)
                 yield values
 
-    def items(self, operator: Operator, stream: str = "") -> Iterator[Item]:
-        """The answers as the items of a stream (thesis, Definition 4.7; of RIF P and N)."""
+    def items(self, operator: Operator, stream: str = "") -> Iterator[Item | Line]:
+        """The answers as the items of a stream (thesis, Definition 4.7; of RIF P and N); where
+        items may be revised, as lines that are corrected and withdrawn later."""
+        if self.horizon is not None and self.request.streams:
+            yield from self._revised_items(self.horizon, operator, stream)
+            return
         with self._reasoning(instances=operator != "rstream") as reasoner:
             yield from reasoner.emitted(self._noted(reasoner), operator, stream)
+
+    def _revised_results(self, horizon: int, *, deltas: bool) -> Iterator[dict[str, Any]]:
+        with self._revising(horizon, instances=deltas) as revising:
+            several: dict[int, str] = {}
+            for results in self._pushed(revising):
+                for found in results:
+                    values = described(found, revising.course, self.format_time, deltas=deltas)
+                    self._note_several(several, found, values)
+                    yield values
+            self.problems += several.values()
+
+    def _note_several(
+        self, several: dict[int, str], found: Revision, values: Mapping[str, Any]
+    ) -> None:
+        """Keep why the deltas of a time cannot be told, as long as they cannot."""
+        if found.evaluation is not None and found.evaluation.error is None and "error" in values:
+            several[found.time] = values["error"]
+        else:
+            several.pop(found.time, None)
+
+    def _revised_items(self, horizon: int, operator: Operator, stream: str) -> Iterator[Line]:
+        with self._revising(horizon, instances=operator != "rstream") as revising:
+            emission = Emission(revising, operator, stream)
+            for _results in self._pushed(revising):
+                yield from emission.lines()
+            self.problems += emission.ambiguous.values()
+
+    @contextmanager
+    def _revising(self, horizon: int, *, instances: bool) -> Iterator[Revising]:
+        first = self.first
+        if first is None:
+            raise RecordedError("items that are revised need a time to begin with: give --from")
+        if self.models:
+            raise RecordedError(
+                "--models gives any of the answer sets, which a revision may not: leave it out"
+            )
+        self._note_whole()
+        until = self.parse_time("--until", self.until)
+        with self.parsed.course(self, first, until, instances=instances) as course:
+            yield Revising(course, horizon)
+
+    def _pushed(self, revising: Revising) -> Iterator[list[Revision]]:
+        """Push the recording line by line; what is wrong with lines is noted."""
+        until = self.parse_time("--until", self.until)
+        # From here on nothing can change an evaluation that is asked for.
+        over = None if until is None else until + max(self.request.lateness, revising.items.horizon)
+        for line in self._recording.lines():
+            if line.item is not None:
+                self._agree()
+                revising.course.unix = self.form == "iso"
+            self.reached = line.position
+            budget.progressed()
+            yield self._noting(revising, revising.push(line))
+            newest = revising.items.newest
+            if over is not None and newest is not None and newest > over:
+                break
+        yield self._noting(revising, revising.finish())
+
+    def _noting(self, revising: Revising, results: list[Revision]) -> list[Revision]:
+        """The results; what went wrong on the way to them is noted."""
+        self._note_plan()
+        for line, error in revising.left_out:
+            where = self.source(line.position)
+            if isinstance(error, BeyondError):
+                self.late.add(line.position)
+                behind = f"{error.behind}{self.request.unit}"
+                self.warnings.append(
+                    f"{where}: is {behind} behind the newest time and is left out; with "
+                    f"`--revise {behind}` it would count"
+                )
+            else:
+                self.problems.append(f"{where}: {error}; withdraw what has come and counts")
+        revising.left_out.clear()
+        for position, (_item, why) in revising.refused.items():
+            self.problems.append(f"{self.source(revising.items.line_of(position))}: {why}")
+        revising.refused.clear()
+        for evaluation in revising.failed:
+            self.problems.append(f"at {self.time(evaluation)}: {evaluation.error}")
+        revising.failed.clear()
+        return results
 
     def time(self, evaluation: Evaluation) -> int | str | None:
         """When it was, as the recording writes times; None where there are no streams."""
@@ -251,12 +366,27 @@ class Recorded:
                 )
                 return frozenset()
         encoder = Encoder(request)
-        for item in Recording(self.streams, request, lambda _error: None):
-            try:
+        for item in self._counting():
+            # What has no value is noted when its window is evaluated.
+            with suppress(ItemError):
                 encoder.facts(item)
-            except ItemError:
-                continue  # it is noted when its window is evaluated
         return encoder.supplied
+
+    def _counting(self) -> Iterator[Item]:
+        """The items of the recording; where they may be revised, those that count in the end."""
+        recording = Recording(self.streams, self.request, lambda _error: None)
+        if self.horizon is None:
+            yield from recording
+            return
+        items, known = Ordered(self.horizon, BEGINNING), _COUNTED
+        for line in recording.lines():
+            with suppress(ItemError):
+                items.take(line)
+            if len(items) > known and items.settled is not None:
+                yield from items.between(None, items.settled)
+                items.forget(items.settled, lambda _item: False)
+                known = 2 * len(items) + _COUNTED
+        yield from items.between(None, None)
 
     def _note(self, error: ItemError) -> None:
         self.problems.append(str(error))

@@ -6,23 +6,160 @@ A language that compiles into requests gets `reason`, `check`, `plan` and `expla
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from citywise.reasoning.asp.translation.program import UnsupportedError
 from citywise.reasoning.engines.choosing import engine_for
 from citywise.reasoning.errors import Finding, RequestError
-from citywise.reasoning.limits import UNLIMITED
-from citywise.reasoning.model.engine import Engine
-from citywise.reasoning.model.request import Request
+from citywise.reasoning.limits import UNLIMITED, Limits
+from citywise.reasoning.model.carried import Carried
+from citywise.reasoning.model.engine import Engine, Knowledge
+from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.partition.executors import Processes
 from citywise.reasoning.partition.plan import Form, Name
 from citywise.reasoning.rdf.knowledge import Background
+from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, ProgramFile, RecordedError
+from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.run.revision import BEGINNING, END, Course, Done, Revising
+from citywise.reasoning.streams.items import Encoder
+from citywise.reasoning.streams.results import Evaluation
+from citywise.reasoning.streams.revised import Change, Ordered
+
+_NOTHING = Carried()
+
+
+class RequestCourse(Course):
+    """How the evaluations of a request follow from its items.
+
+    Parameters
+    ----------
+    reasoner:
+        Makes a reasoner of a request; they are used one after the other.
+    start:
+        The time from which windows are counted.
+    until:
+        Evaluations are made up to it; None: up to the last item.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        reasoner: Callable[[Request, Encoder], Reasoner],
+        start: int,
+        until: int | None = None,
+    ) -> None:
+        self.request = request
+        self.lateness = request.lateness
+        self.start = start
+        self._until = until
+        self._make = reasoner
+        # Items come in order here: what waits for others waits before.
+        self._ready = replace(request, lateness=0)
+        self._encoder = Encoder(request)
+        self._remembers = bool(request.feedback or request.held or request.last)
+        self._windows = {stream.iri: stream.window for stream in request.streams}
+        spans = [w for w in self._windows.values() if isinstance(w, TimeWindow)]
+        self._reach = max((w.width + w.slide for w in spans), default=0)
+
+    @property
+    def mapper(self) -> Mapper:
+        """See `Course`."""
+        return self._encoder.mapper
+
+    def end(self, last: int | None) -> int:
+        """See `Course`."""
+        if self._until is not None:
+            return self._until
+        return self.start if last is None else max(self.start, last)
+
+    def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
+        """See `Course`."""
+        reasoner = self._make(self._ready, self._encoder)
+        reasoner.unix = self.unix
+        if time > BEGINNING:
+            earlier = items.between(None, time)
+            arrived = items.forgotten + Counter(item.stream for item in earlier)
+            left = before[-1].carried if before else Carried()
+            assert isinstance(left, Carried)
+            reasoner.resume_at(time, earlier, arrived, left)
+        return reasoner
+
+    def carried(self, driver: Driver, evaluation: Evaluation) -> object:
+        """See `Course`."""
+        del evaluation
+        assert isinstance(driver, Reasoner)
+        return driver.carried if self._remembers else _NOTHING
+
+    def affects_until(self, change: Change, items: Ordered) -> int:
+        """See `Course`."""
+        window = self._windows[change.items[0].stream]
+        if isinstance(window, TimeWindow):
+            reach = self._reach if len(self._windows) > 1 else window.width
+            return max(item.end for item in change.items) + reach
+        if window.slide > 1 and None in (change.old, change.new):
+            return END  # every evaluation after it comes an item earlier or later
+        last = max(item.time for item in change.items)
+        stream = change.items[0].stream
+        after = (item.time for item in items.between(last + 1, None) if item.stream == stream)
+        return next(islice(after, window.width - 1, None), END)
+
+    def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
+        """See `Course`."""
+        del done
+        last: set[int] = set()
+        left = {
+            iri: w.width + w.slide for iri, w in self._windows.items() if isinstance(w, CountWindow)
+        }
+        for item in items.backwards(before) if left else ():
+            if left.get(item.stream, 0):
+                left[item.stream] -= 1
+                last.add(item.position)
+        since = before - self._reach
+        items.forget(before, lambda i: i.position in last if i.stream in left else i.end >= since)
+
+
+@contextmanager
+def revising(
+    request: Request,
+    *,
+    horizon: int,
+    start: int,
+    until: int | None = None,
+    background: Knowledge | None = None,
+    limits: Limits | None = None,
+    engine: Engine | None = None,
+    supplied: Collection[Signature] = (),
+) -> Iterator[Revising]:
+    """What evaluates a request over items that may come late, be corrected and withdrawn.
+
+    Parameters
+    ----------
+    horizon:
+        How far behind the newest time a line may be, in the request's unit.
+    start, until:
+        The time from which windows are counted, and the last of an evaluation; None: the last
+        item's.
+    engine:
+        Evaluate with this engine, which the caller closes; default: that of `engine_for`.
+
+    The other parameters are those of `Reasoner`.
+    """
+    with ExitStack() as own:
+        used = engine or own.enter_context(closing(engine_for(request, background, limits)))
+
+        def make(ready: Request, encoder: Encoder) -> Reasoner:
+            return Reasoner(ready, start=start, engine=used, supplied=supplied, encoder=encoder)
+
+        yield Revising(RequestCourse(request, make, start, until), horizon)
 
 
 class RequestProgram(ProgramFile):
@@ -44,6 +181,22 @@ class RequestProgram(ProgramFile):
             run.reasoner(knowledge, engine) as reasoner,
         ):
             yield reasoner
+
+    @contextmanager
+    def course(
+        self, run: Recorded, start: int, until: int | None, *, instances: bool = False
+    ) -> Iterator[Course]:
+        """See `ProgramFile`."""
+        del instances  # its deltas tell of atoms only
+        knowledge, supplied = run.background(), run.supplied()
+        with closing(self._engine(run, knowledge)) as engine:
+
+            def make(request: Request, encoder: Encoder) -> Reasoner:
+                return Reasoner(
+                    request, start=start, engine=engine, supplied=supplied, encoder=encoder
+                )
+
+            yield RequestCourse(self.request, make, start, until)
 
     def plan(self, name: Name, form: Form) -> str:
         """See `ProgramFile`."""

@@ -21,6 +21,7 @@ from citywise.reasoning.model.request import Request, Unit
 from citywise.reasoning.rdf import ntriples, parsing
 from citywise.reasoning.rdf.mapping import Blank, Iri, Term, Triple
 from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.revised import Line
 
 TimeForm = Literal["integer", "iso"]
 """How times are written: integers in the request's unit, or ISO 8601."""
@@ -31,16 +32,22 @@ _KINDS = {'"atom"': {"atom"}, '"s", "p" and "o"': {"s", "p", "o"}, '"graph"': {"
 _RESERVED = re.compile(r"(?:u|(?:[kfg]\d+)+)-")
 
 
+_BEFORE_ALL = -(1 << 62)
+"""Where a line without a time stands that is the first of its file."""
+
+
 class _Line(NamedTuple):
-    """An item before the files are merged; ordered by the newest time up to it."""
+    """A line before the files are merged; ordered by the newest time up to it."""
 
     newest: int
     file: int
     line: int
     time: int
-    content: str | tuple[Triple, ...]
+    content: str | tuple[Triple, ...] | None
+    """What holds; None: the item that the line names is withdrawn."""
     until: int | None
     stream: str
+    id: str | None
 
 
 class Recording:
@@ -79,20 +86,55 @@ class Recording:
         self._places = _Places()
 
     def __iter__(self) -> Iterator[Item]:
-        """Yield the items, positions counting from 0. The files are read as it goes."""
-        self.form = None
-        places = self._places = _Places()
-        lines = [self._read(number) for number in range(len(self._paths))]
-        # Lazily: recordings may be larger than memory, and standard input may not have ended.
-        merged = lines[0] if len(lines) == 1 else heapq.merge(*lines, key=lambda line: line[0])
-        for position, line in enumerate(merged):
+        """Yield the items, positions counting from 0. The files are read as it goes; a
+        correction or withdrawal is no item."""
+        known: dict[tuple[str, str], str] = {}
+        places, position = self._begin(), 0
+        for line in self._merged():
+            if line.id is not None and (why := self._revising(line, known)):
+                self._refuse(ItemError(f"{self._at(line.file, line.line)}: {why}"))
+                continue
+            assert line.content is not None  # else it had an id, and was refused
             places.add(position, line.file, line.line)
             yield Item(line.time, line.content, position, line.until, line.stream)
+            position += 1
+
+    def lines(self) -> Iterator[Line]:
+        """Yield items, corrections and withdrawals, positions counting from 0; as it goes."""
+        places = self._begin()
+        for position, line in enumerate(self._merged()):
+            places.add(position, line.file, line.line)
+            item = None
+            if line.content is not None:
+                item = Item(line.time, line.content, position, line.until, line.stream)
+            yield Line(item, line.id, line.stream, position)
 
     def source(self, position: int) -> str:
         """`FILE:LINE` of the item at a position that has been read."""
-        file, line = self._places.of(position)
+        return self._at(*self._places.of(position))
+
+    def _begin(self) -> _Places:
+        self.form = None
+        self._places = _Places()
+        return self._places
+
+    def _merged(self) -> Iterator[_Line]:
+        lines = [self._read(number) for number in range(len(self._paths))]
+        # Lazily: recordings may be larger than memory, and standard input may not have ended.
+        return lines[0] if len(lines) == 1 else heapq.merge(*lines, key=lambda line: line[0])
+
+    def _at(self, file: int, line: int) -> str:
         return f"{self._paths[file]}:{line}"
+
+    def _revising(self, line: _Line, known: dict[tuple[str, str], str]) -> str | None:
+        """Why a line with an id is none where nothing is revised; None for an item."""
+        assert line.id is not None
+        if line.content is None:
+            return f"withdraws {line.id!r}; give `--revise HORIZON`, which takes items back"
+        first = known.setdefault((line.stream, line.id), here := self._at(line.file, line.line))
+        if first == here:
+            return None
+        return f"corrects {line.id!r} of {first}; give `--revise HORIZON`, which corrects items"
 
     def _read(self, file: int) -> Iterator[_Line]:
         newest: int | None = None
@@ -101,24 +143,36 @@ class Recording:
                 if text.isspace():
                     continue
                 try:
-                    time, content, until, stream = self._item(text, file, number)
+                    values = _object(text)
+                    if "withdraw" in values:
+                        now = _BEFORE_ALL if newest is None else newest
+                        yield _Line(now, file, number, now, None, None, *self._withdrawal(values))
+                        continue
+                    time, content, until, stream, name = self._item(values, file, number)
                 except ItemError as error:
                     self._refuse(ItemError(f"{self._paths[file]}:{number}: {error}"))
                     continue
                 # Merged by the newest time up to a line, not by its own: a late item keeps its
                 # place behind what came before it in its file, and so stays late.
                 newest = time if newest is None or time > newest else newest
-                yield _Line(newest, file, number, time, content, until, stream)
+                yield _Line(newest, file, number, time, content, until, stream, name)
 
     def _refuse(self, error: ItemError) -> None:
         if self._on_error is None:
             raise error
         self._on_error(error)
 
+    def _withdrawal(self, values: dict[str, Any]) -> tuple[str, str]:
+        """The stream and the id of the item that a line takes back."""
+        others = sorted(values.keys() - {"withdraw", "stream"})
+        if others:
+            raise ItemError(f'a withdrawal has "withdraw" and "stream" only; found "{others[0]}"')
+        stream = "" if self._any else self._stream(values.get("stream"))
+        return stream, _text("withdraw", values["withdraw"])
+
     def _item(
-        self, text: bytes, file: int, line: int
-    ) -> tuple[int, str | tuple[Triple, ...], int | None, str]:
-        values = _object(text)
+        self, values: dict[str, Any], file: int, line: int
+    ) -> tuple[int, str | tuple[Triple, ...], int | None, str, str | None]:
         stream = "" if self._any else self._stream(values.get("stream"))
         form, time = self._time("t", values.get("t"))
         until = values.get("until")
@@ -129,11 +183,14 @@ class Recording:
             if until < time:
                 raise ItemError(f'"until" ({until}) is before "t" ({time}); write t <= until')
         content = _content(values, file, line)
+        name = values.get("id")
+        if name is not None:
+            _text("id", name)
         # Agreed on only after the whole line has been read: a refused line must not decide how
         # times are written.
         if form != self.form:
             self._agree(form)
-        return time, content, until, stream
+        return time, content, until, stream, name
 
     def _agree(self, form: TimeForm) -> None:
         if self.form is None:
@@ -236,13 +293,21 @@ def format_time(time: int, unit: Unit, form: TimeForm) -> int | str:
     return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 
 
-def write(items: Iterable[Item], unit: Unit, form: TimeForm) -> Iterator[str]:
-    """Lines of a stream file, without line ends, that read back as these items.
+def write(items: Iterable[Item | Line], unit: Unit, form: TimeForm) -> Iterator[str]:
+    """Lines of a stream file, without line ends, that read back as these items or lines.
 
     A graph of several triples becomes a `graph` item, whose blank nodes are its own.
     """
-    for item in items:
-        values: dict[str, object] = {"t": format_time(item.time, unit, form)}
+    for each in items:
+        item, name = (each.item, each.id) if isinstance(each, Line) else (each, None)
+        values: dict[str, object] = {} if name is None else {"id": name}
+        if item is None:
+            values = {"withdraw": name}
+            if each.stream:
+                values["stream"] = each.stream
+            yield orjson.dumps(values).decode()
+            continue
+        values["t"] = format_time(item.time, unit, form)
         if isinstance(item.content, str):
             values["atom"] = item.content
         elif len(item.content) == 1:

@@ -97,9 +97,13 @@ class WindowBuffer:
             return None
         if self.last_tick is not None:
             return self.last_tick + self.window.slide
-        # T0 + ω, with T0 the multiple of the slide at or before the first item (Definition 4.3).
-        slide = self.window.slide
-        return slide * (first // slide) + self.window.width
+        return self.window.first_tick(first)
+
+    def last_before(self, time: int, first: int) -> int | None:
+        """The last tick of a time window before a time; None: there is none."""
+        assert isinstance(self.window, TimeWindow)
+        begin, slide = self.window.first_tick(first), self.window.slide
+        return None if time <= begin else begin + (time - 1 - begin) // slide * slide
 
     def add(self, item: Item) -> bool:
         """Take an item in; True if a count window ticks with it."""

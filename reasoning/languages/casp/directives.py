@@ -11,8 +11,15 @@ from typing import cast, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from citywise.reasoning.asp.statements import Source, Statement
-from citywise.reasoning.errors import RequestError
-from citywise.reasoning.model.request import CountWindow, Entailment, KnowledgeSource, Signature
+from citywise.reasoning.errors import ItemError, RequestError
+from citywise.reasoning.model.request import (
+    CountWindow,
+    Entailment,
+    KnowledgeSource,
+    Signature,
+    Unit,
+    parse_duration,
+)
 
 LARGEST = 999_999_999
 """Of the numbers in directives."""
@@ -34,6 +41,7 @@ _COUNT_WINDOW = re.compile(rf"\[\s*count\s+{_COUNT}\s+step\s+{_COUNT}\s*\]$")
 _SIGNATURE = re.compile(r"#\w+\s+(-?_*[a-z][A-Za-z0-9_']*)\s*/\s*([0-9]{1,3})\s*$")
 _LAST = re.compile(rf"(?P<predicate>#last\s+\S+?\s*/\s*[0-9]{{1,3}})(?:\s+{_DURATION})?\s*$")
 _LATENESS = re.compile(rf"#lateness\s+{_DURATION}\s*$")
+_REVISE = re.compile(rf"#revise\s+({_COUNT}\s*(?:d|h|ms|m|s)?)\s*$")
 _SCALE = re.compile(rf"#scale\s+(_*[a-z][A-Za-z0-9_']*)\s+{_COUNT}\s*$")
 _DECIMAL = re.compile(r"([0-9]+)\.([0-9]+)(?:\s*(d|h|ms|m|s)\b)?")
 _TIMEZONE = re.compile(r'#timezone\s+"([^"\n]{1,100})"\s*$')
@@ -70,6 +78,7 @@ class Directives:
     last: dict[Signature, tuple[int | None, Statement]] = field(default_factory=dict)
     """With the age, in milliseconds, at which a time is forgotten."""
     lateness: tuple[int, Statement] | None = None
+    revise: tuple[str, Statement] | None = None
     scales: dict[str, int] = field(default_factory=dict)
     timezone: ZoneInfo | None = None
     milliseconds: bool = False
@@ -320,6 +329,18 @@ def _lateness(source: Source, statement: Statement, found: Directives, _folder: 
     return True
 
 
+def _revise(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
+    match = _REVISE.match(statement.text)
+    if not match:
+        message = _decimal(statement.text) or "expected e.g. `#revise 1h`"
+        raise source.error(statement.start, "revise", message)
+    if found.revise is not None:
+        raise _again(source, statement, "revise", found.revise[1])
+    _whole(source, statement.start, "revise", match.group(2))
+    found.revise = match.group(1), statement
+    return True
+
+
 def _scale(source: Source, statement: Statement, found: Directives, _folder: Path) -> bool:
     match = _SCALE.match(statement.text)
     expected = "expected e.g. `#scale tl_price 100`"
@@ -368,6 +389,7 @@ _READERS = {
     "#held": _held,
     "#last": _last,
     "#lateness": _lateness,
+    "#revise": _revise,
     "#scale": _scale,
     "#timezone": _timezone,
 }
@@ -431,3 +453,15 @@ def lateness_in_unit(source: Source, found: Directives, per_unit: int) -> int:
             "the windows are in seconds, so give the lateness in whole seconds",
         )
     return milliseconds // per_unit
+
+
+def horizon_in_unit(source: Source, found: Directives, unit: Unit) -> int | None:
+    """How far back items may be revised, in a unit; a fault if it is not whole."""
+    if found.revise is None:
+        return None
+    text, statement = found.revise
+    try:
+        return parse_duration(text, unit)
+    except ItemError as error:
+        source.fault(statement.start, "revise", str(error))
+        return None

@@ -301,6 +301,7 @@ def _request(
         held=frozenset(found.held),
         last=ages,
         lateness=directives.lateness_in_unit(source, found, per_unit),
+        revise=directives.horizon_in_unit(source, found, unit),
         scales=found.scales,
         timezone=found.timezone,
         unit=unit,

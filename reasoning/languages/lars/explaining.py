@@ -64,6 +64,15 @@ class Watched:
         self.history.arrive(map(split, point.arrivals), point.readings)
         return self._inner.step(point, models)
 
+    @property
+    def back(self) -> tuple[object, ...]:
+        """See `Evaluator`."""
+        return self._inner.back
+
+    def remember(self, point: Point, back: tuple[object, ...]) -> None:
+        """See `Evaluator`; nothing is explained of a run that goes on from a point."""
+        self._inner.remember(point, back)
+
     def feed_back(self, answers: Sequence[AnswerSet]) -> None:
         """Take what `#stream` makes part of the data, after the answer has been looked at."""
         if not self._streamed or len(answers) != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from typing import cast
@@ -12,6 +13,7 @@ from citywise.reasoning.engines.incremental.atoms import atoms_of
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
 from citywise.reasoning.engines.incremental.relation import Rows
 from citywise.reasoning.engines.incremental.views import AnswerView, Shown
+from citywise.reasoning.errors import SolvingError
 from citywise.reasoning.languages.lars.compile import FIRST, compiled, stratify, written
 from citywise.reasoning.languages.lars.feeds import (
     Arrival,
@@ -219,6 +221,18 @@ class IncrementalEvaluator:
             self._stopped, self._back = True, {}
             raise type(error)(written(str(error))) from error
         return self._answered(steady)
+
+    @property
+    def back(self) -> tuple[object, ...]:
+        """See `Evaluator`."""
+        return tuple(self._back)
+
+    def remember(self, point: Point, back: tuple[object, ...]) -> None:
+        """See `Evaluator`."""
+        # What it says of the point may be wrong, for it may not know all that was before.
+        with suppress(SolvingError):
+            self.step(point)
+        self._back = cast("dict[Arrival, None]", dict.fromkeys(back))
 
     def changes(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """See `Evaluator`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ from citywise.reasoning.languages.lars import check, parsing
 from citywise.reasoning.languages.lars.compile import stratify, written
 from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
 from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram
-from citywise.reasoning.languages.lars.reasoner import LarsReasoner
+from citywise.reasoning.languages.lars.reasoner import LarsCourse, LarsReasoner
 from citywise.reasoning.languages.lars.solver import solver
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Knowledge
@@ -21,6 +21,8 @@ from citywise.reasoning.partition.plan import Form, Name
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile
 from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.run.revision import Course
+from citywise.reasoning.streams.items import Encoder
 
 Choice = Literal["auto", "incremental", "solver"]
 
@@ -94,6 +96,25 @@ class LarsFile(ProgramFile):
         del instances  # its deltas tell of atoms only
         with closing(evaluator(self.program, run.background(), run.limits, run.engine)) as found:
             yield self.reasoner(run, self.program, found)
+
+    @contextmanager
+    def course(
+        self, run: Recorded, start: int, until: int | None, *, instances: bool = False
+    ) -> Iterator[Course]:
+        """See `ProgramFile`."""
+        del instances  # its deltas tell of atoms only
+        knowledge, supplied = run.background(), run.supplied()
+        with ExitStack() as open_ones:
+
+            def make(encoder: Encoder) -> LarsReasoner:
+                open_ones.close()
+                made = evaluator(self.program, knowledge, run.limits, run.engine)
+                open_ones.enter_context(closing(made))
+                return LarsReasoner(
+                    self.program, made, start=start, supplied=supplied, encoder=encoder
+                )
+
+            yield LarsCourse(self.program, make, start, until)
 
     def reasoner(self, run: Recorded, program: LarsProgram, found: Evaluator) -> LarsReasoner:
         """What evaluates a program over a run's recording; the evaluator is the caller's."""

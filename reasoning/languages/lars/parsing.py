@@ -47,8 +47,8 @@ from citywise.reasoning.model.request import Request, Signature, StreamSource, T
 from citywise.reasoning.model.values import Constant, Value
 
 _OURS = (
-    *("#const", "#defined", "#from", "#input", "#prefix", "#scale", "#show", "#stream"),
-    "#timezone",
+    *("#const", "#defined", "#from", "#input", "#prefix", "#revise", "#scale", "#show"),
+    *("#stream", "#timezone"),
 )
 _TERMS = ("#true", "#false", "#inf", "#infimum", "#sup", "#supremum")
 """What rules may begin with."""
@@ -381,6 +381,7 @@ def _request(
         prefixes=found.prefixes,
         inputs=frozenset(found.inputs),
         shows=frozenset(found.shows),
+        revise=casp.horizon_in_unit(parts.source, found, "s"),
         scales=found.scales,
         timezone=found.timezone,
         derived=facts.derived,

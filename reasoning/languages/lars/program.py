@@ -300,6 +300,14 @@ class Evaluator(Protocol):
         same, and the data stream holds what arrived.
         """
 
+    @property
+    def back(self) -> tuple[object, ...]:
+        """What the answer of the last step added to the data stream."""
+
+    def remember(self, point: Point, back: tuple[object, ...]) -> None:
+        """Take in the next point, of which the answer is known: `back` is what it added to the
+        data stream."""
+
     def changes(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """Atoms that the only answer of the last step has and the one before had not, and
         the other way round, sorted; None where that is not known without comparing."""
@@ -314,6 +322,21 @@ def shown(program: LarsProgram, supplied: frozenset[Signature]) -> frozenset[Sig
     if program.shows is not None:
         return program.shows
     return program.derived - program.request.inputs - supplied
+
+
+def reach(program: LarsProgram) -> int | None:
+    """How far back windows look, in points of time; None: there is no bound."""
+    found = 0
+    for rule in program.rules:
+        for element in rule.body:
+            formula = element.formula
+            if isinstance(formula, Now | Comparison):
+                continue
+            window = formula.window
+            if not isinstance(window, TimeSpan):
+                return None
+            found = max(found, window.size)
+    return found
 
 
 def require_one(program: LarsProgram, answers: Sequence[AnswerSet]) -> None:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from citywise.reasoning.errors import ItemError, SolvingError
 from citywise.reasoning.languages.lars.bodies import atom_of
-from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram, LastTuples, Point
+from citywise.reasoning.languages.lars.program import (
+    Evaluator,
+    LarsProgram,
+    LastTuples,
+    Point,
+    reach,
+)
 from citywise.reasoning.model import atoms
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.rdf.mapping import Mapper, Triple
-from citywise.reasoning.run.language import PointDriver
+from citywise.reasoning.run.language import Driver, PointDriver
+from citywise.reasoning.run.revision import END, Course, Done
 from citywise.reasoning.streams.items import Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
+from citywise.reasoning.streams.revised import Change, Ordered
 
 
 class Arrivals:
@@ -105,10 +114,47 @@ class LarsReasoner(PointDriver[Evaluation]):
         self._asked = {signature.name for signature in asked}
         """Names of predicates that are shown unless the stream supplies them."""
 
+    def resume_at(
+        self,
+        time: int,
+        since: int,
+        items: Iterable[Item],
+        backs: Mapping[int, tuple[object, ...]],
+    ) -> None:
+        """Continue as if every point before `time` had been evaluated, of a program that looks
+        back to `since` at most and has a given start.
+
+        Parameters
+        ----------
+        items:
+            The items before `time` that windows can still see, in order.
+        backs:
+            What the answers of points from `since` on added to the data stream.
+        """
+        assert self._start is not None
+        here: dict[int, list[Item]] = {}
+        for item in items:
+            if item.time >= since:
+                here.setdefault(item.time, []).append(item)
+            elif item.end >= since:
+                self._lasting.append((item.end, self._facts(item)))
+        if since > self._start:
+            self._evaluator.remember(Point(self._start, (), self._encoder.supplied), ())
+        for point in range(max(since, self._start), time):
+            known = self._point(point, here.get(point, []))
+            self._evaluator.remember(known, backs.get(point, ()))
+        self._next = self.stream_time = max(time, self._start)
+        self._closed = time - 1
+
     @property
     def supplied(self) -> frozenset[Signature]:
         """Predicates that the stream has supplied so far, of those where that matters."""
         return self._encoder.supplied
+
+    @property
+    def back(self) -> tuple[object, ...]:
+        """What the last answer added to the data stream."""
+        return self._evaluator.back
 
     @property
     def mapper(self) -> Mapper:
@@ -200,3 +246,83 @@ class LarsReasoner(PointDriver[Evaluation]):
             return
         named = {atom for atom in arrivals if atom.partition("(")[0] in self._asked}
         self._encoder.supplied |= set(map(atoms.signature, named)) & self.program.derived
+
+
+class LarsCourse(Course):
+    """How the evaluations of a program follow from its items.
+
+    Parameters
+    ----------
+    reasoner:
+        Makes a reasoner, from its start on.
+    until:
+        The last point of time; None: that of the last item.
+    """
+
+    def __init__(
+        self,
+        program: LarsProgram,
+        reasoner: Callable[[Encoder], LarsReasoner],
+        start: int,
+        until: int | None = None,
+    ) -> None:
+        self.request = program.request
+        self.start = start
+        self._until = until
+        self._make = reasoner
+        self._encoder = Encoder(program.request)
+        self._reach = reach(program)
+        self._streams = bool(program.streamed)
+
+    @property
+    def mapper(self) -> Mapper:
+        """See `Course`."""
+        return self._encoder.mapper
+
+    @property
+    def remembers(self) -> int:
+        """See `Course`."""
+        if not self._streams:
+            return 0
+        return END if self._reach is None else self._reach + 1
+
+    def end(self, last: int | None) -> int:
+        """See `Course`."""
+        if self._until is not None:
+            return self._until
+        return self.start - 1 if last is None else last
+
+    def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
+        """See `Course`."""
+        reasoner = self._make(self._encoder)
+        reasoner.unix = self.unix
+        if time > self.start:
+            since = self._since(time)
+            backs = {done.time: done.carried for done in before if done.time >= since}
+            found = cast("Mapping[int, tuple[object, ...]]", backs if self._streams else {})
+            reasoner.resume_at(time, since, items.between(None, time), found)
+        return reasoner
+
+    def carried(self, driver: Driver, evaluation: Evaluation) -> object:
+        """See `Course`."""
+        del evaluation
+        assert isinstance(driver, LarsReasoner)
+        return driver.back if self._streams else ()
+
+    def affects_until(self, change: Change, items: Ordered) -> int:
+        """See `Course`."""
+        del items
+        if self._reach is None or self._streams:
+            return END
+        return max(item.end for item in change.items) + self._reach
+
+    def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
+        """See `Course`."""
+        del done
+        if self._reach is not None:
+            since = self._since(before)
+            items.forget(before, lambda item: item.end >= since)
+
+    def _since(self, time: int) -> int:
+        """The first point of time that must be known at another."""
+        return self.start if self._reach is None else max(self.start, time - self._reach - 1)

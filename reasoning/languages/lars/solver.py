@@ -232,6 +232,7 @@ class OneShot:
         self._known = knowledge.supplied if knowledge else frozenset[Signature]()
         self._limits = limits
         self._shown: frozenset[Signature] | None = None
+        self.back: tuple[object, ...] = ()
         self._encode(frozenset())
         self._history = History(
             {seen.window for seen in self._encoding.seen},
@@ -240,14 +241,25 @@ class OneShot:
 
     def step(self, point: Point, models: int = 0) -> tuple[AnswerSet, ...]:
         """See `Evaluator`."""
-        self._encode(point.supplied)
-        self._history.begin(point.time)
-        self._history.arrive(map(split, point.arrivals), point.readings)
+        self._take(point)
         answers = self._answers(models)
         if self.program.streamed:
             self._feed_back(answers)
             answers = tuple(map(self._visible, answers))
         return answers
+
+    def remember(self, point: Point, back: tuple[object, ...]) -> None:
+        """See `Evaluator`."""
+        self._take(point)
+        self.back = back
+        self._history.arrive(atom for atom in back if isinstance(atom, GroundAtom))
+
+    def _take(self, point: Point) -> None:
+        """Go on to a point of time, and take in what arrives there."""
+        self.back = ()
+        self._encode(point.supplied)
+        self._history.begin(point.time)
+        self._history.arrive(map(split, point.arrivals), point.readings)
 
     def changes(self) -> None:
         """Not known without comparing."""
@@ -314,7 +326,8 @@ class OneShot:
     def _feed_back(self, answers: Sequence[AnswerSet]) -> None:
         require_one(self.program, answers)
         atoms = map(split, answers[0].atoms)
-        self._history.arrive(atom for atom in atoms if atom.signature in self.program.streamed)
+        fed = (atom for atom in atoms if atom.signature in self.program.streamed)
+        self.back = tuple(self._history.arrive(fed))
 
     def _visible(self, answer: AnswerSet) -> AnswerSet:
         assert self._shown is not None

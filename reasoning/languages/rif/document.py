@@ -180,6 +180,8 @@ class Document:
     """None: items count for ever (a Continuous Datalog program)."""
     prefixes: Mapping[str, str] = field(default_factory=dict)
     base: str | None = None
+    revise: str | None = None
+    """How far back items may be revised, e.g. `1h` (docs/revision.md)."""
     source: str = field(default="", compare=False)
     """Its path as given, to which imports are relative."""
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.rif import check, parsing
 from citywise.reasoning.languages.rif.document import Document
-from citywise.reasoning.languages.rif.names import request
-from citywise.reasoning.languages.rif.reasoner import RifReasoner
+from citywise.reasoning.languages.rif.names import FactNames, request
+from citywise.reasoning.languages.rif.reasoner import RifCourse, RifReasoner
 from citywise.reasoning.languages.rif.theory import Theory, theory
 from citywise.reasoning.partition.plan import Form, Name
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile, RecordedError
 from citywise.reasoning.run.recorded import Recorded
+from citywise.reasoning.run.revision import Course
 
 
 class RifProgram(ProgramFile):
@@ -37,14 +38,34 @@ class RifProgram(ProgramFile):
         return RifReasoner(theory, start=run.first, instances=instances, limits=run.limits)
 
     @contextmanager
+    def course(
+        self, run: Recorded, start: int, until: int | None, *, instances: bool = False
+    ) -> Iterator[Course]:
+        """See `ProgramFile`."""
+        self._check(run)
+        found = self.theory(run)
+        names = FactNames(found.document, found.rules)
+
+        def make() -> RifReasoner:
+            return RifReasoner(
+                found, start=start, instances=instances, limits=run.limits, names=names
+            )
+
+        yield RifCourse(found, names, make, start, until, instances=instances)
+
+    @contextmanager
     def driver(self, run: Recorded, *, instances: bool = False) -> Iterator[Driver]:
         """See `ProgramFile`."""
+        self._check(run)
+        yield self.reasoner(run, self.theory(run), instances=instances)
+
+    @staticmethod
+    def _check(run: Recorded) -> None:
         if run.engine == "solver":
             raise RecordedError(
                 f"{run.program} is a document of RIF, which the incremental engine evaluates: "
                 "take `--engine auto` or leave it out"
             )
-        yield self.reasoner(run, self.theory(run), instances=instances)
 
     def plan(self, name: Name, form: Form) -> str:
         """See `ProgramFile`: the network of its joins."""

@@ -24,7 +24,7 @@ from citywise.reasoning.languages.rif.document import (
 )
 from citywise.reasoning.languages.rif.unparse import KNOWN
 from citywise.reasoning.languages.rif.values import named, predicate
-from citywise.reasoning.model.request import Request, StreamSource, TimeWindow
+from citywise.reasoning.model.request import Request, StreamSource, TimeWindow, parse_duration
 from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.model.values import Value
 from citywise.reasoning.rdf.mapping import Blank, Inverse, Iri, Literal, Mapper, Triple, quote
@@ -43,7 +43,7 @@ def request(document: Document, *, streamed: bool = True) -> Request:
     Its prefixes are those of the document, and `rdf`, `rdfs`, `owl` and `xsd` if it has these
     names for nothing else and these namespaces under no other name.
     """
-    declared = document.prefixes
+    declared, revise = document.prefixes, document.revise
     standard = {
         name: namespace
         for name, namespace in _STANDARD.items()
@@ -54,6 +54,7 @@ def request(document: Document, *, streamed: bool = True) -> Request:
         "",
         streams=(StreamSource("", _POINT),) if streamed else (),
         prefixes={**standard, **declared},
+        revise=None if revise is None else parse_duration(revise, document.unit),
         unit=document.unit,
     )
 

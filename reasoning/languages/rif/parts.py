@@ -38,6 +38,7 @@ from citywise.reasoning.languages.rif.document import (
     within,
 )
 from citywise.reasoning.languages.rif.unparse import short
+from citywise.reasoning.model.request import parse_duration
 from citywise.reasoning.rdf.datatypes import PLAIN, is_language
 from citywise.reasoning.rdf.mapping import NOT_IN_IRI, XSD, Iri, Literal
 
@@ -143,6 +144,7 @@ class Parts:
         self.prefixes: dict[str, str] = {}
         self.imports: list[Import] = []
         self.window: Window | None = None
+        self._revise: tuple[int, str] | None = None
         self._rules: list[WrittenRule] = []
         self._places: dict[str, int] = {}
         self._formulas: dict[int, int] = {}
@@ -156,8 +158,10 @@ class Parts:
             window=self.window,
             prefixes=self.prefixes,
             base=self.base,
+            revise=None if self._revise is None else self._revise[1],
             source=self.source.file,
         )
+        self._check_horizon(document)
         return Written(self.source, document, tuple(self._rules))
 
     def outside(self, index: int, what: str) -> RequestError:
@@ -240,6 +244,21 @@ class Parts:
                 self.source.fault(index, "iri", f"`{text}` holds a character that no IRI holds")
         line = self.source.location(index).line
         self.imports.append(Import(location, profile, line))
+
+    def add_horizon(self, index: int, text: str) -> None:
+        """Note how far back items may be revised; `text` may be any."""
+        if self._revise is not None:
+            message = "the document says already how far back items may be revised; keep one"
+            raise self.source.error(index, "revise", message)
+        self._revise = index, text
+
+    def _check_horizon(self, document: Document) -> None:
+        if self._revise is not None:
+            index, text = self._revise
+            try:
+                parse_duration(text, document.unit)
+            except ItemError as error:
+                self.source.fault(index, "revise", str(error))
 
     def add_window(self, index: int, number: str, unit: str) -> None:
         """Note the window; `number` may be any text."""

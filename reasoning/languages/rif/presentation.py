@@ -39,6 +39,9 @@ _NAMED = re.compile(
 )
 
 
+_REVISE = re.compile(r"(?:\s|\(\*.*?\*\))*(#revise\s+([^.\n]*)\.)", re.DOTALL)
+
+
 class Constants:
     """Reads constants at a cursor."""
 
@@ -148,6 +151,13 @@ _FORMULA = (
 def document(source: Source, name: str) -> Written:
     """Read a document; raises `RequestError` at the first place where it cannot be read."""
     parts = Parts(source)
+    found = _REVISE.match(source.text)
+    if found is not None:
+        parts.add_horizon(found.start(1), found.group(2).strip())
+        # What is read next has the positions of the text.
+        rest = " " * (found.end(1) - found.start(1))
+        text = source.text[: found.start(1)] + rest + source.text[found.end(1) :]
+        parts.source = Source(text, source.file)
     reader = _Reader(parts, {})
     with reader.brackets():
         reader.document()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 import time as wall
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -18,9 +18,12 @@ from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import AnswerSet, Version
 from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.rdf.mapping import Triple
-from citywise.reasoning.run.language import PointDriver
+from citywise.reasoning.run.language import Driver, PointDriver
+from citywise.reasoning.run.revision import BEGINNING, END, Course, Done
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation, Operator
+from citywise.reasoning.streams.revised import Change as Revised
+from citywise.reasoning.streams.revised import Ordered
 
 Member = TypeVar("Member", bound=Hashable)
 
@@ -151,9 +154,7 @@ class RifReasoner(PointDriver[RifEvaluation]):
         self, evaluation: Evaluation, write: Callable[[int], int | str]
     ) -> dict[str, Any]:
         """See `Driver`: the instances of P and N, as `entailed` and `negated`."""
-        assert isinstance(evaluation, RifEvaluation)
-        streams = {"entailed": evaluation.entailed, "negated": evaluation.negated}
-        return {name: described(found, self.names, write) for name, found in streams.items()}
+        return told(evaluation, self.names, write)
 
     def emitted(
         self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
@@ -165,14 +166,7 @@ class RifReasoner(PointDriver[RifEvaluation]):
         with instances. `rstream` has all that is shown, at each evaluation. An evaluation that
         failed gives nothing.
         """
-        names, positions = self.names, count()
-        for evaluation in evaluations:
-            if isinstance(evaluation, RifEvaluation) and evaluation.error is None:
-                said = _said(evaluation, operator)
-                for fact, until in sorted(said, key=lambda s: (names.atom(s[0]), repr(s))):
-                    triple = names.triple(fact)
-                    content = names.atom(fact) if triple is None else (triple,)
-                    yield Item(evaluation.time, content, next(positions), until, stream)
+        return emitted(evaluations, self.names, operator, stream)
 
     # -- answers --------------------------------------------------------------------
 
@@ -275,6 +269,133 @@ class RifReasoner(PointDriver[RifEvaluation]):
         self._change = shown.then(texts), facts.then(Change(came, gone)), before.then(instances)
         found = "; ".join(evaluation.inconsistencies())
         return f"what counts contradicts itself: {found}" if found else None
+
+
+class RifCourse(Course):
+    """How the evaluations of a theory follow from its items.
+
+    Parameters
+    ----------
+    reasoner:
+        Makes a reasoner, from its start on.
+    until:
+        Instants after it are not evaluated; None: items count as long as they do.
+    instances:
+        Whether the streams P and N are told.
+    """
+
+    def __init__(
+        self,
+        theory: Theory,
+        names: FactNames,
+        reasoner: Callable[[], RifReasoner],
+        start: int,
+        until: int | None = None,
+        *,
+        instances: bool = False,
+    ) -> None:
+        self.request = request(theory.document)
+        self.names = names
+        self.start = start
+        window = theory.document.window
+        self._range = window.range if window else None
+        self._until = END if until is None else until
+        self._make = reasoner
+        self._instances = instances
+
+    def instances(
+        self, evaluation: Evaluation, write: Callable[[int], int | str]
+    ) -> dict[str, Any]:
+        """See `Driver`."""
+        return told(evaluation, self.names, write)
+
+    def emitted(
+        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
+    ) -> Iterator[Item]:
+        """See `Driver`."""
+        return emitted(evaluations, self.names, operator, stream)
+
+    def end(self, last: int | None) -> int:
+        """See `Course`."""
+        del last
+        return self._until
+
+    def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
+        """See `Course`."""
+        reasoner = self._make()
+        reasoner.unix = self.unix
+        # What changes is told against the last answer, which must be there again.
+        since = self._answered(before)
+        earlier = [item for item in items.between(None, time) if self._counts(item, since)]
+        for _known in (*reasoner.push(earlier), *reasoner.advance(time - 1)):
+            pass
+        return reasoner
+
+    def carried(self, driver: Driver, evaluation: Evaluation) -> object:
+        """See `Course`: the next one tells of changes against the last answer."""
+        del driver
+        return None if evaluation.error is None else object()
+
+    def alone(self, evaluation: Evaluation) -> Evaluation:
+        """See `Course`."""
+        assert isinstance(evaluation, RifEvaluation)
+        facts = tuple(evaluation.facts)
+        return replace(
+            evaluation, items=(), added=None, removed=None, version=Version(lambda: facts)
+        )
+
+    def affects_until(self, change: Revised, items: Ordered) -> int:
+        """See `Course`."""
+        del items
+        last = max(item.end for item in change.items)
+        return END if self._range is None else last + self._range
+
+    def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
+        """See `Course`."""
+        since = min(before, self._answered(done))
+        items.forget(before, lambda item: self._counts(item, since))
+
+    def same(self, one: Evaluation, other: Evaluation) -> bool:
+        """See `Course`."""
+        if not super().same(one, other):
+            return False
+        if not self._instances:
+            return True
+        assert isinstance(one, RifEvaluation)
+        assert isinstance(other, RifEvaluation)
+        return set(one.entailed) == set(other.entailed) and set(one.negated) == set(other.negated)
+
+    def _answered(self, done: Sequence[Done]) -> int:
+        """The time of the last evaluation that had no error."""
+        times = (each.time for each in reversed(done) if each.evaluation.error is None)
+        return next(times, BEGINNING)
+
+    def _counts(self, item: Item, since: int) -> bool:
+        """Whether an item counts at a time, or later."""
+        return self._range is None or item.end + self._range > since
+
+
+def told(
+    evaluation: Evaluation, names: FactNames, write: Callable[[int], int | str]
+) -> dict[str, Any]:
+    """The instances of P and N at an instant, as `entailed` and `negated`."""
+    assert isinstance(evaluation, RifEvaluation)
+    streams = {"entailed": evaluation.entailed, "negated": evaluation.negated}
+    return {name: described(found, names, write) for name, found in streams.items()}
+
+
+def emitted(
+    evaluations: Iterable[Evaluation], names: FactNames, operator: Operator, stream: str
+) -> Iterator[Item]:
+    """The answers as items (`RifReasoner.emitted`)."""
+    positions = count()
+    for evaluation in evaluations:
+        if isinstance(evaluation, RifEvaluation) and evaluation.error is None:
+            said = _said(evaluation, operator)
+            for fact, until in sorted(said, key=lambda s: (names.atom(s[0]), repr(s))):
+                triple = names.triple(fact)
+                content = names.atom(fact) if triple is None else (triple,)
+                yield Item(evaluation.time, content, next(positions), until, stream)
 
 
 def _said(evaluation: RifEvaluation, operator: Operator) -> Iterator[tuple[Fact, int | None]]:

@@ -179,7 +179,7 @@ def _plain(name: str) -> str:
 
 
 OURS = "https://w3id.org/citywise/rif#"
-"""The namespace of the element `Window`."""
+"""The namespace of the elements `Window` and `Revise`."""
 _ANNOTATIONS = ("id", "meta")
 
 
@@ -294,6 +294,8 @@ class _Reader:
         if element.namespace == OURS and element.name == "Window":
             unit = element.attributes.get("unit", "s")
             self._parts.add_window(element.index, element.text.strip(), unit)
+        elif element.namespace == OURS and element.name == "Revise":
+            self._parts.add_horizon(element.index, element.text.strip())
         elif element.name == "Import":
             found = {child.name: child.text.strip() for child in self._elements.children(element)}
             if not found.get("location"):

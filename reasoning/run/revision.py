@@ -1,0 +1,388 @@
+"""Answers that correct themselves: items may come late, be corrected and withdrawn
+(docs/revision.md).
+
+What a language has to say of its evaluations is a `Course`; `Revising` keeps the items in order,
+evaluates, and evaluates again what a line affects: from its time on, until nothing differs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model.request import Request
+from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.run.language import Driver
+from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.results import Evaluation, Operator, OutputStream
+from citywise.reasoning.streams.revised import Change, Line, Ordered
+
+BEGINNING = -(1 << 62)
+"""Before all times."""
+END = 1 << 62
+"""After all times."""
+_FEW = 256
+"""Items and evaluations from which on it is looked which are needed no more."""
+
+
+class Course(ABC):
+    """How the evaluations of a program follow from its items in order.
+
+    A driver that begins anywhere goes on as one that has had all items before. Parameters of the
+    run (`--from`, `--until`) are its own.
+    """
+
+    request: Request
+    lateness: int = 0
+    """How much later than an evaluation an item must be for it to be given."""
+    start: int
+    """Items before it do not count."""
+    unix: bool = True
+    """Whether times are Unix times, or integers of their own."""
+
+    @abstractmethod
+    def end(self, last: int | None) -> int:
+        """The time of the last evaluation, where the last item has that time."""
+
+    @abstractmethod
+    def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
+        """What goes on as if every evaluation before `time` had been made, of which the last are
+        `before`; those of `items` that are before `time` have been pushed then. The driver given
+        before is not used any more."""
+
+    @abstractmethod
+    def carried(self, driver: Driver, evaluation: Evaluation) -> object:
+        """What the evaluation that was made last leaves to the next, to be compared and kept."""
+
+    def alone(self, evaluation: Evaluation) -> Evaluation:
+        """An evaluation without the window that it was made of, which may be others' by now, and
+        without what is known of changes: they are told against results."""
+        return replace(evaluation, items=(), added=None, removed=None)
+
+    @abstractmethod
+    def affects_until(self, change: Change, items: Ordered) -> int:
+        """The time of the last evaluation whose windows a change makes others."""
+
+    @abstractmethod
+    def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
+        """Forget the items that no evaluation from a time on can need; `done` are those before
+        it that are kept."""
+
+    @property
+    def remembers(self) -> int:
+        """How many time units before a time `driver` looks at evaluations; END: all of them."""
+        return 0
+
+    def same(self, one: Evaluation, other: Evaluation) -> bool:
+        """Whether two evaluations of one time give the same line."""
+        return one.error == other.error and one.answer_sets == other.answer_sets
+
+    @property
+    def mapper(self) -> Mapper | None:
+        """How terms of its streams were turned into terms of ASP."""
+        return None
+
+    def instances(
+        self, evaluation: Evaluation, write: Callable[[int], int | str]
+    ) -> dict[str, Any]:
+        """See `Driver`."""
+        del evaluation, write
+        return {}
+
+    def emitted(
+        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
+    ) -> Iterator[Item]:
+        """See `Driver`."""
+        return OutputStream(self.request, stream, self.mapper).items(operator, evaluations)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An evaluation that was made, and what it left to the next."""
+
+    evaluation: Evaluation
+    carried: object
+
+    @property
+    def time(self) -> int:
+        """When it was."""
+        return self.evaluation.time
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The result of a time as it is now."""
+
+    time: int
+    evaluation: Evaluation | None
+    """The last one of this time; None: the stream as it is now has none."""
+    number: int
+    """Which revision it is; 0: the first result for this time."""
+    before: Evaluation | None
+    """What its changes are to be told against: the result before of this time, of a first one
+    the evaluation before that had no error."""
+
+
+@dataclass(slots=True)
+class _Given:
+    evaluation: Evaluation | None
+    number: int
+
+
+class Revising:
+    """Evaluates a program over items that may come late, be corrected and withdrawn.
+
+    Parameters
+    ----------
+    course:
+        The program's.
+    horizon:
+        How far behind the newest time an item, a correction or a withdrawal may be, in the
+        request's unit.
+
+    After the input's end the last results of all times are what an evaluation of the items in
+    order gives.
+    """
+
+    def __init__(self, course: Course, horizon: int) -> None:
+        self.course = course
+        self.items = Ordered(horizon, course.start)
+        self.left_out: list[tuple[Line, ItemError]] = []
+        """Lines that were left out, and why; the caller may clear it."""
+        self.failed: list[Evaluation] = []
+        """Evaluations that gave an error and will not be made again; the caller may clear it."""
+        self.refused: dict[int, tuple[Item, str]] = {}
+        """Items that have no value, by position, and why; the caller may clear it."""
+        streams = [stream.iri for stream in course.request.streams]
+        self._only = streams[0] if len(streams) == 1 else ""
+        self._driver: Driver | None = None
+        self._at = BEGINNING
+        """All evaluations before it have been made, of items before it."""
+        self._dirty = END
+        """The first time before it that lines since have changed."""
+        self._changes: list[Change] = []
+        self.touched: set[int] = set()
+        """Times of which an evaluation was made, or is no more, since the last lines."""
+        self._left: object = None
+        self._refused: dict[int, Item] = {}
+        self._done: list[Done] = []
+        self._given: dict[int, _Given] = {}
+        self.floor = BEGINNING
+        """Evaluations before it will not be made again."""
+        self._unread = 0
+        """From here on answers have not been looked at."""
+        self._tidy = _FEW
+
+    def push(self, lines: Line | Iterable[Line]) -> list[Revision]:
+        """Take a line, or several as one, in order of arrival; the results that are due, by time:
+        those that are new and those that differ."""
+        for line in [lines] if isinstance(lines, Line) else lines:
+            self._take(line)
+        newest = self.items.newest
+        if newest is None:
+            return []
+        self._settle(newest - self.course.lateness - 1)
+        results = list(self._results())
+        if len(self.items) + len(self._done) > self._tidy:
+            self._forget()
+            self._tidy = 2 * (len(self.items) + len(self._done)) + _FEW
+        return results
+
+    def finish(self) -> list[Revision]:
+        """Nothing more comes; the results that are due then."""
+        self._settle(END)
+        self._note_failed(self._done)
+        return list(self._results())
+
+    # -- lines ----------------------------------------------------------------------
+
+    def _take(self, line: Line) -> None:
+        if self._only and not line.stream:
+            item = line.item and replace(line.item, stream=self._only)
+            line = replace(line, item=item, stream=self._only)
+        try:
+            change = self.items.take(line)
+        except ItemError as error:
+            self.left_out.append((line, error))
+            return
+        if change is None:
+            return
+        first = min(item.time for item in change.items)
+        if first < self._at:
+            self._dirty = min(self._dirty, first)
+            self._changes.append(change)
+
+    # -- evaluations ----------------------------------------------------------------
+
+    def _settle(self, until: int) -> None:
+        """Make all evaluations up to a time, and those again that are affected."""
+        self.touched = set()
+        upto = min(until, self.course.end(self.items.last))
+        low = min(self._at, self._dirty, upto + 1)
+        if low == self._at and upto < self._at:
+            return
+        cut = bisect_left(self._done, low, key=_time)
+        old = self._done[cut:]
+        if low < self._at:
+            self._leave()
+            del self._done[cut:]
+            self._unread = min(self._unread, cut)
+            self._again(low, upto, old)
+        else:
+            self._go_on(low, upto)
+        self._at, self._dirty, self._changes = upto + 1, END, []
+
+    def _again(self, low: int, upto: int, old: Sequence[Done]) -> None:
+        """Make the evaluations from a time on once more, until they are those of before."""
+        reach = END
+        if upto >= self._at - 1:
+            found = (self.course.affects_until(each, self.items) for each in self._changes)
+            reach = max(found, default=END)
+        last = self._carried()
+        known, place = last, 0  # what the old evaluations up to `place` left
+        before = low - 1
+        for done in self._made(low, upto):
+            if reach < done.time and before < done.time:
+                place = bisect_left(old, done.time, key=_time)
+                known = old[place - 1].carried if place else self._left
+                if known == last:
+                    # The windows to come are those of before, and so is what is left to them.
+                    self._leave()
+                    self._done += old[place:]
+                    self.touched.update(map(_time, old[:place]))
+                    self._go_on(self._at, upto)
+                    return
+            self._add(done)
+            before, last = done.time, done.carried
+        self.touched.update(map(_time, old))
+
+    def _go_on(self, low: int, upto: int) -> None:
+        if upto >= low:
+            for done in self._made(low, upto):
+                self._add(done)
+
+    def _add(self, done: Done) -> None:
+        self._done.append(done)
+        self.touched.add(done.time)
+
+    def _carried(self) -> object:
+        self._left = self._done[-1].carried if self._done else None
+        return self._left
+
+    def _made(self, low: int, upto: int) -> Iterator[Done]:
+        if self._driver is None:
+            self._driver = self.course.driver(low, self.items, self._done)
+        driver, course = self._driver, self.course
+        items = self.items.between(low, upto + 1)
+        # Without an item the start's time has not come yet.
+        pushed = driver.push(items) if items else ()
+        for evaluation in chain(pushed, _later(driver, upto)):
+            yield Done(course.alone(evaluation), course.carried(driver, evaluation))
+        self._note(driver)
+
+    def _leave(self) -> None:
+        """The driver is of no use any more, and the answers that it gave must not rest on it."""
+        for done in self._done[self._unread :]:
+            for answer in done.evaluation.answer_sets:
+                _ = answer.atoms
+        self._unread = len(self._done)
+        if self._driver is not None:
+            self._note(self._driver)
+        self._driver = None
+
+    def _note(self, driver: Driver) -> None:
+        """Take over the items that have no value, each once."""
+        for position, (item, why) in driver.refused.items():
+            if self._refused.get(position) != item:
+                self._refused[position] = item
+                self.refused[position] = item, why
+        driver.refused.clear()
+
+    # -- results --------------------------------------------------------------------
+
+    def _results(self) -> Iterator[Revision]:
+        for time in sorted(self.touched):
+            end = bisect_left(self._done, time + 1, key=_time)
+            last = self._done[end - 1] if end else None
+            found = last.evaluation if last is not None and last.time == time else None
+            given = self._given.get(time)
+            if given is None:
+                if found is not None:
+                    self._given[time] = _Given(found, 0)
+                    yield Revision(time, found, 0, self._answered_before(end - 1))
+            else:
+                before, given.evaluation = given.evaluation, found
+                if not self._same(before, found):
+                    given.number += 1
+                    yield Revision(time, found, given.number, before)
+
+    def at(self, time: int) -> list[Evaluation]:
+        """The evaluations of a time as they are now, in order."""
+        first = bisect_left(self._done, time, key=_time)
+        end = bisect_left(self._done, time + 1, first, key=_time)
+        return [done.evaluation for done in self._done[first:end]]
+
+    def before(self, time: int) -> Evaluation | None:
+        """The last evaluation before a time that had no error."""
+        return self._answered_before(bisect_left(self._done, time, key=_time))
+
+    def after(self, time: int) -> int | None:
+        """The time of the next evaluation."""
+        place = bisect_left(self._done, time + 1, key=_time)
+        return self._done[place].time if place < len(self._done) else None
+
+    def _same(self, before: Evaluation | None, after: Evaluation | None) -> bool:
+        if before is None or after is None:
+            return before is after
+        return self.course.same(before, after)
+
+    def _answered_before(self, place: int) -> Evaluation | None:
+        while place:
+            place -= 1
+            if self._done[place].evaluation.error is None:
+                return self._done[place].evaluation
+        return None
+
+    # -- what is needed no more -----------------------------------------------------
+
+    def _forget(self) -> None:
+        """Forget what no line can change any more."""
+        settled = self.items.settled
+        if settled is None:
+            return
+        # While the stream may end at its last item that is settled, evaluations after that may
+        # turn out not to be.
+        floor = min(settled, self.course.end(self.items.last_before(settled)) + 1, self._at)
+        cut = bisect_left(self._done, floor, key=_time)
+        self._note_failed(self._done[:cut])
+        self.floor = floor
+        # The last ones that left something stay in any case.
+        keep = bisect_left(self._done, floor - self.course.remembers, key=_time)
+        keep = min(keep, max(0, cut - 1))
+        while keep and self._done[keep].evaluation.error is not None:
+            keep -= 1
+        del self._done[:keep]
+        self._unread = max(0, self._unread - keep)
+        self._given = {time: given for time, given in self._given.items() if time >= floor}
+        self.course.forget(self.items, floor, self._done[: cut - keep])
+
+    def _note_failed(self, done: Sequence[Done]) -> None:
+        """Note the last evaluation of each time that has an error and will not be made again."""
+        for place, each in enumerate(done):
+            if each.evaluation.error is None or each.time < self.floor:
+                continue
+            if place + 1 == len(done) or done[place + 1].time != each.time:
+                self.failed.append(each.evaluation)
+
+
+def _later(driver: Driver, upto: int) -> Iterator[Evaluation]:
+    yield from driver.advance(upto)
+
+
+def _time(done: Done) -> int:
+    return done.time

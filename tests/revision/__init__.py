@@ -1,0 +1,1 @@
+"""Answers that correct themselves (docs/revision.md)."""

@@ -1,0 +1,116 @@
+"""Runs a case, and compares it with what `reason` says of the stream in order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from citywise.reasoning import Recorded, Recording, write
+from citywise.reasoning.run.revised import described
+from citywise.reasoning.run.revision import Revising
+from tests.revision.cases import Case
+from tests.revision.reference import corrected, last_of_each
+
+
+def recorded(case: Case, folder: Path, lines: list[dict[str, Any]], **more: Any) -> Recorded:
+    """A run of a case's program over some lines."""
+    program, stream = folder / f"program{case.suffix}", folder / "stream.jsonl"
+    program.write_text(case.program)
+    stream.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return Recorded(program, [stream], start=case.start, until=case.until, limits=None, **more)
+
+
+def assert_agrees(
+    case: Case,
+    folder: Path,
+    engine: str,
+    *,
+    prefix: int | None = None,
+    deltas: bool = False,
+    parallel: int = 0,
+) -> None:
+    """The last lines of a case are those of its stream in order and corrected; of a prefix those
+    that are due by then."""
+    lines = case.lines if prefix is None else case.lines[:prefix]
+    ordered, newest = corrected(lines, case.horizon, case.start)
+    reference = list(recorded(case, folder, ordered, engine=engine).results(deltas=deltas))
+    expected = last_of_each(reference)
+    results: list[dict[str, Any]] = []
+    run = recorded(case, folder, lines, engine=engine, revise=case.horizon, parallel=parallel)
+    if prefix is None:
+        results = list(run.results(deltas=deltas))
+    else:
+        results = _begun(run, case)
+        limit = -1 if newest is None else newest - run.request.lateness
+        expected = {time: found for time, found in expected.items() if time < limit}
+    _assert_numbered(results)
+    found = last_of_each(results)
+    found = {t: values for t, values in found.items() if values.get("answer_sets", ()) is not None}
+    if deltas:
+        _assert_changes(results)
+    for values in (*found.values(), *expected.values()):
+        # A first line is told against what was before it then, which may be another by now.
+        for name in ("revision", "added", "removed"):
+            values.pop(name, None)
+    assert found == expected, f"{engine}: {found} != {expected}\n{_shown(case, lines)}"
+
+
+def _begun(run: Recorded, case: Case) -> list[dict[str, Any]]:
+    """The results before the end of the input comes."""
+    found: list[dict[str, Any]] = []
+    with run.parsed.course(run, case.start, case.until) as course:
+        course.unix = False
+        revising = Revising(course, case.horizon)
+        for line in Recording(run.streams, run.request).lines():
+            for result in revising.push(line):
+                found.append(described(result, course, int, deltas=False))
+    return found
+
+
+def assert_emits(case: Case, folder: Path, engine: str, operator: Any) -> None:
+    """The stream that is emitted comes to the one of the stream in order."""
+    ordered, _newest = corrected(case.lines, case.horizon, case.start)
+    plain = recorded(case, folder, ordered, engine=engine)
+    expected = [json.loads(t) for t in write(plain.items(operator, "http://e/o"), "s", "integer")]
+    run = recorded(case, folder, case.lines, engine=engine, revise=case.horizon)
+    lines = [json.loads(t) for t in write(run.items(operator, "http://e/o"), "s", "integer")]
+    found, _newest = corrected(lines, 10**6, -(10**6))
+    expected.sort(key=lambda line: line["t"])
+    assert found == expected, f"{engine}: {found} != {expected}\n{_shown(case, case.lines)}"
+
+
+def _assert_numbered(results: list[dict[str, Any]]) -> None:
+    counts: dict[Any, int] = {}
+    before: dict[Any, dict[str, Any]] = {}
+    for values in results:
+        time = values["t"]
+        assert values.get("revision", 0) == counts.get(time, 0), results
+        assert time in before or values.get("answer_sets", ()) is not None
+        counts[time] = counts.get(time, 0) + 1
+        told = {k: v for k, v in values.items() if k not in ("revision", "added", "removed")}
+        assert before.get(time) != told, "nothing differs"
+        before[time] = told
+
+
+def _assert_changes(results: list[dict[str, Any]]) -> None:
+    """What came and went leads from the line before to this one."""
+    shown: dict[Any, set[str]] = {}
+    for values in results:
+        if "error" in values:
+            shown[values["t"]] = set()
+            continue
+        atoms = set(values["answer_sets"][0]) if values["answer_sets"] else set()
+        if "revision" in values:
+            came, gone = set(values["added"]), set(values["removed"])
+            assert (shown[values["t"]] - gone) | came == atoms
+            assert not came & shown[values["t"]]
+            assert gone <= shown[values["t"]]
+        shown[values["t"]] = atoms
+
+
+def _shown(case: Case, lines: list[dict[str, Any]]) -> str:
+    text = "\n".join(map(json.dumps, lines))
+    return (
+        f"{case.program}\n{text}\n--revise {case.horizon} --from {case.start} --until {case.until}"
+    )

@@ -1,0 +1,57 @@
+"""After the last line the last results are what `reason` says of the stream in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from citywise.reasoning import ReasoningError
+from tests.revision import cases
+from tests.revision.agreement import assert_agrees, assert_emits
+
+MAKERS = {"casp": cases.casp, "lars": cases.lars, "rif": cases.rif}
+OPERATORS = ("rstream", "istream", "dstream")
+
+
+def _agree(kind: str, seed: int, folder: Path) -> None:
+    chance = Random(seed)
+    case = MAKERS[kind](chance)
+    for engine in case.engines:
+        way = chance.randrange(4)
+        try:
+            if way == 0:
+                prefix = chance.randint(0, len(case.lines))
+                assert_agrees(case, folder, engine, prefix=prefix)
+            elif way == 1:
+                assert_emits(case, folder, engine, chance.choice(OPERATORS))
+            else:
+                assert_agrees(case, folder, engine, deltas=way == 2)
+        except ReasoningError:
+            # The plain run says the same: not in the fragment, or several answer sets.
+            continue
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MAKERS)
+def test_the_last_results_are_those_of_the_stream_in_order(kind: str, tmp_path: Path) -> None:
+    for seed in range(60):
+        _agree(kind, seed, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("block", range(10))
+def test_thousands_of_last_results_are_those_of_the_stream_in_order(
+    kind: str, block: int, tmp_path: Path
+) -> None:
+    for seed in range(1000 + 300 * block, 1300 + 300 * block):
+        _agree(kind, seed, tmp_path)
+
+
+@pytest.mark.slow
+def test_parts_side_by_side_revise_as_the_whole_does(tmp_path: Path) -> None:
+    for seed in range(8):
+        case = cases.casp(Random(seed), "positive")
+        assert_agrees(case, tmp_path, "auto", parallel=2)
