@@ -808,6 +808,13 @@ cli.add_command(
 )
 cli.add_command(
     LaterGroup(
+        "connect",
+        "citywise.backend.connect_commands",
+        "List connectors, and try what they make of messages (docs/connectors.md).",
+    )
+)
+cli.add_command(
+    LaterGroup(
         "log",
         "citywise.backend.log_commands",
         "Look whether the log is whole, or save what can be read of it (docs/delivery.md).",
