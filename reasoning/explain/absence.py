@@ -105,8 +105,11 @@ class Absence:
 
     def _attempts(self, atom: Symbol, levels: int, asked: frozenset[Symbol]) -> Iterator[TreeNode]:
         attempts = list(self._prefixes.attempts(atom))
+        said: list[TreeNode] = []
         for attempt in attempts:
-            yield from self._attempt(atom, attempt, levels, asked)
+            # Rules of an encoding may rest on the same, which is said once.
+            said += [n for n in self._attempt(atom, attempt, levels, asked) if n not in said]
+        yield from said
         yield from self._others(atom, {attempt.rule.index for attempt in attempts})
 
     def _others(self, atom: Symbol, tried: Set[int]) -> Iterator[TreeNode]:
@@ -212,7 +215,9 @@ class Absence:
 
     def _simply(self, part: RulePart, values: Values) -> str:
         if part.kind not in ("atom", "not"):
-            return f"{self._notation.literal(part.source, values)} is false"
+            more = self._notation.compares(part.source, values, holds=False)
+            false = f"{self._notation.literal(part.source, values)} is false"
+            return f"{false}: {more}" if more else false
         atom = ground_text(part, values, self._notation)
         if part.kind == "atom":
             return f"there is no {atom}"

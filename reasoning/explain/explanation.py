@@ -93,9 +93,7 @@ class Explainer:
         self._outside, self._supplied = valued(outside or {}, values), supplied
         self._meanings = meanings
         self._most, self._depth = most, depth
-        if source and request.appended:
-            source += ("" if source.endswith("\n") else "\n") + request.appended
-        self._notation = notation or Notation(source or request.rules)
+        self._notation = notation or Notation(whole(source, request) or request.rules)
         self._rules = read(request.rules, self._notation)
         self._derived = Derived(set(), InstanceRecording([], {}), Derivations((), ()))
 
@@ -233,6 +231,12 @@ class Explainer:
                 "inconsistent", "the answer set asked about is none of this evaluation's"
             )
         return found.tree
+
+
+def whole(source: str, request: Request) -> str:
+    """The text of a request with the rules that were appended to its own."""
+    end = "" if source.endswith("\n") else "\n"
+    return source + end + request.appended if source and request.appended else source
 
 
 def explain(

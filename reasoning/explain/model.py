@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import clingo
@@ -90,7 +90,8 @@ class Solver:
         self._supplied = frozenset(supplied)
         if not (request.shows or request.shows_terms):
             self._supplied |= frozenset(signature(fact) for fact in facts)
-        what = program(request, self._supplied)
+        # Answers are told apart by what is shown, without what only the engine tells us.
+        what = program(replace(request, held=frozenset(), last={}), self._supplied)
         solving = Solving(what)
         solving.add("base", what.rules, "".join(f"{fact}.\n" for fact in facts))
         solving.ground("base")

@@ -64,6 +64,11 @@ class Notation:
             written = written.rstrip(";") + "."
         return RuleText(begin.line, written, label.group(1).decode() if label else None)
 
+    def compares(self, node: AST, values: Values, *, holds: bool) -> str:
+        """What more there is to say of a comparison that holds, or does not."""
+        del node, values, holds
+        return ""
+
     def role(self, statement: AST) -> Role:
         """What a rule is for: it is `told` as one of the program; or it is of the encoding, and
         says what is seen of atoms (`view`), or of one atom that it is the `same` as another."""

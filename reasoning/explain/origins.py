@@ -48,7 +48,16 @@ class FedBack:
     time: Time | None = None
 
 
-Origin = ItemOrigin | KnowledgeOrigin | FedBack
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The fact is a time: since when an atom holds, when it held last, or that of the
+    evaluation."""
+
+    what: Literal["since", "last", "now"]
+    time: Time
+
+
+Origin = ItemOrigin | KnowledgeOrigin | FedBack | Remembered
 Facts = Mapping[str, tuple[Origin, ...]]
 """A window's facts as ASP text, each with everything that gave it."""
 
@@ -123,6 +132,8 @@ def origin_json(origin: Origin) -> dict[str, Any]:
         detail = origin.detail
         text = detail if isinstance(detail, str) or detail is None else _n_triples(detail)
         return {"from": "knowledge", "source": origin.source, "detail": text}
+    if isinstance(origin, Remembered):
+        return {"from": origin.what, "t": origin.time}
     assert isinstance(origin, FedBack)
     return {"from": "previous", "t": origin.time}
 
@@ -140,6 +151,9 @@ def origin_text(origin: Origin) -> str:
     if isinstance(origin, KnowledgeOrigin):
         detail = origin_json(origin)["detail"]
         return f"knowledge {origin.source}" + (f": {detail}" if detail else "")
+    if isinstance(origin, Remembered):
+        words = {"since": "has held since", "last": "held last at", "now": "it is"}
+        return f"{words[origin.what]} {origin.time}"
     return "from the previous answer" + ("" if origin.time is None else f", at {origin.time}")
 
 

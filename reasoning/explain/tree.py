@@ -12,6 +12,7 @@ from citywise.reasoning.explain.origins import (
     KnowledgeOrigin,
     Origin,
     Outside,
+    Remembered,
     Time,
     origin_json,
     origin_text,
@@ -183,6 +184,7 @@ def given(text: str, origins: tuple[Origin, ...]) -> TreeNode:
     """A fact and where it comes from."""
     kinds: dict[type, Kind] = {
         ItemOrigin: "stream", KnowledgeOrigin: "knowledge", FedBack: "previous",
+        Remembered: "previous",
     }  # fmt: skip
     kind = kinds[type(origins[0])] if origins else "given"
     places = [origin_text(origin) for origin in origins[:3]]

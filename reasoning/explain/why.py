@@ -270,7 +270,8 @@ class Why:
         if part.kind == "opaque":
             return TreeNode("opaque", f"{literal}  could not be taken apart", literal=literal)
         if part.kind == "comparison":
-            return TreeNode("comparison", literal, literal=literal)
+            more = self._notation.compares(part.source, values, holds=True)
+            return TreeNode("comparison", f"{literal}{more and '  '}{more}", literal=literal)
         atom = ground_text(part, values, self._notation)
         if part.source.sign == Sign.DoubleNegation:
             text = f"not not {atom}  it is in the answer"

@@ -11,9 +11,20 @@ from typing import Protocol
 
 from citywise.reasoning.engines.choosing import engine_for
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.explain.explanation import Explainer
-from citywise.reasoning.explain.origins import FedBack, ItemOrigin, Origin, Outside, Reason, Time
+from citywise.reasoning.explain.durations import TimedNotation
+from citywise.reasoning.explain.explanation import Explainer, whole
+from citywise.reasoning.explain.notation import Notation
+from citywise.reasoning.explain.origins import (
+    FedBack,
+    ItemOrigin,
+    Origin,
+    Outside,
+    Reason,
+    Remembered,
+    Time,
+)
 from citywise.reasoning.explain.tree import Explanation
+from citywise.reasoning.model.carried import timed
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import CountWindow, Signature, previous
 from citywise.reasoning.rdf.knowledge import Background
@@ -130,6 +141,7 @@ class RecordedExplainer:
     def _explainer(self, answer: AnswerSet | None) -> Explains:
         """What explains an answer of the evaluation."""
         run, seen = self._run, self._seen
+        source = run.program.read_text(encoding="utf-8")
         return Explainer(
             run.request,
             seen.facts,
@@ -137,7 +149,17 @@ class RecordedExplainer:
             answer=answer,
             outside=dict(self._outside()),
             supplied=seen.supplied,
-            source=run.program.read_text(encoding="utf-8"),
+            source=source,
+            notation=self._notation(source),
+        )
+
+    def _notation(self, source: str) -> Notation | None:
+        """How a request that looks at times is written; None where none does."""
+        request = self._run.request
+        if not timed(request):
+            return None
+        return TimedNotation(
+            whole(source, request), request, self._seen.base, self._run.format_time
         )
 
     def _seek(self, sought: Sought) -> None:
@@ -186,6 +208,8 @@ class RecordedExplainer:
         before = None if answered is None else run.format_time(answered)
         for atom in evaluation.fed_back:
             found[previous(atom)].append(FedBack(before))
+        for fact, what, time in reasoner.times_told(evaluation.time):
+            found[fact].append(Remembered(what, run.format_time(time)))
         for fact, origins in self._knowledge.origins.items():
             found[fact] += origins
         return {fact: tuple(origins) for fact, origins in found.items()}

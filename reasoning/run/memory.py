@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from citywise.reasoning.engines.incremental.views import AnswerView, Sorted
 from citywise.reasoning.model.atoms import LARGEST, SMALLEST, signature
@@ -16,6 +17,8 @@ from citywise.reasoning.streams.windows import NOTHING_GIVEN, Given
 _AFTER_HELD = HELD[:-1] + chr(ord(HELD[-1]) + 1)
 """The first text after all that begin with `HELD`."""
 _PREVIOUS = "prev"
+Told = Literal["since", "last", "now"]
+"""What a time is: when an atom began to hold, or held last, or that of the evaluation."""
 _Key = tuple[str, str]
 """What a fact says: its predicate's name (or `_PREVIOUS`), and the atom it speaks of."""
 
@@ -90,6 +93,13 @@ class Memory:
         # The time is in every part of a request, and none of what it reads.
         size = len(told) - sum((name, "") in told for name in self._clock)
         return Given(came, gone, size, lambda: list(told.values()))
+
+    def times_told(self) -> Iterator[tuple[str, Told]]:
+        """The facts of the last evaluation that say times, and what they say."""
+        since = {each.since_name for each in self._watched.values()}
+        for (name, atom), fact in self._told.items():
+            if name != _PREVIOUS:
+                yield fact, "now" if not atom else "since" if name in since else "last"
 
     def fits(self, time: int, base: int) -> bool:
         """Whether the rules, which may look at it, can be told a time."""

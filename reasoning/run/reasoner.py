@@ -30,7 +30,7 @@ from citywise.reasoning.model.engine import (
 from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.language import Driver
-from citywise.reasoning.run.memory import Memory
+from citywise.reasoning.run.memory import Memory, Told
 from citywise.reasoning.streams.items import Arrivals, Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.windows import Contents
@@ -398,6 +398,13 @@ class Reasoner(Driver):
             self._require_one(answers)
             self._last = (window, answers)
         return self._last[1]
+
+    def times_told(self, time: int) -> Iterator[tuple[str, Told, int]]:
+        """The facts of the last evaluation, that at `time`, that say times; what they say, and the
+        times of the stream."""
+        for fact, what in self._memory.times_told():
+            told = int(fact[max(fact.rfind("("), fact.rfind(",")) + 1 : -1])
+            yield fact, what, told + self.base(time)
 
     def window_facts(self) -> str:
         """The facts of the windows as of their last ticks, one `atom.` a line."""

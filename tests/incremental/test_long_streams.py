@@ -294,7 +294,7 @@ def _check_explained(
     facts = "".join(f"{fact}.\n" for fact in {*evaluation.facts, *request.knowledge})
     constants = [line for line in request.rules.splitlines() if line.startswith("#const")]
     (given_facts,) = map(set, answers("\n".join([*constants, facts])))
-    found = answers(request.rules + facts)
+    found = answers(request.rules + evaluation.since + facts)
     if not found:
         assert asked.explain("p(1)").question == "conflict"
         return
@@ -357,16 +357,21 @@ def test_explanations_of_evaluations_long_after_the_first_are_right(tmp_path: Pa
     explain(tmp_path, 25)
 
 
+@pytest.mark.slow
+def test_explanations_that_speak_of_times_are_right(tmp_path: Path) -> None:
+    explain(tmp_path, 25, timed=True)
+
+
 @pytest.mark.long
 def test_2_000_evaluations_are_explained_rightly(tmp_path: Path) -> None:
     explain(tmp_path, 1_000)
 
 
-def explain(folder: Path, number: int) -> None:
+def explain(folder: Path, number: int, timed: bool = False) -> None:
     """Explain two evaluations of so many random requests."""
 
     @settings(TRIED, max_examples=number)
-    @given(recordings(60))
+    @given(recordings(60, timed=timed))
     def check(recording: Recording) -> None:
         explained(recording, folder)
 

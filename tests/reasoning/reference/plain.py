@@ -87,6 +87,8 @@ class Evaluation:
     window: tuple[Arrival, ...]
     timed: frozenset[str] = frozenset()
     """What is known of times before the evaluation."""
+    since: str = ""
+    """Rules that say since when atoms hold."""
 
     @property
     def facts(self) -> frozenset[str]:
@@ -111,7 +113,7 @@ def evaluations(request: Request) -> Iterator[Evaluation]:
         found = solver.answers(facts | set(map(prev, previous)) | timed, since)
         ambiguous = bool(request.feedback | request.watched) and len(found) > 1
         answers = () if ambiguous else tuple((atoms, cost) for atoms, cost, _held in found)
-        yield Evaluation(time, answers, ambiguous, previous, tuple(window), timed)
+        yield Evaluation(time, answers, ambiguous, previous, tuple(window), timed, since)
         if found and not ambiguous:
             history.append((time, frozenset(found[0][2])))
             previous = tuple(
