@@ -114,7 +114,7 @@ class Desk:
 
     def _transit(self) -> Transit:
         """The timetables of the city; raises `RequestError` where there are none."""
-        transit = self._opened().kept.transit()
+        transit = self._opened().kept.transit(self._now()[1].now_ms)
         if transit is None:
             message = "no timetable is known here; `citywise city import FEED.zip` takes one"
             raise point_fault("mode", "no-timetable", message)
@@ -137,7 +137,7 @@ class Desk:
             network = planner.city.network
             spots = [Spot(lat=network.lat[i], lon=network.lon[i]) for i in (0, network.nodes // 2)]
             planner.travel(TravelRequest(start=spots[0], to=spots[1]), conditions, language)
-            self._opened().kept.transit()
+            self._opened().kept.transit(conditions.now_ms)
         return Reply(200)
 
     def _search(self, body: Json, _language: str) -> Reply:

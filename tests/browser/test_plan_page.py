@@ -303,3 +303,32 @@ def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:
     page.get_by_label("Places and culture").check()
     expect(page.locator(".point-pin").first).to_be_visible()
     assert page.locator(".street-tiles canvas").count() > 0
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_journey_by_line_shows_its_legs_with_live_and_planned_times(
+    open_page: Open, axe: str, size: dict[str, int]
+) -> None:
+    page = open_page(f"{BY_LINE}&mode=transit", size)
+    card = options(page).first
+    expect(card.locator("h3")).to_contain_text("–")
+    expect(card).to_contain_text("Changes")
+    expect(card.get_by_role("button", name=re.compile("^Start"))).to_have_count(0)
+    card.locator("summary").first.click()
+    rides = card.locator(".leg", has_text=re.compile("Bus|Tram"))
+    expect(rides.first).to_contain_text("towards")
+    assert page.locator("path.plan-by-walk").count() > 0
+    assert page.locator("path.plan-by-transit").count() > 0
+    assert serious(page, axe) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_same_in_danish(open_page: Open) -> None:
+    page = open_page(f"{BY_LINE}&mode=transit&lang=da")
+    card = options(page).first
+    expect(card).to_contain_text("Skift")
+    card.locator("summary").first.click()
+    expect(card.locator(".leg").first).to_contain_text("Gå")
+
+
+BY_LINE = "/plan?from=56.135,10.165&from_name=Hjem&to=56.16,10.205&to_name=Arbejde"

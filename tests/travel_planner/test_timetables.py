@@ -94,10 +94,24 @@ def test_faults_are_told_with_their_place(
     assert answer.json["errors"][0]["path"].startswith(path)
 
 
-def test_without_a_timetable_it_is_said_how_to_import_one(planning: FlaskClient) -> None:
+def test_without_a_timetable_it_is_said_how_to_import_one(
+    planning: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citywise.apps.travel_planner.transit.town.SOURCE", "another")
     answer = planning.post(TRAVEL, json=JOURNEY)
     assert (answer.status_code, "citywise city import" in answer.text) == (422, True)
     assert planning.get("/api/v1/stops/home/departures").status_code == 404
+
+
+def test_the_simulated_town_has_lines_some_of_which_are_late(planning: FlaskClient) -> None:
+    """A third of its trips is."""
+    answer = planning.post(TRAVEL, json={**JOURNEY, "alternatives": 9}).json
+    legs = [leg for route in answer["routes"] for leg in route["legs"] if leg["trip"]]
+    assert {leg["mode"] for leg in legs} <= {"bus", "tram"}
+    assert legs
+    board = planning.get(f"/api/v1/stops/{legs[0]['stop_from']}/departures?minutes=120").json
+    late = [each["departs"] > each["planned"] for each in board["departures"]]
+    assert 0.1 < sum(late) / len(late) < 0.7
 
 
 def test_a_station_has_a_board_with_live_times(
@@ -136,13 +150,13 @@ def test_the_old_timetable_stays_in_use_where_the_new_one_is_broken(
     city = tmp_path / "city"
     list(take_feed(line(tmp_path / "line.zip"), city))
     kept = Kept(city, None)
-    first = kept.transit()
+    first = kept.transit(0)
     assert first is not None
     (city / "timetables" / "line.zip").write_bytes(b"broken")
-    kept.transit()
+    kept.transit(0)
     assert kept._loading is not None
     kept._loading.join()
-    assert kept.transit() is first
+    assert kept.transit(0) is first
     assert "a timetable is not used" in caplog.text
 
 

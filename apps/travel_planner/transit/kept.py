@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from citywise.apps.travel_planner.transit import town
 from citywise.apps.travel_planner.transit.decide import Transit, message_in
 from citywise.apps.travel_planner.transit.feed import Feed, read_feed
 from citywise.apps.travel_planner.transit.timetable import Timetable
@@ -23,6 +24,8 @@ from citywise.backend.roads.router import Router
 LOG = logging.getLogger(__name__)
 FOLDER = "timetables"
 _ENDS_SOON = timedelta(days=14)
+_TOLD_MS = 10 * 60_000
+"""How often the simulated town tells how late its lines are, of its own time."""
 Stamp = tuple[tuple[str, int, int], ...]
 """Files by name, time of change and size."""
 
@@ -112,10 +115,15 @@ class Kept:
         self._feeds: Stamp = ()
         self._realtime: Stamp = ()
         self._loading: threading.Thread | None = None
+        self._town: tuple[Feed, Transit] | None = None
+        self._told_ms = -_TOLD_MS
 
-    def transit(self) -> Transit | None:
-        """What is known now; None where there is no timetable."""
+    def transit(self, now_ms: int) -> Transit | None:
+        """What is known at a time of the city (Unix ms); None where there is no timetable. The
+        simulated town has lines of its own."""
         feeds, realtime = self._stamp(".zip"), self._stamp(".pb")
+        if self._router is not None and not feeds and town.is_town(self._router.network):
+            return self._of_town(self._router, now_ms)
         if feeds != self._feeds and (self._loading is None or not self._loading.is_alive()):
             if self._transit is None:
                 self._load(feeds)
@@ -126,6 +134,16 @@ class Kept:
             self._realtime = realtime
             self._update(self._transit)
         return self._transit
+
+    def _of_town(self, router: Router, now_ms: int) -> Transit:
+        if self._town is None:
+            feed = town.timetable(router, now_ms)
+            self._town = feed, Transit(Timetable([feed]), (), router)
+        feed, transit = self._town
+        if abs(now_ms - self._told_ms) > _TOLD_MS:
+            self._told_ms = now_ms
+            transit.update([town.lateness(feed, now_ms)])
+        return transit
 
     def _stamp(self, suffix: str) -> Stamp:
         found = []

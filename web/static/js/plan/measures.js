@@ -16,6 +16,7 @@ export const UNITS = {
   pollution: { unit: '', factor: 1 },
   air: { unit: '', factor: 1 },
   free: { unit: '', factor: 1 },
+  changes: { unit: '', factor: 1 },
 };
 
 /** A duration, to the minute. */

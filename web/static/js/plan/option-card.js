@@ -5,6 +5,7 @@ import { eventTitle } from '../event-card.js';
 import { number, t } from '../strings.js';
 import { ago, atMinute, duration } from '../times.js';
 import { air, breathed, kroner, metres, minutes, percent } from './measures.js';
+import { isByLine, lineParts } from './line-card.js';
 import { plans } from './plans.js';
 
 const STREETS = 12;
@@ -120,13 +121,16 @@ function garageParts(garage) {
   };
 }
 
-const partsOf = (option) => (plans.kind === 'travel' ? routeParts(option) : garageParts(option));
+function partsOf(option) {
+  if (plans.kind !== 'travel') return garageParts(option);
+  return isByLine(option) ? lineParts(option, bests(option)) : routeParts(option);
+}
 
 /** The card of the option that stands at `rank` (from 1); it tells what is looked at. */
 export function optionCard(option, rank) {
   const { title, symbol, beside, facts, details } = partsOf(option);
   const id = `option-${option.id}`;
-  const start = h('button', {
+  const start = isByLine(option) ? null : h('button', { // A journey by line cannot be followed yet.
     type: 'button', class: option.chosen ? 'button primary' : 'button', 'aria-describedby': id,
     onclick: () => element.dispatchEvent(new CustomEvent('plan-start', { detail: { plan: plans.answer.plan, choice: option.id, kind: plans.kind }, bubbles: true })),
   }, t(`plan.start.${plans.kind}`));
@@ -146,7 +150,7 @@ export function rejectedLine(option) {
   const name = isRoute ? `${t(`plan.mode.${option.mode}`)}, ${minutes(option.time_s)}, ${metres(option.distance_m)}` : option.name;
   const show = option.geometry || !isRoute
     ? h('button', { type: 'button', class: 'link', onclick: () => plans.mark(option.id), 'aria-label': `${t('event.show')}: ${name}` }, t('event.show')) : null;
-  return h('li', { class: 'rejected', 'data-option': option.id }, icon(isRoute ? option.mode : 'parking'),
+  return h('li', { class: 'rejected', 'data-option': option.id }, icon(isRoute ? (isByLine(option) ? 'transit' : option.mode) : 'parking'),
     h('div', {}, h('p', { class: 'rejected-name' }, name), h('p', { class: 'quiet' }, option.why)), show);
 }
 

@@ -1,4 +1,5 @@
 // The ways and garages of a plan on the map, in the colours and numbers of the list.
+import { isByLine } from './line-card.js';
 import { badge } from './option-card.js';
 import { plans } from './plans.js';
 
@@ -11,6 +12,7 @@ const latLngs = (geometry) => geometry?.coordinates.map(([lon, lat]) => [lat, lo
 
 /** The lines of an option: `[points, kind]`, kind being the mode, for its dashes. */
 function linesOf(option) {
+  if (isByLine(option)) return option.legs.map((leg) => [latLngs(leg.geometry), leg.trip ? 'transit' : leg.mode]);
   if (option.mode) return [[latLngs(option.geometry), option.mode]];
   return [[latLngs(option.drive?.geometry), 'car'], [latLngs(option.geometry), 'walk']].filter(([points]) => points.length);
 }

@@ -11,7 +11,7 @@ import { plans } from './plans.js';
 import { pointField } from './point-field.js';
 import { radioChips } from '../radio-chips.js';
 import { remember } from './recent-points.js';
-import { blank, MODES, PARKING, TRAVEL, written } from './request.js';
+import { blank, MODES, PARKING, TRANSIT, TRAVEL, written } from './request.js';
 import { whenField } from './when-field.js';
 import { wishesField } from './wishes-field.js';
 
@@ -40,7 +40,7 @@ customElements.define('plan-form', class extends HTMLElement {
     this.swap = h('button', { type: 'button', class: 'wish-button plan-swap', 'aria-label': t('plan.swap'), title: t('plan.swap'), onclick: () => this.#swap() }, icon('swap'));
     this.mode = radioChips({
       name: 'mode', title: t('plan.mode'), isQuiet: true, onChange: () => plans.answer && this.submit(),
-      choices: [...MODES.map((mode) => [mode, t(`plan.mode.${mode}`), mode]), [ALL, t('plan.mode.all')]],
+      choices: [...[...MODES, TRANSIT].map((mode) => [mode, t(`plan.mode.${mode}`), mode]), [ALL, t('plan.mode.all')]],
     });
     const kind = () => plans.kind;
     this.wishes = wishesField({ kind, onChange: () => {} });

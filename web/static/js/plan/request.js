@@ -17,6 +17,8 @@ export const LIMITS = {
 
 export const OPERATORS = ['<=', '<', '=', '>', '>='];
 export const MODES = ['car', 'bicycle', 'walk'];
+/** By timetable, beside the ways on streets. */
+export const TRANSIT = 'transit';
 export const ALTERNATIVES = 4;
 const DEFAULTS = { stay: 120, radius: 800 };
 const ME = 'me';
@@ -41,9 +43,11 @@ const place = ({ lat, lon }) => ({ lat, lon });
 export function asked(request) {
   const { kind, from, to, mode, when, wishes, limits, stay, radius } = request;
   const time = when === null ? null : new Date(when).toISOString();
+  // By line, who wishes to be fast wishes to be there first: what counts unless something is wished.
+  const isUsual = mode === TRANSIT && String(wishes) === 'time';
   const common = {
     constraints: limits.map(({ on, op, value }) => ({ on, op, value })),
-    preferences: wishes.map((wish) => ({ [WISHES[kind][wish]]: wish })),
+    preferences: isUsual ? [] : wishes.map((wish) => ({ [WISHES[kind][wish]]: wish })),
   };
   const body = kind === PARKING
     ? { destination: to && place(to), from: from && place(from), arrive: time, stay_minutes: stay, radius_m: radius, ...common }
@@ -111,7 +115,7 @@ export function fromQuery(query) {
     ...request,
     from: takePoint(values, 'from'),
     to: takePoint(values, 'to'),
-    mode: MODES.includes(values.get('mode')) ? values.get('mode') : null,
+    mode: [...MODES, TRANSIT].includes(values.get('mode')) ? values.get('mode') : null,
     when: Number.isFinite(when) ? when : null,
     wishes: wishes ? [...new Set(wishes)] : request.wishes,
     limits: values.getAll('limit').flatMap(limitOf(kind)),
