@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -39,6 +41,28 @@ def tighten(folder: Path) -> list[Path]:
 def create(file: Path) -> None:
     """Have a file that others may not read before a library opens it; it may be there already."""
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def rotate(file: Path, most_bytes: int, kept: int) -> bool:
+    """Begin a log anew that has become large: `FILE.1` is the one before, up to `FILE.{kept}`;
+    whether it was.
+
+    Who writes it has it open to append to, and goes on at its beginning. What is written while
+    it is copied may be lost: a few lines in twenty megabytes.
+    """
+    try:
+        if file.stat().st_size <= most_bytes:
+            return False
+    except FileNotFoundError:
+        return False
+    older = [file.with_name(f"{file.name}.{number}") for number in range(1, kept + 1)]
+    for before, after in reversed(list(pairwise(older))):
+        if before.exists():
+            before.replace(after)
+    create(older[0])
+    shutil.copyfile(file, older[0])
+    os.truncate(file, 0)
+    return True
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -20,18 +20,9 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend import own_files
+from citywise.backend import logs, own_files
 from citywise.backend.errors import CitywiseError
-from citywise.backend.people.ids import ACCOUNT
-from citywise.backend.repeats import Repeats
 from citywise.backend.settings import Settings
-
-
-class Discreet(logging.Formatter):
-    """Writes no id of an account: these files are not searched when somebody is forgotten."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return ACCOUNT.sub("u-…", super().format(record))
 
 
 def main() -> None:
@@ -41,12 +32,7 @@ def main() -> None:
     values = json.loads(Path(file).read_text(encoding="utf-8"))
     settings = Settings.model_validate(values["settings"])
     settings = settings.model_copy(update={"broker": settings.broker.of_process(role)})
-    handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(Discreet(f"%(asctime)s {role} %(levelname)s %(name)s: %(message)s"))
-    handler.addFilter(Repeats())
-    logging.basicConfig(level=os.environ.get("CITYWISE_LOG_LEVEL", "INFO"), handlers=[handler])
-    for noisy in ("py4j", "alembic"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+    logs.begin(role)
     if role == "web":
         _web(settings)
         return

@@ -52,6 +52,9 @@ _LOOK_SECONDS = 1.0
 _ANSWER_SECONDS = 10
 """How long the web may take to say whether all is ready; it is asked again."""
 _TRIES = 3
+_ROTATE_SECONDS = 10.0
+_LOG_BYTES = 20_000_000
+_LOGS_KEPT = 3
 _BEATING = ("ingest", "pipeline", "notifier")
 _OURS = frozenset({"ingest", "pipeline", "notifier", "web", "source"})
 """Processes without which nothing goes on; the others are apps'."""
@@ -95,6 +98,8 @@ class System:
     _held: IO[str] | None = None
     _fed_from: int | None = None
     _web_answers: bool = False
+    _rotated: float = 0.0
+    """When it last looked how large the logs are."""
     _tends_not: type[Exception] | None = None
     """Why it could not start again what had ended, when it last tried."""
 
@@ -381,6 +386,11 @@ class System:
 
     def _tend(self) -> None:
         now = time.monotonic()
+        if now >= self._rotated + _ROTATE_SECONDS:
+            self._rotated = now
+            for child in self.children.values():
+                if own_files.rotate(self.log_file(child.role), _LOG_BYTES, _LOGS_KEPT):
+                    child.log_from = 0
         if self.broker is not None and not self.broker.is_running:
             LOG.warning("the embedded broker died; starting it again")
             self.broker.stop()

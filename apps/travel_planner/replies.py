@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from citywise.backend.spawned import Frame
+
+LOG = logging.getLogger("citywise.planner")
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,11 @@ def problem(slug: str, title: str, detail: str) -> Reply:
 
 
 def no_network(found: object) -> Reply:
-    """There are no streets to plan on; `found` names the file, or says what is wrong with it."""
+    """There are no streets to plan on; `found` names the file, or says what is wrong with it, which
+    is for the log: everybody may ask."""
+    LOG.warning("there is no city to plan in (%s)", found)
     detail = (
-        f"there is no city to plan in ({found}); make its road network with `citywise city "
+        "there is no city to plan in; make its road network with `citywise city "
         "import FILE.osm` (docs/city.md), or run `citywise demo`, which has one"
     )
     return problem("no-network", "No road network", detail)

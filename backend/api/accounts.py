@@ -19,6 +19,7 @@ from citywise.backend.api import (
 )
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
+from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import ProblemError, bad_parameter, not_found
 from citywise.backend.api.state import state
 from citywise.backend.people import (
@@ -218,7 +219,7 @@ def invite() -> Response:
         actor, after = identity.own_id(), {"roles": body.roles, "hours": body.hours}
         audit.record(connection, actor, "invitation.issued", digest(secret), None, after)
     expires = iso(wall_ms() + round(body.hours * 3_600_000))
-    root = state().settings.web.public_url or request.host_url.rstrip("/")
+    root = origin(state().settings.web)
     url = f"{root}/sign-up?invitation={secret}"
     made = {"invitation": secret, "url": url, "roles": body.roles, "expires": expires}
     return as_json(made, 201)

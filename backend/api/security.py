@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from citywise.backend.network import certificates
@@ -114,6 +115,14 @@ def install(app: Flask, settings: Settings) -> None:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=count, x_proto=count, x_host=count
         )
+
+    @app.before_request
+    def _whole() -> None:
+        """A body whose length nobody said is cut at the limit without a word by what reads it."""
+        limit, environ = request.max_content_length, request.environ
+        is_open = request.content_length is None and environ.get("wsgi.input_terminated")
+        if limit and is_open and len(request.get_data()) >= limit:
+            raise RequestEntityTooLarge
 
     @app.after_request
     def _secure(answer: Response) -> Response:

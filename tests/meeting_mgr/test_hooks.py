@@ -61,6 +61,8 @@ def test_addresses_below_the_operators_are_allowed(url: str) -> None:
         "https://conference.example@evil.example/hooks/x",
         "https://evil.example/https://conference.example/hooks/",
         "https://conference.example/hooks/../admin",
+        "https://conference.example/hooks/..;/admin",
+        "https://conference.example/hooks/..;x=1/admin",
         "https://conference.example/hooks/%2e%2e/admin",
         "https://conference.example/hooks/..\\admin",
         "https://conference.example/hooks/x#y",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flask import request
-
 from citywise.apps.meeting_mgr import views
 from citywise.apps.meeting_mgr.api import joining
 from citywise.apps.meeting_mgr.conferences import conference
 from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.views import View
+from citywise.backend.api.origin import origin
 from citywise.backend.api.state import state
 from citywise.backend.settings import Settings
 
@@ -28,7 +27,7 @@ class Showing:
     def of_request(cls) -> Showing:
         """For who asks now."""
         settings = state().settings
-        return cls(settings, settings.web.public_url or request.host_url.rstrip("/"))
+        return cls(settings, origin(settings.web))
 
     def host(self, record: MeetingRecord, people: Sequence[Person], now_ms: int) -> View:
         """The meeting as its host sees it at a wall time."""

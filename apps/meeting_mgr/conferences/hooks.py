@@ -106,8 +106,9 @@ def _split(url: str) -> SplitResult | None:
         return None
     if not plain or not url.isascii() or not url.isprintable() or "#" in url or "\\" in url:
         return None
-    segments = address.path.split("/")
-    return address if _PATH.fullmatch(address.path) and ".." not in segments else None
+    # What is behind `;` some servers take away before they go up a folder.
+    segments = {segment.partition(";")[0] for segment in address.path.split("/")}
+    return address if _PATH.fullmatch(address.path) and not segments & {"..", "."} else None
 
 
 def _is_below(address: SplitResult, prefix: SplitResult) -> bool:
