@@ -166,7 +166,23 @@ class Always:
         return (self.timed,)
 
 
-Operator: TypeAlias = Aggregate | Always
+@dataclass(frozen=True)
+class Lasting:
+    """A row `X + (s,)` of `result` while `timed` has `X + (t,)` for each `t` from `s` to now, and
+    not for `s - 1`, as far as that is in the window [now - width, now].
+    """
+
+    result: str
+    timed: str
+    width: int
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The relations it looks at."""
+        return (self.timed,)
+
+
+Operator: TypeAlias = Aggregate | Always | Lasting
 
 
 @dataclass(frozen=True)
@@ -300,7 +316,6 @@ def _operator(operator: Operator, names: Mapping[str, str]) -> Operator:
         groups = names.get(operator.groups, operator.groups)
         elements = names.get(operator.elements, operator.elements)
         return replace(operator, groups=groups, elements=elements)
-    assert isinstance(operator, Always)
     return replace(operator, timed=names.get(operator.timed, operator.timed))
 
 

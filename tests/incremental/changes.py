@@ -19,6 +19,7 @@ from citywise.reasoning.model.rules import (
     Call,
     Compare,
     Holds,
+    Lasting,
     Literal,
     Operator,
     Program,
@@ -143,7 +144,7 @@ def mentioned(program: Program) -> set[str]:
     """The relations that rules and operators read, and the heads."""
     literals = (literal for rule in program.rules for literal in rule.body)
     read = {literal.relation for literal in literals if isinstance(literal, Scan | Absent | Holds)}
-    timed = {operator.timed for operator in program.operators if isinstance(operator, Always)}
+    timed = {o.timed for o in program.operators if isinstance(o, Always | Lasting)}
     return read | timed | {rule.head for rule in program.rules}
 
 

@@ -21,6 +21,7 @@ from citywise.reasoning.model.rules import (
     Call,
     Compare,
     Holds,
+    Lasting,
     Literal,
     Program,
     Rule,
@@ -103,9 +104,9 @@ def strata(program: Program) -> list[set[str]]:
     ]
     for operator in program.operators:
         reads = (
-            (operator.timed,)
-            if isinstance(operator, Always)
-            else (operator.groups, operator.elements)
+            (operator.groups, operator.elements)
+            if isinstance(operator, Aggregate)
+            else (operator.timed,)
         )
         needs += [(operator.result, relation, True) for relation in reads]
     heads = {rule.head for rule in program.rules} | {o.result for o in program.operators}
@@ -122,11 +123,15 @@ def derive(program: Program, stratum: set[str], relations: Relations, first: int
     """Complete the relations of a stratum."""
     for operator in program.operators:
         if operator.result in stratum:
-            relations[operator.result] |= (
-                always(operator, relations[operator.timed], range(first, now + 1))
-                if isinstance(operator, Always)
-                else set(aggregated(operator, relations))
-            )
+            timeline = range(first, now + 1)
+            match operator:
+                case Always():
+                    rows = always(operator, relations[operator.timed], timeline)
+                case Lasting():
+                    rows = set(lasting(relations[operator.timed], now))
+                case Aggregate():
+                    rows = set(aggregated(operator, relations))
+            relations[operator.result] |= rows
     rules = [rule for rule in program.rules if rule.head in stratum]
     while True:
         found = [(rule.head, row) for rule in rules for row in heads(rule, relations, now)]
@@ -145,6 +150,16 @@ def always(operator: Always, timed: set[Row], timeline: range) -> set[Row]:
     window = timeline[-operator.width - 1 :]
     window = window[: max(0, len(window) - operator.gap)]
     return {row[:-1] for row in timed if window and all((*row[:-1], t) in timed for t in window)}
+
+
+def lasting(timed: set[Row], now: int) -> Iterator[Row]:
+    """Rows that hold now, with the first point of time since which they do at every one."""
+    for *item, time in timed:
+        if time == now:
+            since = now
+            while (*item, since - 1) in timed:
+                since -= 1
+            yield (*item, since)
 
 
 def aggregated(operator: Aggregate, relations: Relations) -> Iterator[Row]:

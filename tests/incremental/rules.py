@@ -25,6 +25,7 @@ from citywise.reasoning.model.rules import (
     Compare,
     Function,
     Holds,
+    Lasting,
     Literal,
     Operator,
     Program,
@@ -260,6 +261,9 @@ def programs(draw: DrawFn) -> Program:
             gap = draw(st.integers(0, width)) if one_in(draw, 2) else 0
             operators.append(Always(f"always {number}", timed, width, gap))
             below |= {f"always {number}": 1}
+        if one_in(draw, 6):  # of a window in which all is
+            operators.append(Lasting(f"lasting {number}", "timed", 99))
+            below |= {f"lasting {number}": 2}
     relations = sorted({rule.head for rule in rules} | {*INPUTS} | {o.result for o in operators})
     outputs = draw(st.just(relations) | st.lists(st.sampled_from(relations)))
     inputs = frozenset({*INPUTS, *([rules[0].head] if one_in(draw, 3) else [])})

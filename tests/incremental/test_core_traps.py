@@ -14,6 +14,7 @@ from citywise.reasoning.model.rules import (
     Absent,
     Aggregate,
     Always,
+    Lasting,
     Operator,
     Program,
     Rule,
@@ -175,6 +176,13 @@ def test_always_may_end_before_now_and_has_nothing_until_its_window_begins() -> 
     program = rules("", Always("all", "a/2", 2, 1))
     changes = "1: a(1,1)..3\n2: a(1,2)..4\n4: a(1,4)..6\n5: a(1,5)..7\n6: a(1,6)\n7:\n8:"
     assert history(program, changes, "all") == ["", "(1)", "", "", "(1)", "(1)", ""]
+
+
+def test_what_lasts_has_begun_behind_the_last_gap() -> None:
+    program = rules("", Lasting("since", "a/2", 9))
+    changes = "1: a(x,1)\n2: a(x,2)\n3: a(x,3) -a(x,1)\n4: a(x,4) a(x,1)\n5:\n6: a(x,6)"
+    found = history(program, changes, "since")
+    assert found == ["(x,1)", "(x,1)", "(x,2)", "(x,1)", "", "(x,6)"]
 
 
 def test_a_run_that_is_filled_in_later_begins_earlier() -> None:

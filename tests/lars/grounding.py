@@ -14,6 +14,7 @@ from citywise.reasoning.languages.lars.program import (
     Counted,
     Formula,
     LarsRule,
+    Since,
 )
 from citywise.reasoning.model.values import Constant, Row, Term, Value
 from tests.incremental.unification import (
@@ -101,7 +102,8 @@ def is_ready(element: BodyElement, bound: Bindings) -> bool:
         return one_way or (known(formula.right, bound) and can_match(formula.left, bound))
     if not binds(element):
         return all(known(term, bound) for term in terms(formula))
-    return all(can_match(term, bound) for term in terms(formula))
+    given = formula.atom.terms if isinstance(formula, Since) else terms(formula)
+    return all(can_match(term, bound) for term in given)
 
 
 def matches(
@@ -147,7 +149,7 @@ def _matches_comparison(formula: Comparison, negated: bool, bound: Bindings) -> 
 
 
 def terms(formula: Formula) -> tuple[Term, ...]:
-    """Terms of a formula; its atom's first, then its time or number."""
+    """Terms of a formula; its atom's first (of `since` the second's), then its others."""
     match formula:
         case Comparison(_, left, right):
             return left, right
@@ -155,6 +157,8 @@ def terms(formula: Formula) -> tuple[Term, ...]:
             return (*atom.terms, time)
         case Counted(atom, _, number, _):
             return (*atom.terms, number)
+        case Since(held, atom, _):
+            return (*atom.terms, *held.terms)
     return formula.atom.terms
 
 
@@ -198,4 +202,6 @@ def _formula(formula: Formula, bound: Bindings) -> Formula:
             return At(_constant(time, bound), _atom(atom, bound), window)
         case Counted(atom, comparator, number, window):
             return Counted(_atom(atom, bound), comparator, _constant(number, bound), window)
+        case Since(held, atom, window):
+            return Since(_atom(held, bound), _atom(atom, bound), window)
     return replace(formula, atom=_atom(formula.atom, bound))

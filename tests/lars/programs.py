@@ -27,8 +27,10 @@ from citywise.reasoning.languages.lars.program import (
     LarsRule,
     LastTuples,
     Now,
+    Since,
     TimeSpan,
     Window,
+    has_gap,
 )
 from citywise.reasoning.model import values
 from citywise.reasoning.model.request import Request, Signature, StreamSource, TimeWindow
@@ -109,6 +111,10 @@ class Writer:
         """A short window, of points of time or of tuples."""
         if one_in(self.draw, 3):
             return LastTuples(self.draw(st.integers(1, 5)))
+        return self.span()
+
+    def span(self) -> TimeSpan:
+        """A short window of points of time."""
         size = pick(self.draw, (2, 0, 1, 3, 4, 9))
         return TimeSpan(
             size, self.draw(st.integers(1, size)) if size and one_in(self.draw, 3) else 0
@@ -125,16 +131,30 @@ class Writer:
 
     def binding(self, number: int) -> BodyElement:
         """An element that gives its atom's variables values."""
-        formulas = (self.diamond, self.at, self.now, self.diamond, self.box, self.counted)
+        formulas = (self.diamond, self.at, self.now, self.since, self.box, self.counted)
         likely = {"a": 1} if one_in(self.draw, 3) else self.below | self.own
         atom = self.atom(likely, _VARIABLES[:2] if one_in(self.draw, 2) else _VARIABLES)
         return BodyElement(pick(self.draw, formulas)(atom, number))
+
+    def elsewhere(self, element: BodyElement, bound: Sequence[Variable]) -> BodyElement:
+        """Most often the element; of some `since` what holds takes its values from the others,
+        or computes."""
+        if isinstance(element.formula, Since) and one_in(self.draw, 3) and bound:
+            held = element.formula.held
+            some = tuple(self.computed(bound) for _ in held.terms)
+            return BodyElement(replace(element.formula, held=replace(held, terms=some)))
+        return element
 
     def now(self, atom: Atom, _number: int) -> Formula:
         return Now(atom)
 
     def diamond(self, atom: Atom, _number: int) -> Formula:
         return Diamond(atom, self.window())
+
+    def since(self, atom: Atom, _number: int) -> Formula:
+        return Since(
+            self.atom(self.below | self.own, atom.terms or [Constant(1)]), atom, self.span()
+        )
 
     def box(self, atom: Atom, _number: int) -> Formula:
         return Box(atom, replace_size(self.window(), self.draw(st.integers(0, 2))))
@@ -165,6 +185,8 @@ class Writer:
         formulas: tuple[Callable[[Atom, int], Formula], ...] = (self.diamond, self.now, self.box)
         formula = pick(self.draw, formulas)(atom, 0)
         if one_in(self.draw, 4):
+            formula = Since(self.atom(self.below, bound or [Constant(1)]), atom, self.span())
+        elif one_in(self.draw, 4):
             times: list[Term] = [*bound, Constant(2)]
             window = None if one_in(self.draw, 3) else self.window()
             formula = At(pick(self.draw, times), atom, window)
@@ -188,6 +210,7 @@ class Writer:
         elements = [self.binding(n) for n in range(number)]
         names = [v for e in elements for term in terms(e.formula) for v in sorted(variables(term))]
         bound = [Variable(name) for name in dict.fromkeys(names)]
+        elements = [self.elsewhere(element, bound) for element in elements]
         for _ in range(pick(self.draw, (0, 0, 0, 1, 1, 2))):
             elements.append(self.restriction(bound))
         return tuple(self.draw(st.permutations(elements))), bound
@@ -277,6 +300,12 @@ def programs(draw: DrawFn, rivals: bool = False) -> LarsProgram:
     if one_in(draw, 5):
         rules.append(Writer(draw, below, {}).constraint())
     return made(rules, *draw(declared(rules)))
+
+
+def is_of_time(program: LarsProgram) -> bool:
+    """Whether it says `since`, or has a window that ends before now."""
+    formulas = [element.formula for rule in program.rules for element in rule.body]
+    return any(isinstance(f, Since) or has_gap(getattr(f, "window", None)) for f in formulas)
 
 
 @st.composite

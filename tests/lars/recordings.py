@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from citywise.reasoning.languages.lars.program import (
     Atom,
     BodyElement,
-    Comparison,
     LarsProgram,
     LarsRule,
     Now,
+    atoms_of,
 )
 from citywise.reasoning.model import values
 from citywise.reasoning.model.request import Signature
@@ -125,7 +125,7 @@ def contradictions(program: LarsProgram) -> list[LarsRule]:
     """Constraints: no atom holds now together with its classical negation, where the program
     mentions both."""
     bodies = (e.formula for rule in program.rules for e in rule.body)
-    mentioned = {f.atom.signature for f in bodies if not isinstance(f, Comparison)}
+    mentioned = {atom.signature for f in bodies for atom in atoms_of(f)}
     mentioned |= program.derived | (program.shows or frozenset())
     found = []
     for name, arity in sorted(mentioned):

@@ -25,8 +25,10 @@ from citywise.reasoning.languages.lars.program import (
     Formula,
     LarsRule,
     Now,
+    Since,
     TimeSpan,
     Window,
+    atoms_of,
 )
 from citywise.reasoning.model.request import Signature
 from tests.incremental.unification import compared
@@ -119,6 +121,10 @@ def entails(structure: Structure, t: int, formula: Formula) -> bool:
         case Counted(atom, comparator, number, window):
             times = structure.window(window, t).times(fact(atom))
             return compared(comparator, len(times), value(number))
+        case Since(held, atom, window):
+            began = structure.window(window, t).times(fact(atom))
+            after = (range(u + 1, t + 1) for u in began)
+            return any(all(structure.has(fact(held), v) for v in points) for points in after)
         case Comparison(comparator, left, right):
             return compared(comparator, value(left), value(right))
 
@@ -245,5 +251,5 @@ def dependencies(rule: LarsRule) -> list[tuple[Signature, bool]]:
         if not isinstance(formula, Comparison):
             at_least = isinstance(formula, Counted) and formula.comparator == ">="
             strict = element.negated or (isinstance(formula, Counted) and not at_least)
-            found.append((formula.atom.signature, strict))
+            found += [(atom.signature, strict) for atom in atoms_of(formula)]
     return found

@@ -15,6 +15,7 @@ from tests.lars.reference import Stream, answer_streams, perfect_stream
 from tests.lars.running import agreed
 
 TRIED = settings(deadline=None, suppress_health_check=list(HealthCheck))
+EITHER = programs.examples() | programs.examples(rivals=True)
 
 
 @settings(TRIED, max_examples=25)
@@ -30,8 +31,17 @@ def test_programs_with_loops_have_all_answer_streams_of_the_reference(example: E
 
 
 @pytest.mark.slow
+@settings(TRIED, max_examples=200)
+@given(EITHER.filter(lambda example: programs.is_of_time(example.program)))
+def test_programs_that_speak_of_durations_have_the_answers_of_the_reference(
+    example: Example,
+) -> None:
+    agreed(example, either)
+
+
+@pytest.mark.slow
 @settings(TRIED, max_examples=100)
-@given(programs.examples() | programs.examples(rivals=True))
+@given(EITHER)
 def test_more_programs_have_the_answers_of_the_reference(example: Example) -> None:
     agreed(example, either)
 

@@ -275,7 +275,7 @@ def test_recursion_without_negation_is_no_loop() -> None:
 def test_a_loop_is_named_in_the_words_of_the_program(text: str, loop: str) -> None:
     why = obstacle(parse(text))
     assert why is not None
-    assert why.startswith("a loop through negation, [] or counting: ")
+    assert why.startswith("a loop through negation, [], since or counting: ")
     assert loop in why
 
 

@@ -385,6 +385,53 @@ def test_an_atom_at_another_point_of_time_can_be_asked_about(tmp_path: Path) -> 
         asked(tmp_path, "p.lars", PLACED, ARRIVED, 3, "@2 b")
 
 
+SINCE = """
+(b) back(S) :- up(S) since down(S,_) [5].
+(n) quiet(S) :- near(S), not up(S) since down(S,_) [5].
+@T on(S) :- @T up(S) [9].
+(d) steady(S) :- on(S) since down(S,_) [5].
+"""
+UP = atoms(
+    (2, "down(s,1)"), (3, "up(s)"), (4, "up(s)"), (4, "near(s)"), (6, "near(s)"), (9, "near(s)"),
+)  # fmt: skip
+
+
+def test_since_says_when_it_began_and_what_has_held_after_that(tmp_path: Path) -> None:
+    assert said(tmp_path, SINCE, UP, 4, "back(s)") == (
+        "back(s) at 4  by rule b: back(S) :- up(S) since down(S,_) [5].\n"
+        "└─ up(s) since down(s,_) [5]  holds since 2\n"
+        "   ├─ @2 down(s,1) [5]  stream at 2 (s.jsonl:1)\n"
+        "   └─ up(s) at every point from 3  stream at 3 (s.jsonl:2); stream at 4 (s.jsonl:3)\n"
+    )
+    assert said(tmp_path, SINCE, UP, 4, "steady(s)") == (
+        "steady(s) at 4  by rule d: steady(S) :- on(S) since down(S,_) [5].\n"
+        "└─ on(s) since down(s,_) [5]  holds since 2\n"
+        "   ├─ @2 down(s,1) [5]  stream at 2 (s.jsonl:1)\n"
+        "   └─ on(s) at every point from 3\n"
+        "      ├─ @3 on(s) [4]  by rule line 4: @T on(S) :- @T up(S) [9].\n"
+        "      │  └─ @3 up(s) [9]  stream at 3 (s.jsonl:2)\n"
+        "      └─ @4 on(s) [4]  by rule line 4\n"
+        "         └─ @4 up(s) [9]  stream at 4 (s.jsonl:3)\n"
+    )
+    assert "up(s) since down(s,_) [5]  holds since 2\n" in said(tmp_path, SINCE, UP, 4, "quiet(s)")
+
+
+def test_since_says_where_it_broke_or_that_it_did_not_begin(tmp_path: Path) -> None:
+    broken = "down(s,_) holds at 2, but after it up(s) not at 5, 6\n"
+    assert said(tmp_path, SINCE, UP, 6, "back(s)").endswith(
+        f" is not in the answer\n         └─ {broken}"
+    )
+    assert broken.replace("up", "on") in said(tmp_path, SINCE, UP, 6, "steady(s)")
+    before = said(tmp_path, SINCE, UP, 9, "back(s)")
+    assert "down(s,_) holds at no point of the window [4, 9]" in before
+    assert (
+        before.count("@2 down(s,1) [5]  stream at 2 (s.jsonl:1) is before the window [4, 9]") == 1
+    )
+    assert "not up(s) since down(s,_) [5]  not" in said(tmp_path, SINCE, UP, 9, "quiet(s)")
+    early = said(tmp_path, SINCE.replace("[5]", "[1..5]"), UP, 2, "back(s)")
+    assert "the window [1..5] has no point of time yet" in early
+
+
 AGO = """
 q(X) :- <> a(X) [1..2].
 r(X) :- [] a(X) [1..2].

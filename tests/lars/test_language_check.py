@@ -27,6 +27,8 @@ REMARKABLE = [
     ("d(X) :- a(X).\nc(X) :- b(X), <> d(X) [#3].", "2:15 warning derived-tuple: `d/1` is derived"),
     ("d :- a. b :- c, not [] d [3].", "1:17 warning forgotten: `d/0` is derived now and forgotten"),
     ("d :- a. b :- c, <> d [1..3].", "1:17 warning forgotten: `d/0` is derived now and forgotten"),
+    ("d :- a. b :- d since c [3].", "1:14 warning forgotten: `d/0` is derived now and forgotten"),
+    ("d :- a. b :- c since d [1..3].", "1:14 warning forgotten: `d/0` is derived now and"),
     ("b(T) :- c, @T a.", "1:12 warning unbounded-history: `@` without a window keeps all there"),
     ("b :- not @5 a.", "1:6 warning unbounded-history: `@` without a window keeps all there ever"),
     ("#input a/1. #input b/1.\na(X) :- b(X).", "2:1 warning derived-input: `a/1` is declared"),
@@ -71,6 +73,9 @@ def test_what_counts_whatever_the_value_is_told(tmp_path: Path, element: str, cu
 UNREMARKABLE = [
     "#stream d/1. d(X) :- a(X). c(X) :- b(X), <> d(X) [#3].",
     "b(T) :- c, @T a [9].",
+    "b(X) :- a(X) since c(X,_) [9].",
+    "@T d :- @T a [3]. b :- d since c [3].",
+    "b(X) :- a(X), not d(X) since c(X,_) [9].",
     "@T d :- @T a [3]. b :- [] d [3].",
     "d :- a. b :- d, <> d [0].",
     "@T b :- @T a [0].",

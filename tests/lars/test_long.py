@@ -1,4 +1,4 @@
-"""10,000 random programs of plain LARS have the answers of the definitions on all engines."""
+"""Thousands of random programs of plain LARS have the answers of the definitions on all engines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.lars import programs
 from tests.lars.programs import Example
 from tests.lars.reference import Search, answer_streams, perfect_stream
 from tests.lars.running import agreed
-from tests.lars.test_agreement import TRIED
+from tests.lars.test_agreement import EITHER, TRIED, either
 
 pytestmark = pytest.mark.long
 
@@ -38,3 +38,12 @@ def test_10_000_programs_have_the_answers_of_the_reference(
 
     compare()
     assert tried >= number
+
+
+def test_2_000_programs_that_speak_of_durations_have_the_answers_of_the_reference() -> None:
+    @settings(TRIED, max_examples=2_000)
+    @given(EITHER.filter(lambda example: programs.is_of_time(example.program)))
+    def compare(example: Example) -> None:
+        agreed(example, either)
+
+    compare()

@@ -52,6 +52,55 @@ def test_what_is_derived_now_is_in_no_window_that_ends_before_now() -> None:
     assert found == {1: [["p", "q"]], 2: [[]], 3: [[]], 4: [["p"]], 5: [[]]}
 
 
+def test_since_holds_from_where_it_begins_while_the_other_lasts() -> None:
+    stream = "1: q\n2: p\n3: p\n4: p\n6: q\n7: p"
+    assert points("h :- p since q [9].", stream, 1, 8) == [1, 2, 3, 4, 6, 7]
+    assert points("h :- p since q [2].", stream, 1, 8) == [1, 2, 3, 6, 7]
+    assert points("h :- p since q [0].", stream, 1, 8) == [1, 6]
+    assert points("h :- p since q [2..3].", stream, 1, 8) == [3, 4]
+    assert points("h :- not p since q [2].", stream, 1, 8) == [4, 5, 8]
+    assert points("h :- q since p [1].", stream, 1, 8) == [2, 3, 4, 7]
+
+
+def test_since_begins_anew_in_the_midst_of_what_lasts() -> None:
+    stream = "1..9: p\n2: q\n5: q"
+    assert points("h :- p since q [2].", stream, 1, 9) == [2, 3, 4, 5, 6, 7]
+    assert points("h :- p since q [3..4].", stream, 1, 9) == [5, 6, 8, 9]
+
+
+def test_since_takes_of_what_lasts_only_what_else_has_a_value() -> None:
+    program = "h(X,Y) :- p(X) since q(Y) [5], <> d(X) [9]."
+    found = outputs(example(program, "1: d(1) d(2) q(7)\n2: p(1)\n3: p(1) p(2)\n4: q(8)"))
+    assert found == {1: ["h(1,7)", "h(2,7)"], 2: ["h(1,7)"], 3: ["h(1,7)"],
+                     4: ["h(1,8)", "h(2,8)"]}  # fmt: skip
+
+
+def test_what_is_computed_in_since_has_a_value_or_there_is_no_instance() -> None:
+    program = "h(X) :- p(X+1) since q(X) [5]. n(X) :- d(X), not p(X+1) since q(X) [5]."
+    found = outputs(example(program, "1: q(1) q(x) d(1) d(x) d(2)\n2: p(2) d(1) d(x)\n3: d(1)"))
+    assert found == {1: ["h(1)", "n(2)"], 2: ["h(1)"], 3: ["n(1)"]}
+
+
+def test_what_is_derived_now_and_what_is_placed_lasts_and_begins() -> None:
+    fed_back = "#stream u/1. u(X) :- p(X). h(X) :- u(X) since q(X) [3]."
+    assert outputs(example(fed_back, "1: q(1)\n2: p(1)\n3: p(1)\n4: b"))[3] == ["h(1)", "u(1)"]
+    placed = "@T u :- @T a [9], not <> b [0]. h :- u since q [5]. i :- a since u [5]."
+    found = outputs(example(placed, "1: q a\n2: a\n3: a b\n4: a"))
+    assert [found[t] for t in (1, 2, 3, 4)] == [
+        ["h", "i", "u"],
+        ["h", "i", "u"],
+        [],
+        ["h", "i", "u"],
+    ]
+
+
+def test_a_head_may_rest_on_since_its_own_past() -> None:
+    program = "#stream on/0. on :- high. on :- warm since on [1..5]."
+    assert obstacle(parse(program)) is None
+    assert points(program, "1: warm\n2: high\n3: warm\n4: warm\n6: warm", 1, 7) == [2, 3, 4]
+    assert obstacle(parse("on :- on since high [5].")) is not None
+
+
 def test_what_is_placed_is_in_windows_that_end_before_now() -> None:
     placed = "@T p :- @T a [9]. q :- [] p [1..2], [] p [0]. s(T) :- @T p [2..9]."
     found = outputs(example(placed, "1: a\n2: a\n3: a\n4: b"))

@@ -1,15 +1,16 @@
-"""Aggregates and ⊞ⁿ□ as they are maintained: what did not change is not looked at."""
+"""Aggregates, ⊞ⁿ□ and what has lasted as they are maintained: what did not change is not looked
+at."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from citywise.reasoning.engines.incremental.relation import FOREVER, Relation
 from citywise.reasoning.model import values
-from citywise.reasoning.model.rules import Aggregate, Always, Operator
+from citywise.reasoning.model.rules import Aggregate, Always, Lasting, Operator
 from citywise.reasoning.model.values import Row, Value
 
 
@@ -22,7 +23,13 @@ class State(Protocol):
 
 def state(operator: Operator, relations: Mapping[str, Relation]) -> State:
     """The state of an operator over empty relations."""
-    return (_Aggregate if isinstance(operator, Aggregate) else _Always)(operator, relations)  # type: ignore[arg-type]
+    match operator:
+        case Aggregate():
+            return _Aggregate(operator, relations)
+        case Always():
+            return _Always(operator, relations)
+        case Lasting():
+            return _Lasting(operator, relations)
 
 
 class _Aggregate:
@@ -166,40 +173,34 @@ class _Greatest(_Ordered):
         return self._keys[-1][1] if self._keys else "#inf"
 
 
-class _Always:
-    """Runs of points of time that end now, or where the window does, by what holds at them."""
+class _Runs:
+    """Runs of points of time that end now, or a while before, by what holds at them."""
 
-    def __init__(self, operator: Always, relations: Mapping[str, Relation]) -> None:
-        self._timed = relations[operator.timed]
-        self._result = relations[operator.result]
-        self._width, self._gap = operator.width, operator.gap
-        self._first: int | None = None
+    def __init__(self, timed: Relation, width: int) -> None:
+        self._timed, self._width = timed, width
         self._times: defaultdict[Row, set[Value]] = defaultdict(set)
         self._at: defaultdict[Value, dict[Row, None]] = defaultdict(dict)
         """The same by time."""
         self._since: dict[Row, tuple[int, int]] = {}
         """The run of each that held when it was last looked at: its first and last time."""
 
-    def update(self, now: int) -> None:
-        if self._first is None:
-            self._first = now
+    def update(self, now: int, end: int) -> None:
+        """Follow what came and went up to `now`."""
+        start = now - self._width
         for row in self._timed.gone():
-            self._take_out(row[:-1], row[-1])
+            self._take_out(row[:-1], row[-1], start)
         for row in dict.fromkeys(self._timed.came()):
             self._put_in(row[:-1], row[-1])
-        # Only what holds at its last point can hold throughout the window, so runs are looked at
+        # Only what holds at the last point can hold throughout a window, so runs are looked at
         # from their ends, and what does not hold there costs nothing.
-        start, end = max(self._first, now - self._width), now - self._gap
-        there = self._at.get(end, ()) if start <= end else ()
-        self._since = {item: (self._run(item, end), end) for item in there}
-        holding = {item for item, (since, _) in self._since.items() if since <= start}
-        known = self._result.horizons
-        self._result.drop([row for row in known if row not in holding])
-        new = dict.fromkeys((row for row in holding if row not in known), FOREVER)
-        if new:
-            self._result.give(new, FOREVER)
+        self._since = {item: (self._run(item, end), end) for item in self._at.get(end, ())}
 
-    def _take_out(self, item: Row, time: Value) -> None:
+    @property
+    def begun(self) -> Iterator[tuple[Row, int]]:
+        """What holds at the end, and since when it has at every point."""
+        return ((item, since) for item, (since, _end) in self._since.items())
+
+    def _take_out(self, item: Row, time: Value, start: int) -> None:
         times = self._times[item]
         times.discard(time)
         if not times:
@@ -208,8 +209,8 @@ class _Always:
         if not self._at[time]:
             del self._at[time]
         since, last = self._since.get(item, (0, -1))
-        if isinstance(time, int) and since <= time <= last:
-            # The run goes on behind the hole.
+        if isinstance(time, int) and max(since, start) <= time <= last:
+            # The run goes on behind the hole; what the window has left behind is none.
             self._since[item] = (time + 1, last)
 
     def _put_in(self, item: Row, time: Value) -> None:
@@ -230,3 +231,38 @@ class _Always:
         while since - 1 in times:
             since -= 1
         return since
+
+
+class _Always:
+    def __init__(self, operator: Always, relations: Mapping[str, Relation]) -> None:
+        self._runs = _Runs(relations[operator.timed], operator.width)
+        self._result = relations[operator.result]
+        self._width, self._gap = operator.width, operator.gap
+        self._first: int | None = None
+
+    def update(self, now: int) -> None:
+        if self._first is None:
+            self._first = now
+        start, end = max(self._first, now - self._width), now - self._gap
+        self._runs.update(now, end)
+        lasting = (item for item, since in self._runs.begun if since <= start)
+        _have(self._result, lasting if start <= end else ())
+
+
+class _Lasting:
+    def __init__(self, operator: Lasting, relations: Mapping[str, Relation]) -> None:
+        self._runs = _Runs(relations[operator.timed], operator.width)
+        self._result = relations[operator.result]
+
+    def update(self, now: int) -> None:
+        self._runs.update(now, now)
+        _have(self._result, ((*item, since) for item, since in self._runs.begun))
+
+
+def _have(result: Relation, rows: Iterable[Row]) -> None:
+    """Let a result have these rows, and no others."""
+    holding, known = dict.fromkeys(rows), result.horizons
+    result.drop([row for row in known if row not in holding])
+    new = dict.fromkeys((row for row in holding if row not in known), FOREVER)
+    if new:
+        result.give(new, FOREVER)

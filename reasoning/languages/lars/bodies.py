@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Protocol
@@ -19,13 +19,22 @@ from citywise.reasoning.languages.lars.program import (
     Formula,
     LarsRule,
     Now,
+    Since,
+    TimeSpan,
     Window,
 )
 from citywise.reasoning.languages.lars.safety import is_anonymous
 from citywise.reasoning.model.joins import matched
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.rules import Absent, Comparator, Compare, Literal, Scan
-from citywise.reasoning.model.values import Compound, Constant, Term, Variable, variables
+from citywise.reasoning.model.values import (
+    Compound,
+    Computed,
+    Constant,
+    Term,
+    Variable,
+    variables,
+)
 
 Body = tuple[Literal, ...]
 
@@ -37,7 +46,7 @@ _OPPOSITE: dict[Comparator, Comparator] = {
     ">": "<=",
     "<=": ">",
 }
-_ZERO = Constant(0)
+_ZERO, _ONE = Constant(0), Constant(1)
 KEPT = "#kept"
 """Before the numbers of variables that a projection keeps."""
 
@@ -60,8 +69,16 @@ class Relations(Protocol):
     def count(self, signature: Signature, window: Window) -> str:
         """What holds in a window, with the number of points of time as last column."""
 
-    def projected(self, relation: str, patterns: tuple[Term, ...], width: int) -> str:
-        """The values that `width` variables `KEPT` (from 0) of patterns have in a relation."""
+    def newest(self, signature: Signature, window: TimeSpan) -> str:
+        """What holds before now in a window, with the point of time as last column: at least
+        the newest such point."""
+
+    def lasting(self, signature: Signature) -> str:
+        """What holds now, with the point of time since when it has at every one as last
+        column."""
+
+    def projected(self, body: Sequence[Literal], width: int) -> str:
+        """The values that `width` variables `KEPT` (from 0) have where the body holds."""
 
 
 def bodies(rule: LarsRule, relations: Relations) -> list[Body]:
@@ -88,11 +105,6 @@ def timeline_variables(rule: LarsRule) -> frozenset[str]:
     )
 
 
-def atom_of(formula: Formula) -> Atom | None:
-    """The atom of a formula; a comparison has none."""
-    return None if isinstance(formula, Comparison) else formula.atom
-
-
 def _literals(number: int, element: BodyElement, relations: Relations) -> list[Body]:
     """Bodies of which one must hold for the element to hold."""
     match element.formula:
@@ -101,6 +113,10 @@ def _literals(number: int, element: BodyElement, relations: Relations) -> list[B
             return [(Compare(sign, left, right),)]
         case Counted() as counted:
             return list(_counted(number, counted, element.negated, relations))
+        case Since() as since if element.negated:
+            return [tuple(_never(number, since, relations))]
+        case Since() as since:
+            return list(_since(number, since, relations))
         case At(time, atom, window):
             relation, terms = relations.timed(atom.signature, window), (*atom.terms, time)
         case Now(atom):
@@ -121,19 +137,20 @@ def _projected(
 ) -> tuple[str, tuple[Term, ...]]:
     """The relation without what `_` stands for, and the terms that are left."""
     kept: list[Term] = []
-    patterns = tuple(_pattern(term, kept) for term in terms)
-    return relations.projected(relation, patterns, len(kept)), tuple(kept)
+    patterns = tuple(pattern(term, kept) for term in terms)
+    return relations.projected([Scan(relation, patterns)], len(kept)), tuple(kept)
 
 
-def _pattern(term: Term, kept: list[Term]) -> Term:
-    """What a term matches, with a variable for each part that is kept."""
+def pattern(term: Term, kept: list[Term]) -> Term:
+    """What a term matches, with a variable for each part that is kept, in `kept` once."""
     if isinstance(term, Compound) and any(map(is_anonymous, variables(term))):
-        arguments = tuple(_pattern(argument, kept) for argument in term.arguments)
+        arguments = tuple(pattern(argument, kept) for argument in term.arguments)
         return replace(term, arguments=arguments)
     if isinstance(term, Variable) and is_anonymous(term.name):
         return term
-    kept.append(term)
-    return Variable(f"{KEPT}{len(kept) - 1}")
+    if term not in kept:
+        kept.append(term)
+    return Variable(f"{KEPT}{kept.index(term)}")
 
 
 def _names(terms: tuple[Term, ...]) -> Iterator[str]:
@@ -141,7 +158,7 @@ def _names(terms: tuple[Term, ...]) -> Iterator[str]:
         yield from variables(term)
 
 
-def _scan(relation: str, terms: tuple[Term, ...], number: int) -> Body:
+def _scan(relation: str, terms: tuple[Term, ...], number: int | str) -> Body:
     """A row matches terms, of which linear ones give their variables values as in clingo."""
     patterns, comparisons = matched(terms, f"#{number}.")
     return Scan(relation, patterns), *comparisons
@@ -157,6 +174,58 @@ def _counted(number: int, counted: Counted, negated: bool, relations: Relations)
     if negated or not binds(counted):
         absent = Absent(relations.diamond(signature, counted.window), terms)
         yield absent, Compare(comparator, _ZERO, counted.number)
+
+
+def _since(number: int, since: Since, relations: Relations) -> Iterator[Body]:
+    """It begins now, or it began at a point of time since which the other atom has held."""
+    held, begun, window = since.held, since.atom, since.window
+    if not window.gap:
+        now = relations.now(begun.signature)
+        yield *_scan(now, begun.terms, number), *_valued(number, held)
+    if window.size:
+        moment, start = Variable(f"#moment{number}"), Variable(f"#start{number}")
+        newest = relations.newest(begun.signature, window)
+        lasting = relations.lasting(held.signature)
+        yield (
+            *_scan(newest, (*begun.terms, moment), number),
+            *_scan(lasting, (*held.terms, start), f"{number}+"),
+            _reaching(start, moment),
+        )
+
+
+def _never(number: int, since: Since, relations: Relations) -> Iterator[Literal]:
+    """Neither it begins now nor began when it must have."""
+    held, begun, window = since.held, since.atom, since.window
+    if not window.gap:
+        relation, terms = relations.now(begun.signature), begun.terms
+        if any(map(is_anonymous, _names(terms))):
+            relation, terms = _projected(relation, terms, relations)
+        yield Absent(relation, terms)
+        yield from _valued(number, held)
+    if window.size:
+        moment, start = Variable("#moment"), Variable("#start")
+        kept: list[Term] = []
+        began = tuple(pattern(term, kept) for term in begun.terms)
+        lasted = tuple(pattern(term, kept) for term in held.terms)
+        body = (
+            Scan(relations.newest(begun.signature, window), (*began, moment)),
+            Scan(relations.lasting(held.signature), (*lasted, start)),
+            _reaching(start, moment),
+        )
+        yield Absent(relations.projected(body, len(kept)), tuple(kept))
+
+
+def _reaching(start: Variable, moment: Variable) -> Compare:
+    """That what has held since `start` has at every point after `moment`."""
+    return Compare("<=", start, Computed("+", (moment, _ONE)))
+
+
+def _valued(number: int, atom: Atom) -> Iterator[Compare]:
+    """That there is a value of what is computed in an atom that need not hold: an instance
+    of a rule without one does not exist."""
+    for place, term in enumerate(atom.terms):
+        if not isinstance(term, Variable | Constant):
+            yield Compare("=", Variable(f"#{number}={place}"), term)
 
 
 def binds(counted: Counted) -> bool:
@@ -195,5 +264,7 @@ def _terms_of(formula: Formula) -> Iterator[Term]:
             yield from (time, *atom.terms)
         case Counted(atom, _, number, _):
             yield from (number, *atom.terms)
+        case Since(held, atom, _):
+            yield from (*held.terms, *atom.terms)
         case Now(atom) | Diamond(atom, _) | Box(atom, _):
             yield from atom.terms

@@ -22,8 +22,10 @@ from citywise.reasoning.languages.lars.program import (
     LarsRule,
     LastTuples,
     Now,
+    Since,
     TimeSpan,
     Window,
+    atoms_of,
     has_gap,
 )
 from citywise.reasoning.model.values import Computed, Constant, Term, Variable
@@ -47,8 +49,8 @@ def dependencies(program: LarsProgram, nodes: Sequence[Node] = ()) -> Dependenci
     """The dependency graph of a program's predicates, whatever the time they are asked for.
 
     Negative is what must be complete before: what is negated, holds at all points of time of
-    a window, or is counted. Windows of tuples hold what came before and depend on no rule, and
-    those that end before now (`[1..3]`) on those only that place heads in time.
+    a window or since one, or is counted. Windows of tuples hold what came before and depend on no
+    rule, and those that end before now (`[1..3]`) on those only that place heads in time.
     """
     return Dependencies(nodes, _edges(program.rules))
 
@@ -62,6 +64,8 @@ def _edges(rules: Sequence[LarsRule]) -> Iterator[Dependency]:
             formula = element.formula
             if isinstance(formula, Comparison) or isinstance(_window(formula), LastTuples):
                 continue
+            if isinstance(formula, Since) and formula.window.size:
+                yield Dependency(rule.head.signature, formula.held.signature, True, rule.line)
             if has_gap(_window(formula)) and formula.atom.signature not in placed:
                 continue
             complete = element.negated or _is_whole(formula)
@@ -124,13 +128,16 @@ def _elements(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Ite
                 f"never holds there; write a window of time, or `#stream {signature}.`"
             )
             yield _warning(reading, part, "derived-tuple", message)
-        if signature in fixed - placed and _looks_back(formula):
-            sees = "never sees it" if has_gap(formula.window) else "sees it at this point only"
-            message = (
-                f"`{signature}` is derived now and forgotten after: the window {sees}; place it "
-                f"with a head `@T {signature.name}`, or remember it with `#stream {signature}.`"
-            )
-            yield _warning(reading, part, "forgotten", message)
+        for atom in atoms_of(formula) if _looks_back(formula) else ():
+            if atom.signature in fixed - placed:
+                gap = has_gap(formula.window) and atom == formula.atom
+                sees = "never sees it" if gap else "sees it at this point only"
+                message = (
+                    f"`{atom.signature}` is derived now and forgotten after: the window {sees}; "
+                    f"place it with a head `@T {atom.name}`, or remember it with `#stream "
+                    f"{atom.signature}.`"
+                )
+                yield _warning(reading, part, "forgotten", message)
         if isinstance(formula, At) and formula.window is None:
             message = (
                 f"`@` without a window keeps all there ever was of `{signature}`; write a window "

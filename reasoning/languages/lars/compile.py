@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from citywise.reasoning.languages.lars.bodies import (
     KEPT,
-    atom_of,
     bodies,
     simplified,
     timeline_variables,
@@ -19,13 +18,16 @@ from citywise.reasoning.languages.lars.feeds import Feed, Kind
 from citywise.reasoning.languages.lars.program import (
     At,
     Box,
+    Comparison,
     Counted,
     LarsProgram,
     LarsRule,
     LastTuples,
     Now,
+    Since,
     TimeSpan,
     Window,
+    atoms_of,
     has_gap,
     in_brackets,
 )
@@ -36,6 +38,7 @@ from citywise.reasoning.model.rules import (
     Aggregate,
     Always,
     Compare,
+    Lasting,
     Literal,
     Operator,
     Program,
@@ -71,9 +74,12 @@ def uses(rules: Iterable[LarsRule]) -> dict[Signature, Use]:
     for rule in rules:
         for element in rule.body:
             formula = element.formula
-            atom = atom_of(formula)
-            if atom is None or isinstance(formula, Now):
+            if isinstance(formula, Comparison | Now):
                 continue
+            if isinstance(formula, Since) and formula.window.size:
+                lasting = found[formula.held.signature]
+                lasting.size, lasting.timed = max(lasting.size, formula.window.size - 1), True
+            atom = formula.atom
             use, window = found[atom.signature], getattr(formula, "window", None)
             if isinstance(window, LastTuples):
                 continue
@@ -92,8 +98,7 @@ def recursive(rules: Iterable[LarsRule]) -> frozenset[Signature]:
     below: dict[Signature, set[Signature]] = {}
     for rule in rules:
         if rule.head is not None:
-            atoms = (atom_of(element.formula) for element in rule.body)
-            reads = {atom.signature for atom in atoms if atom is not None}
+            reads = {a.signature for element in rule.body for a in atoms_of(element.formula)}
             below.setdefault(rule.head.signature, set()).update(reads)
     return frozenset(each for each, reads in below.items() if each in reached(reads, below))
 
@@ -148,8 +153,7 @@ def _contradicted(program: LarsProgram) -> list[Signature]:
     """Predicates that the program mentions, and their classical negations as well."""
     mentioned = set(program.derived) | (program.shows or frozenset())
     for rule in program.rules:
-        atoms = (atom_of(element.formula) for element in rule.body)
-        mentioned |= {atom.signature for atom in atoms if atom is not None}
+        mentioned |= {a.signature for element in rule.body for a in atoms_of(element.formula)}
     return sorted(s for s in mentioned if Signature(f"-{s.name}", s.arity) in mentioned)
 
 
@@ -225,14 +229,25 @@ class _Compiler:
             lambda name: self._fill_count(signature, window, name),
         )
 
-    def projected(self, relation: str, patterns: tuple[Term, ...], width: int) -> str:
+    def newest(self, signature: Signature, window: TimeSpan) -> str:
         """See `Relations`."""
-        shape = ",".join(map(_shape, patterns))
-        row = tuple(Variable(f"{KEPT}{number}") for number in range(width))
+        if window.gap:
+            return self.timed(signature, window)
         return self._named(
-            f"{relation}({shape})",
-            lambda name: self._derive(name, row, [Scan(relation, patterns)]),
+            f"<{signature}{in_brackets(window)}",
+            lambda name: self._fill_newest(signature, window, name),
         )
+
+    def lasting(self, signature: Signature) -> str:
+        """See `Relations`."""
+        return self._named(f">{signature}", lambda name: self._fill_lasting(signature, name))
+
+    def projected(self, body: Sequence[Literal], width: int) -> str:
+        """See `Relations`."""
+        scans = [literal for literal in body if isinstance(literal, Scan)]
+        shapes = (f"{s.relation}({','.join(map(_shape, s.terms))})" for s in scans)
+        row = tuple(Variable(f"{KEPT}{number}") for number in range(width))
+        return self._named("".join(shapes), lambda name: self._derive(name, row, body))
 
     def _named(self, name: str, fill: Callable[[str], None]) -> str:
         if name not in self._known:
@@ -312,6 +327,20 @@ class _Compiler:
             row = (*variables_of(signature), _TIME)
             body = [Scan(self._base(signature), row)]
             self._derive(name, row, body, (_TIME, window.size))
+
+    def _fill_newest(self, signature: Signature, window: TimeSpan, name: str) -> None:
+        # What holds now is no matter: where `since` asks for that, it asks for nothing else.
+        self._feed("newest", signature, window, name)
+        for rule in self._placed[signature]:
+            self._place(rule, window, name)
+
+    def _fill_lasting(self, signature: Signature, name: str) -> None:
+        if self._is_derived(signature):
+            window = self._uses[signature].window
+            width = _FAR if window is None else window.size
+            self._operators.append(Lasting(name, self._base(signature), width))
+        else:
+            self._feed("lasting", signature, None, name)
 
     def _base(self, signature: Signature) -> str:
         """The points of time at which a derived predicate holds, in its largest window."""
@@ -421,7 +450,7 @@ class _Compiler:
         self._derive(FALSE, (), body)
 
 
-_RELATION = re.compile(r"(<>|\[\]|@|#|=)(-?[\w']+/\d+)(\[#?\d+(?:\.\.\d+)?\])?@?")
+_RELATION = re.compile(r"(<>|\[\]|@|#|=|<|>)(-?[\w']+/\d+)(\[#?\d+(?:\.\.\d+)?\])?@?")
 
 
 def written(text: str) -> str:
@@ -431,9 +460,9 @@ def written(text: str) -> str:
 
 def _as_written(found: re.Match[str]) -> str:
     sign, predicate, window = found.groups()
-    signs = {"=": "", "@": "@T ", "#": ""}
+    signs = {"=": "", "@": "@T ", "#": "", "<": "since ", ">": ""}
     before = signs.get(sign, f"{sign} ") + predicate
-    return " ".join(filter(None, (before, "count" if sign == "#" else "", window)))
+    return " ".join(filter(None, (before, {"#": "count", ">": "since"}.get(sign), window)))
 
 
 _FAR = 2**40

@@ -14,13 +14,15 @@ from typing import Literal
 from citywise.reasoning.asp.statements import Source, Statement, blanked
 from citywise.reasoning.errors import RequestError
 
-Kind = Literal["plain", "at", "diamond", "box", ">=", "<=", "="]
+Kind = Literal["plain", "at", "diamond", "box", "since", ">=", "<=", "="]
 """Of an element; comparators count points of time, `plain` is an atom now or a comparison."""
 
 _OPAQUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[()\[\]{}]')
 _NOT = re.compile(r"not(?![\w'])\s*")
 _OPERATOR = re.compile(r"(<>|\[_*\]|@)\s*")
 _SUGAR = re.compile(r"(?<=[\w')])\s*(?<![\w'])(at\s+least|at\s+most|count|always)(?![\w'])")
+_SINCE = re.compile(r"(?<![\w'])since(?![\w'])")
+_SINCE_AMID = re.compile(r"(?<=[\w')\]])\s*(?<![\w'])since\s+(?=<>|\[|@|-?\s*_*[A-Za-z])")
 _ATOM = re.compile(r"(?<![\w'])(?:-\s*)?_*[a-z][A-Za-z0-9_']*\s*(?:\([^()]*\))?\Z")
 _FRONT = re.compile(r"(?:<>|\[\s*\])?\s*\[\s*#?\s*\w[^\]]*\]\s*[^\s,;.]")
 _NAMED: dict[str, Kind] = {"<": "diamond", "[": "box", "@": "at"}
@@ -70,8 +72,25 @@ class WrittenElement:
     """The term behind `@`."""
     number: Span | None = None
     """The term behind `at least`, `at most` or `count`."""
+    keyword: Span | None = None
+    """The `since` between two atoms."""
     window: Span | None = None
     """What stands in the brackets behind it."""
+
+    @property
+    def read(self) -> str:
+        """What clingo reads for `literal`: for `since`, which it has not, two literals, of which
+        the second is negated as the first is."""
+        if self.keyword is None:
+            return self.literal.text
+        cut = self.keyword.start - self.literal.start
+        between = ", not" if self.negation else ",".ljust(len(self.keyword.text))
+        return f"{self.literal.text[:cut]}{between}{self.literal.text[cut + len(between) :]}"
+
+    @property
+    def literals(self) -> int:
+        """How many literals that is."""
+        return 1 if self.keyword is None else 2
 
 
 @dataclass(frozen=True)
@@ -87,11 +106,12 @@ class WrittenRule:
         """What clingo reads: the statement's text with what is ours blanked."""
         pieces, position, text = [], 0, self.statement.text
         for element in (*([self.head] if self.head else ()), *self.body):
-            for span in (element.negation, element.literal):
-                if span is not None:
-                    start = span.start - self.statement.start
-                    pieces += [self._between(position, start, element), span.text]
-                    position = start + len(span.text)
+            negation = element.negation
+            read = [] if negation is None else [(negation.start, negation.text)]
+            for place, seen in (*read, (element.literal.start, element.read)):
+                start = place - self.statement.start
+                pieces += [self._between(position, start, element), seen]
+                position = start + len(seen)
             end = element.whole.start + len(element.whole.text) - self.statement.start
             pieces.append(blanked(text[position:end]))
             position = end
@@ -161,7 +181,8 @@ def _head(source: Source, whole: Span) -> WrittenElement | None:
         message = "a head does not begin with `not`; write a constraint: `:- a, body.`"
         raise source.error(whole.start, "head", message)
     operator = _OPERATOR.match(flat)
-    if flat.endswith("]") or (operator and operator[1] != "@") or _SUGAR.search(flat):
+    ours = _SUGAR.search(flat) or _keyword(flat) is not None
+    if flat.endswith("]") or (operator and operator[1] != "@") or ours:
         message = "a head is `a(X)` or `@T a(X)`, without a window; windows stand in bodies"
         raise source.error(whole.start, "head", message)
     if operator:
@@ -179,6 +200,10 @@ def _element(source: Source, whole: Span) -> WrittenElement:
         _check_front(source, whole, rest)
         rest = rest.part(operator.end())
     window, rest = _window(source, rest)
+    if operator is None and (keyword := _since(source, whole, rest)) is not None:
+        if window is None:
+            raise _windowless(source, whole)
+        return WrittenElement("since", whole, rest, negation, window=window, keyword=keyword)
     sugar = _SUGAR.search(rest.flat)
     if operator is not None:
         kind = _NAMED[operator[1][0]]
@@ -198,6 +223,29 @@ def _element(source: Source, whole: Span) -> WrittenElement:
         )
         raise source.error(whole.start, "operator", message)
     return WrittenElement("plain", whole, rest, negation)
+
+
+def _keyword(flat: str) -> int | None:
+    """Where the `since` between two atoms begins."""
+    for found in _SINCE.finditer(flat):
+        before, after = flat[: found.start()].rstrip(), flat[found.end() :].lstrip()
+        if _ATOM.fullmatch(before) and _ATOM.fullmatch(after):
+            return found.start()
+    return None
+
+
+def _since(source: Source, whole: Span, rest: Span) -> Span | None:
+    """The `since` between two atoms; None where there is no such keyword."""
+    start = _keyword(rest.flat)
+    if start is not None:
+        return Span(rest.start + start, "since")
+    if _SINCE_AMID.search(rest.flat):
+        message = (
+            f"`{_short(whole)}`: `since` stands between two atoms: `p(X) since q(X) [5]`, with "
+            "`not` before both; give another formula a rule of its own, and use its head"
+        )
+        raise source.error(rest.start, "operator", message)
+    return None
 
 
 def _check_front(source: Source, whole: Span, rest: Span) -> None:
@@ -233,6 +281,8 @@ def _window(source: Source, rest: Span) -> tuple[Span | None, Span]:
 def _operated(source: Source, found: WrittenElement) -> WrittenElement:
     """An element that begins with an operator."""
     atom, time = found.literal, None
+    if _SINCE_AMID.search(atom.flat):
+        raise _nested(source, atom)
     if found.kind == "at":
         time, atom = _timed(source, found.whole, atom)
     inner = _flat(atom.text.lstrip("( \n"))

@@ -9,10 +9,10 @@ not behind `not`; there the opposite comparison says the same. Tuple windows hol
 (docs/lars.md), which makes them facts.
 
 Derived atoms that hold now keep their names; what a window sees has a relation of its own
-(`Seen`). The point of time, the beginnings of windows and what of the data is in them are
-facts (`reasoning.languages.lars.solver`), so the rules are the same at every point of time.
-Rules say what a window sees beside those facts: what is derived, now or placed at another point of
-time, and knowledge, at every point.
+(`Seen`), and so has what `since` says (`Encoding.since`). The point of time, the beginnings of
+windows and what of the data is in them are facts (`reasoning.languages.lars.solver`), so the rules
+are the same at every point of time. Rules say what a window sees beside those facts: what is
+derived, now or placed at another point of time, and knowledge, at every point.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from citywise.reasoning.languages.lars.bodies import binds
+from citywise.reasoning.languages.lars.bodies import KEPT, binds, pattern
 from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
@@ -34,6 +34,7 @@ from citywise.reasoning.languages.lars.program import (
     LarsRule,
     LastTuples,
     Now,
+    Since,
     TimeSpan,
     Window,
     has_gap,
@@ -54,13 +55,14 @@ POINT = "N"
 """The variable of the point of time that is evaluated, where `CLOCK` is in the body."""
 CLOCK = f"{NOW}({POINT})"
 """That it is the point of time."""
-View = Literal["timed", "some", "every"]
+View = Literal["timed", "some", "every", "lasting"]
 
 
 @dataclass(frozen=True)
 class Seen:
     """What a window shows of a predicate: at which points of time an atom holds (`timed`,
-    the time is the last argument), that it holds at some, or at every one.
+    the time is the last argument), that it holds at some, or at every one, or at every one from
+    the time that is the last argument (`lasting`).
 
     `window` is None for the whole timeline.
     """
@@ -68,6 +70,11 @@ class Seen:
     signature: Signature
     window: Window | None
     view: View
+
+    @property
+    def has_time(self) -> bool:
+        """Whether a point of time is the last argument."""
+        return self.view in ("timed", "lasting")
 
 
 def seen_by(formula: At | Diamond | Box | Counted) -> Seen:
@@ -79,10 +86,11 @@ def seen_by(formula: At | Diamond | Box | Counted) -> Seen:
 @dataclass(frozen=True)
 class Line:
     """A statement of an encoding on its line, and what it is for: a rule of the program,
-    what a window sees, or the predicate whose atoms heads place in time (`@T p`)."""
+    what a window sees, what `since` says, or the predicate whose atoms heads place in time
+    (`@T p`)."""
 
     text: str
-    source: LarsRule | Seen | Signature | None = None
+    source: LarsRule | Seen | Since | Signature | None = None
 
 
 class Relations:
@@ -166,6 +174,8 @@ def _of_derived(relations: Relations, seen: Seen) -> Iterator[str]:
     now = call(seen.signature.name, texts)
     if seen.view == "every":
         yield _everywhere(relations, seen, now)
+    elif seen.view == "lasting":
+        yield from _lasting(relations, seen)
     elif has_gap(seen.window):  # what is derived now is not in it
         yield from _of_placed(relations, seen)
     elif seen.view == "timed":
@@ -196,8 +206,18 @@ def _everywhere(relations: Relations, seen: Seen, now: str) -> str:
     return rule(_shown(relations, seen), [each, now])
 
 
+def _lasting(relations: Relations, seen: Seen) -> Iterator[str]:
+    """What holds now, and so on back from point to point."""
+    timed, texts = relations.view(replace(seen, view="timed")), variables(seen.signature)
+    name = relations.seen[seen]
+    yield rule(call(name, [*texts, POINT]), [call(timed, [*texts, POINT]), CLOCK])
+    yield rule(call(name, [*texts, "T"]), [call(timed, [*texts, "T"]), call(name, [*texts, "T+1"])])
+
+
 def _of_knowledge(relations: Relations, seen: Seen) -> str:
     fact = call(relations.knowledge(seen.signature), variables(seen.signature))
+    if seen.view == "lasting":
+        return rule(_shown(relations, seen), [fact, call(FIRST, ["T"])])
     timed = seen.view == "timed" or has_gap(seen.window)  # which may have no point of time
     points = [relations.inside(seen.window)] if timed else []
     return rule(_shown(relations, seen), [fact, *points])
@@ -206,8 +226,7 @@ def _of_knowledge(relations: Relations, seen: Seen) -> str:
 def _shown(relations: Relations, seen: Seen) -> str:
     """That a window shows an atom, at `T` if it shows points of time."""
     texts = variables(seen.signature)
-    timed = seen.view == "timed"
-    return call(relations.seen[seen], [*texts, "T"] if timed else texts)
+    return call(relations.seen[seen], [*texts, "T"] if seen.has_time else texts)
 
 
 def _within(relations: Relations, window: Window | None) -> list[str]:
@@ -216,6 +235,10 @@ def _within(relations: Relations, window: Window | None) -> list[str]:
 
 COUNTED = f"{OURS.capitalize()}T"
 """The variable of the points of time that are counted."""
+CAUGHT = f"{OURS.capitalize()}K"
+"""How the variables begin that stand for what `since` is about."""
+MOMENT = f"{OURS.capitalize()}U"
+"""The variable of the point of time at which something begins."""
 START, LAST = f"{OURS.capitalize()}F", f"{OURS.capitalize()}N"
 """The variables of the first and the last point of the timeline."""
 ANY = f"{OURS.capitalize()}Any"
@@ -246,11 +269,16 @@ class Encoding(Relations):
     ) -> None:
         super().__init__(program, known)
         self.shown = frozenset(shown)
+        self.since: dict[str, Since] = {}
+        """Relations of what `since` says, and that, with `CAUGHT` variables for what stands in
+        rules; these are the arguments."""
+        self._of_since: list[Line] = []
         lines = [Line(text, each) for each in program.rules for text in self._rules(each)]
         lines += [placing(self, signature) for signature in self.placed]
         self.now = self._read_now() | self.shown | program.derived
         """Predicates of which those atoms of the data are given that hold now."""
         self.now |= self._contradictory()
+        lines += self._of_since
         lines += viewing(self)
         self.lines = (*lines, *map(Line, self._showing()))
 
@@ -289,7 +317,11 @@ class Encoding(Relations):
         element = each.body[number]
         if isinstance(element.formula, Counted):
             return self._counted(element.formula, element.negated, number)
-        return ("not " if element.negated else "") + self._literal(element.formula)
+        if isinstance(element.formula, Since):
+            literal = self._since(each, element.formula)
+        else:
+            literal = self._literal(element.formula)
+        return ("not " if element.negated else "") + literal
 
     def _literal(self, formula: Now | At | Diamond | Box | Comparison) -> str:
         if isinstance(formula, Comparison):
@@ -301,6 +333,56 @@ class Encoding(Relations):
         if isinstance(formula, At):
             texts.append(term_text(formula.time))
         return call(self.view(seen_by(formula)), texts)
+
+    def _since(self, each: LarsRule, formula: Since) -> str:
+        """What `since` says, as a relation of the terms in its two atoms."""
+        kept: list[Term] = []
+        begun, held = (
+            replace(atom, terms=tuple(_caught(pattern(term, kept)) for term in atom.terms))
+            for atom in (formula.atom, formula.held)
+        )
+        shape, texts = Since(held, begun, formula.window), list(map(term_text, kept))
+        caught = [f"{CAUGHT}{number}" for number in range(len(kept))]
+        if _is_closed(shape):
+            known = (name for name, found in self.since.items() if found == shape)
+            if name := next(known, ""):
+                return call(name, texts)
+        name = f"{OURS}s{len(self.since)}"
+        self.since[name] = shape
+        moments = Seen(begun.signature, formula.window, "timed")
+        if formula.window.size:
+            when = call(self.view(moments), [*_texts(begun), MOMENT])
+            self._of_since += [Line(rule(call(name, caught), [when, *self._lasting(shape)]), shape)]
+        if not formula.window.gap:
+            head, atom, context = caught, begun, list[str]()
+            if not _is_closed(shape):
+                head, atom, context = texts, formula.atom, self._context(each, formula)
+            now = [call(self.view(moments), [*_texts(atom), LAST]), f"{NOW}({LAST})"]
+            self._of_since += [Line(rule(call(name, head), [*now, *context]), shape)]
+        return call(name, texts)
+
+    def _lasting(self, shape: Since) -> list[str]:
+        """That an atom has held at every point after `MOMENT`."""
+        seen = Seen(shape.held.signature, TimeSpan(shape.window.size - 1), "lasting")
+        name, texts = self.view(seen), _texts(shape.held)
+        if self.is_derived(seen):
+            return [call(name, [*texts, f"{MOMENT}+1"])]
+        return [call(name, [*texts, START]), f"{START} <= {MOMENT}+1"]
+
+    def _context(self, each: LarsRule, formula: Since) -> list[str]:
+        """What gives values to variables of a rule that `since` does not: the other literals, and
+        of what else says `since` that it began."""
+        found: list[str] = []
+        for number, element in enumerate(each.body):
+            other = element.formula
+            if element.negated or other == formula:
+                continue
+            if isinstance(other, Since):
+                seen = Seen(other.atom.signature, other.window, "timed")
+                found.append(call(self.view(seen), [*_texts(other.atom), "_"]))
+            else:
+                found.append(self._element(each, number))
+        return [*found, *self._binding(each)]
 
     def _counted(self, formula: Counted, negated: bool, number: int) -> str:
         """At how many points of time it holds; what is behind `not` is opposed instead."""
@@ -361,6 +443,24 @@ def _named(atom: Atom, number: int) -> Atom:
         return term
 
     return replace(atom, terms=tuple(map(named, atom.terms)))
+
+
+def _caught(term: Term) -> Term:
+    """A pattern of `pattern` with variables as clingo has them."""
+    if isinstance(term, Variable) and term.name.startswith(KEPT):
+        return Variable(f"{CAUGHT}{term.name.removeprefix(KEPT)}")
+    if isinstance(term, Compound):
+        return replace(term, arguments=tuple(map(_caught, term.arguments)))
+    return term
+
+
+def _is_closed(shape: Since) -> bool:
+    """Whether all that the lasting atom is about is what the other is about, which gives it."""
+    held, begun = (
+        frozenset[str]().union(*map(values.variables, atom.terms))
+        for atom in (shape.held, shape.atom)
+    )
+    return held <= begun
 
 
 def _opposite(name: str) -> str:

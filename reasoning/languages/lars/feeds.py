@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 from citywise.reasoning.languages.lars.program import LastTuples, TimeSpan, Window
 from citywise.reasoning.model.values import Row, parsed_many
 
-Kind = Literal["now", "diamond", "box", "at", "element", "points"]
+Kind = Literal["now", "diamond", "box", "at", "element", "newest", "lasting", "points"]
 Batch = Mapping[str, Collection[Row]]
 """Rows by predicate (`p/2`)."""
 
@@ -29,8 +29,9 @@ class Feed:
     """An input relation: what it says of the atoms of a predicate within a window.
 
     `now`, `diamond` and `box` have the atoms' rows; `at` adds the point of time as last
-    column, `element` a tuple of it. Without a window it has all points since t1. `points` has
-    the points of time of the window alone, of whatever predicate.
+    column, `element` a tuple of it, `newest` the last of them alone. Without a window it has all
+    points since t1. `lasting` adds since when the atom has held at every point, and is of those
+    that hold now. `points` has the points of time of the window alone, of whatever predicate.
     """
 
     kind: Kind
@@ -39,6 +40,8 @@ class Feed:
     relation: str
 
 
+EVER = -(2**40)
+"""Before any point of time: since when knowledge has held."""
 COLUMN: Mapping[str, Callable[[int], Row]] = {
     "at": lambda time: (time,),
     "element": lambda time: (("", time),),
@@ -126,6 +129,20 @@ class Boxes:
         due = self._begun.pop(time - self._size, None)
         if due:
             self._sink.insert(self._relation, due)
+
+
+class Lasting:
+    """Rows that have arrived at every point up to now, and since when."""
+
+    def __init__(self, relation: str, runs: Runs, sink: Sink) -> None:
+        self._relation, self._runs, self._sink = relation, runs, sink
+
+    def point(self, time: int) -> None:
+        runs = self._runs
+        if runs.broke:
+            self._sink.retract(self._relation, [(*row, t) for row, t in runs.broke.items()])
+        if runs.came:
+            self._sink.insert(self._relation, [(*row, time) for row in runs.came])
 
 
 class LastFeed(Protocol):
@@ -366,9 +383,10 @@ class Inflow:
     def __init__(self, feeds: Sequence[Feed], knowledge: Batch, sink: Sink) -> None:
         self._knowledge, self._sink = knowledge, sink
         self._feeds: dict[Feed, None] = {}
-        self._spans: dict[str, list[_Span]] = defaultdict(list)
+        self._spans: dict[str, list[_Span | _Newest]] = defaultdict(list)
         self._runs: dict[str, Runs] = {}
         self._boxes: list[Boxes] = []
+        self._lasting: list[Lasting] = []
         self._static: list[_Timed] = []
         self._points: list[_Points] = []
         self._tuples: dict[int, Tuples] = {}
@@ -386,6 +404,10 @@ class Inflow:
                 self._last(feed, feed.window.size, rows, self._sink)
             elif feed.kind == "box":
                 self._box(feed, rows, self._sink)
+            elif feed.kind == "lasting":
+                runs = self._runs_of(feed.predicate, rows)
+                self._lasting.append(Lasting(feed.relation, runs, self._sink))
+                self._sink.insert(feed.relation, [(*row, EVER) for row in rows])
             else:
                 self._span(feed, rows, self._sink)
 
@@ -414,6 +436,8 @@ class Inflow:
             runs.point(time, rows.get(predicate, ()))
         for boxes in self._boxes:
             boxes.point(time)
+        for lasting in self._lasting:
+            lasting.point(time)
         for tuples in self._tuples.values():
             tuples.point(time, order)
 
@@ -430,9 +454,11 @@ class Inflow:
 
     def _span(self, feed: Feed, rows: Collection[Row], sink: Sink) -> None:
         size = feed.window.size if isinstance(feed.window, TimeSpan) else None
-        span = _Span(feed, 0 if feed.kind == "now" else size, sink)
+        span: _Span | _Newest = _Span(feed, 0 if feed.kind == "now" else size, sink)
+        if feed.kind == "newest":
+            span = _Newest(feed, sink)
         self._spans[feed.predicate].append(span)
-        if rows and feed.kind in COLUMN:
+        if rows and (feed.kind in COLUMN or feed.kind == "newest"):
             self._static.append(_Timed(span, rows))
         elif rows:
             sink.insert(feed.relation, rows)
@@ -479,10 +505,35 @@ class _Span:
         self._insert(self._relation, rows, None if self._size is None else time + self._size)
 
 
+class _Newest:
+    """Rows with the newest point of time at which they arrived, while it is in a window."""
+
+    lasts = True
+
+    def __init__(self, feed: Feed, sink: Sink) -> None:
+        assert isinstance(feed.window, TimeSpan)
+        self._relation, self._size, self._sink = feed.relation, feed.window.size, sink
+        self._times: dict[Row, int] = {}
+        self._arrived: deque[tuple[int, Collection[Row]]] = deque()
+
+    def arrive(self, time: int, rows: Collection[Row]) -> None:
+        times = self._times
+        while self._arrived and self._arrived[0][0] + self._size < time:
+            ended, old = self._arrived.popleft()
+            for row in old:
+                if times.get(row) == ended:
+                    del times[row]
+        new = [row for row in rows if times.get(row) != time]
+        self._sink.retract(self._relation, [(*row, times[row]) for row in new if row in times])
+        self._sink.insert(self._relation, [(*row, time) for row in new], time + self._size)
+        times.update(dict.fromkeys(new, time))
+        self._arrived.append((time, new))
+
+
 class _Timed:
     """Knowledge as if it arrived at each point."""
 
-    def __init__(self, span: _Span, rows: Collection[Row]) -> None:
+    def __init__(self, span: _Span | _Newest, rows: Collection[Row]) -> None:
         self._span, self._rows = span, rows
 
     def hold(self, time: int) -> None:

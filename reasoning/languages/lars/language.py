@@ -76,7 +76,7 @@ def loop_of(program: LarsProgram) -> tuple[str, ...] | None:
 def loop_text(loop: Sequence[str]) -> str:
     """The loop in words."""
     shown = list(dict.fromkeys(map(written, loop)))
-    return "a loop through negation, [] or counting: " + " -> ".join((*shown, shown[0]))
+    return "a loop through negation, [], since or counting: " + " -> ".join((*shown, shown[0]))
 
 
 class LarsFile(ProgramFile):

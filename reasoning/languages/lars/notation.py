@@ -7,11 +7,14 @@ that holds, or fall away where they only say that something holds now.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 
-from clingo import Symbol, SymbolType
-from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, Transformer, Variable
+from clingo import Symbol, SymbolType, parse_term
+from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, Transformer
+from clingo.ast import Variable as Named
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.model import Model
@@ -20,6 +23,7 @@ from citywise.reasoning.explain.syntax import Substitution
 from citywise.reasoning.explain.tree import RuleText, TreeNode, listed
 from citywise.reasoning.languages.lars.encoding import (
     ANY,
+    CAUGHT,
     FIRST,
     LAST,
     NOW,
@@ -28,10 +32,20 @@ from citywise.reasoning.languages.lars.encoding import (
     Seen,
     call,
 )
-from citywise.reasoning.languages.lars.program import LarsRule, unparse, window_text
+from citywise.reasoning.languages.lars.program import (
+    Atom,
+    LarsRule,
+    Since,
+    TimeSpan,
+    atom_text,
+    formula_text,
+    unparse,
+    window_text,
+)
 from citywise.reasoning.languages.lars.solver import GroundAtom, History, split
 from citywise.reasoning.model.atoms import ground
 from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.values import Compound, Term, Variable
 from citywise.reasoning.run.recorded import Recorded
 
 _WORDS: dict[int, str] = {
@@ -109,17 +123,25 @@ class LarsNotation(Notation):
 
     def _is_ours(self, name: str) -> bool:
         """Whether it is a relation of the encoding."""
-        return name in self._views or name in self._predicates or name in self._clock
+        return any(
+            name in ours
+            for ours in (self._views, self._predicates, self._clock, self._encoding.since)
+        )
 
     def _formula(self, name: str, arguments: list[str]) -> str:
         """An atom of a relation of the encoding."""
         if name in self._clock:
             return ""
+        if name in self._encoding.since:
+            return _with(formula_text(self._encoding.since[name]), arguments)
         seen = self._views.get(name)
         if seen is None:
             signature = self._predicates[name]
             time = f"@{arguments.pop()} " if len(arguments) > signature.arity else ""
             return time + call(signature.name, arguments)
+        if seen.view == "lasting":
+            time = arguments.pop()
+            return f"{call(seen.signature.name, arguments)} at every point from {time}"
         operator = {"some": "<>", "every": "[]", "timed": "@"}[seen.view]
         if seen.view == "timed":
             time = arguments.pop()
@@ -140,14 +162,14 @@ class LarsNotation(Notation):
             return RuleText(0, "")
         return RuleText(source.line, unparse(replace(source, label="")), source.label or None)
 
-    def _source(self, statement: AST) -> LarsRule | Seen | Signature | None:
+    def _source(self, statement: AST) -> LarsRule | Seen | Since | Signature | None:
         line: int = statement.location.begin.line
         return self._encoding.lines[line - 1].source
 
     def role(self, statement: AST) -> Role:
         """See `Notation`."""
         match self._source(statement):
-            case Seen():
+            case Seen() | Since():
                 return "view"
             case Signature():
                 return "same"
@@ -173,6 +195,10 @@ class LarsNotation(Notation):
         if isinstance(source, LarsRule):  # what comes after its body only gives variables values
             return replace(node, children=node.children[: len(source.body)])
         first = node.children[0]
+        if isinstance(source, Since):
+            return self._beginning(node, atoms)
+        if isinstance(source, Seen) and source.view == "lasting":
+            return self._lasting(node)
         if isinstance(source, Seen) and source.view != "timed" and first.kind != "knowledge":
             return self._window(node, source, atoms)
         rest = first.text.removeprefix(first.atom or "")
@@ -190,10 +216,33 @@ class LarsNotation(Notation):
             held = f"at {shown(atoms[0].arguments[-1].number if placed else self._history.now)}"
         return TreeNode("window", f"{node.atom}  holds {held}", atom=node.atom, children=below)
 
+    def _beginning(self, node: TreeNode, atoms: Sequence[Symbol]) -> TreeNode:
+        """What `since` says: when it began, and what has held after that."""
+        lasting = len(atoms) > 1 and self._is_lasting(atoms[1].name)
+        when = self._run.format_time(atoms[0].arguments[-1].number)
+        return TreeNode(
+            "window", f"{node.atom}  holds since {when}",
+            atom=node.atom, children=node.children[: 1 + lasting],
+        )  # fmt: skip
+
+    def _is_lasting(self, name: str) -> bool:
+        seen = self._views.get(name)
+        return seen is not None and seen.view == "lasting"
+
+    @staticmethod
+    def _lasting(node: TreeNode) -> TreeNode:
+        """What has held from point to point, without what says so of the rest of them."""
+        first, *rest = node.children
+        after = (each.children if each.kind == "window" else (each,) for each in rest)
+        children = (first, *(child for children in after for child in children))
+        return TreeNode("window", node.atom or "", atom=node.atom, children=children)
+
     def hints(self, atom: Symbol, model: Model) -> Sequence[TreeNode]:
         """See `Notation`: where an atom holds that a window does not show."""
+        if atom.name in self._encoding.since:
+            return [self._interrupted(self._encoding.since[atom.name], atom, model)]
         seen = self._views.get(atom.name)
-        if seen is None:
+        if seen is None or seen.view == "lasting":
             return ()
         arguments = atom.arguments[:-1] if seen.view == "timed" else atom.arguments
         about = GroundAtom(seen.signature, ",".join(map(str, arguments)))
@@ -231,6 +280,40 @@ class LarsNotation(Notation):
         text = f"{about.text} {word} at {len(held)} of {len(points)} points of the window"
         return TreeNode("hint", f"{text}, not at {listed(gaps)}", atom=about.text, count=len(gaps))
 
+    def _interrupted(self, since: Since, atom: Symbol, model: Model) -> TreeNode:
+        """When something began, and when it did not last; or that it did not begin."""
+        arguments, shown = list(map(str, atom.arguments)), self._run.format_time
+        held, begun = (_with(atom_text(each), arguments) for each in (since.held, since.atom))
+        points = self._history.timeline(since.window)
+        began = self._moments(since.atom, since.window, atom, model)
+        if not points:
+            text = f"the window{window_text(since.window)} has no point of time yet"
+        elif not began:
+            span = f"[{shown(points[0])}, {shown(points[-1])}]"
+            text = f"{begun} holds at no point of the window {span}"
+        else:
+            after = range(max(began) + 1, self._history.now + 1)
+            lasting = TimeSpan(since.window.size - 1)
+            there = self._moments(since.held, lasting, atom, model)
+            gaps = [str(shown(time)) for time in after if time not in there]
+            text = (
+                f"{begun} holds at {shown(max(began))}, but after it {held} not at {listed(gaps)}"
+            )
+        return TreeNode("hint", text, atom=self.atom(atom), count=0 if began else 1)
+
+    def _moments(self, about: Atom, window: TimeSpan, since: Symbol, model: Model) -> set[int]:
+        """The points of time of a window at which an atom of a `since` holds."""
+        name = self._encoding.seen.get(Seen(about.signature, window, "timed"))
+        atoms = model.by_predicate.get(Signature(name or "", len(about.terms) + 1), ())
+        found = [(atom.arguments[:-1], atom.arguments[-1].number) for atom in atoms]
+        found += [
+            (parse_term(each.atom.text).arguments, each.time)
+            for each in self._history.within(window)
+            if each.atom.signature == about.signature
+        ]
+        known = {f"{CAUGHT}{n}": argument for n, argument in enumerate(since.arguments)}
+        return {time for row, time in found if all(map(_fits, about.terms, row, repeat(known)))}
+
     def _places(self, about: GroundAtom, model: Model) -> set[int]:
         """The points of time at which it holds, now or because a head says so."""
         now = about.text in model.texts(about.signature).values()
@@ -245,13 +328,30 @@ class LarsNotation(Notation):
         return found
 
 
+def _with(text: str, arguments: Sequence[str]) -> str:
+    """The text of what `since` is about, with arguments in the place of its variables."""
+    return re.sub(rf"{CAUGHT}(\d+)", lambda found: arguments[int(found[1])], text)
+
+
+def _fits(term: Term, value: Symbol, known: Mapping[str, Symbol]) -> bool:
+    """Whether a value is what a term of `since` stands for."""
+    if isinstance(term, Compound):
+        same = value.type == SymbolType.Function and value.name == term.name
+        return (
+            same
+            and len(value.arguments) == len(term.arguments)
+            and all(map(_fits, term.arguments, value.arguments, repeat(known)))
+        )
+    return not isinstance(term, Variable) or known.get(term.name, value) == value
+
+
 class _Plain(Transformer):
     """Writes what the encoding has done to terms as it is to be read."""
 
     def visit_Variable(self, node: AST) -> AST:  # noqa: N802 - clingo's name
         """The ends of the timeline, and `_`, by their names."""
         name = "_" if node.name.startswith(ANY) else {START: "t1", LAST: "now"}.get(node.name)
-        return Variable(node.location, name) if name else node
+        return Named(node.location, name) if name else node
 
     def visit_BinaryOperation(self, node: AST) -> AST:  # noqa: N802 - clingo's name
         """A time to which 0 was added to make it a number."""

@@ -91,6 +91,16 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class Since:
+    """`held since a [w]`: `a` holds at some point of time of the window, and `held` at every
+    point after that one, up to now."""
+
+    held: Atom
+    atom: Atom
+    window: TimeSpan
+
+
+@dataclass(frozen=True)
 class Comparison:
     """`X < Y + 1`."""
 
@@ -99,7 +109,17 @@ class Comparison:
     right: Term
 
 
-Formula: TypeAlias = Now | At | Diamond | Box | Counted | Comparison
+Formula: TypeAlias = Now | At | Diamond | Box | Counted | Since | Comparison
+
+
+def atoms_of(formula: Formula) -> tuple[Atom, ...]:
+    """The atoms of a formula; a comparison has none."""
+    match formula:
+        case Comparison():
+            return ()
+        case Since(held, atom, _):
+            return held, atom
+    return (formula.atom,)
 
 
 @dataclass(frozen=True)
@@ -189,6 +209,8 @@ def formula_text(formula: Formula) -> str:
         case Counted(atom, comparator, number, window):
             counted = f"{atom_text(atom)} {_COUNTING[comparator]} {term_text(number)}"
             return _windowed("", counted, window)
+        case Since(held, atom, window):
+            return _windowed("", f"{atom_text(held)} since {atom_text(atom)}", window)
 
 
 def _windowed(operator: str, text: str, window: Window | None) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import cast
 
 from citywise.reasoning.errors import ItemError, SolvingError
-from citywise.reasoning.languages.lars.bodies import atom_of
 from citywise.reasoning.languages.lars.program import (
     Evaluator,
     LarsProgram,
@@ -37,8 +36,7 @@ class Arrivals:
         two are one tuple. The caller clears it."""
         formulas = [element.formula for rule in program.rules for element in rule.body]
         self._counts = any(
-            atom_of(formula) and isinstance(getattr(formula, "window", None), LastTuples)
-            for formula in formulas
+            isinstance(getattr(formula, "window", None), LastTuples) for formula in formulas
         )
         self._filters = program.request.inputs
         self._listed = {signature.name for signature in self._filters}

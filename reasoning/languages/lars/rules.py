@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from math import prod
 
 from clingo import Number
@@ -39,6 +40,7 @@ from citywise.reasoning.languages.lars.program import (
     LarsRule,
     LastTuples,
     Now,
+    Since,
     TimeSpan,
     Window,
 )
@@ -204,12 +206,13 @@ class RuleReader:
     def _rule(self, tree: Node) -> LarsRule:
         statement = self._written.statement
         self._terms = Terms(self._constants)
-        if len(self._written.body) != len(tree.many("body")):
+        literals = iter(tree.many("body"))
+        parts = [(part, list(islice(literals, part.literals))) for part in self._written.body]
+        if any(len(nodes) != part.literals for part, nodes in parts) or next(literals, None):
             message = "a `;` or `,` between `|` separates no elements; write two rules"
             raise self._source.error(statement.start, "plain", message)
         time, head = self._head(tree.one("head"))
-        pairs = zip(self._written.body, tree.many("body"), strict=True)
-        body = tuple(found for part, node in pairs for found in self._element(part, node))
+        body = tuple(found for part, nodes in parts for found in self._element(part, nodes))
         line = self._source.location(statement.start).line
         return LarsRule(head, time, body, line, statement.label or "")
 
@@ -225,9 +228,13 @@ class RuleReader:
             raise self._error(part, "head", "a head is an atom: `a(X)` or `@T a(X)`")
         return time, self._atom(atom)
 
-    def _element(self, part: WrittenElement, node: Node) -> Iterator[BodyElement]:
+    def _element(self, part: WrittenElement, nodes: Sequence[Node]) -> Iterator[BodyElement]:
         """The element of a body; several for a chain of comparisons."""
         negated = part.negation is not None
+        if part.kind == "since":
+            yield BodyElement(self._since(part, *nodes), negated)
+            return
+        (node,) = nodes
         atom = node.parts.get("atom")
         if not isinstance(atom, Node) or atom.kind not in (
             ASTType.SymbolicAtom,
@@ -264,7 +271,16 @@ class RuleReader:
         if part.kind == "box":
             return Box(atom, self._window(part))
         assert part.number is not None
+        assert part.kind != "since"
         return Counted(atom, part.kind, self._number(part.number, "number"), self._window(part))
+
+    def _since(self, part: WrittenElement, *nodes: Node) -> Since:
+        held, begun = (self._atom(node.one("atom")) for node in nodes)
+        window = self._window(part)
+        if isinstance(window, LastTuples):
+            message = "`since` takes a window of time, e.g. `[5]` or `[20 m]`"
+            raise self._error(part, "window", message)
+        return Since(held, begun, window)
 
     def _window(self, part: WrittenElement) -> Window:
         assert part.window is not None

@@ -8,11 +8,14 @@ from dataclasses import replace
 from citywise.reasoning.asp.terms import ANONYMOUS
 from citywise.reasoning.languages.lars.program import (
     At,
+    Atom,
     BodyElement,
     Comparison,
     Counted,
     Formula,
     LarsRule,
+    Since,
+    atoms_of,
 )
 from citywise.reasoning.model.joins import Patterns, matched
 from citywise.reasoning.model.rules import Compare
@@ -80,7 +83,7 @@ def binding(formula: Formula) -> bool:
 def _bound_by(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Comparison) or not binding(formula):
         return frozenset()
-    found = frozenset().union(*map(_matched, formula.atom.terms))
+    found = frozenset().union(*map(_matched, formula.atom.terms))  # of `since` what is behind it
     if isinstance(formula, At):
         return found | _matched(formula.time)
     if isinstance(formula, Counted) and isinstance(formula.number, Variable):
@@ -106,7 +109,11 @@ def _matched(term: Term) -> frozenset[str]:
 def _occurrences(rule: LarsRule) -> Iterator[tuple[frozenset[str], str]]:
     """Variables by the parts they stand in, each with why that part does not bind them."""
     for element in rule.body:
-        yield _all(element.formula) - _any(element), _reason(element)
+        if isinstance(element.formula, Since):
+            yield _names(element.formula.atom) - _any(element), _reason(element)
+            yield _names(element.formula.held), "`since` binds only what stands behind it"
+        else:
+            yield _all(element.formula) - _any(element), _reason(element)
     if rule.head is not None:
         head = frozenset().union(*map(variables, rule.head.terms))
         head |= variables(rule.time) if rule.time is not None else frozenset()
@@ -121,8 +128,12 @@ def _any(element: BodyElement) -> frozenset[str]:
     if isinstance(element.formula, At):
         terms.append(element.formula.time)
     computed = [names for term in terms for names in _computed(term)]
-    found = frozenset(filter(is_anonymous, _all(element.formula)))
+    found = frozenset(filter(is_anonymous, frozenset().union(*map(variables, terms))))
     return found.difference(*computed)
+
+
+def _names(atom: Atom) -> frozenset[str]:
+    return frozenset().union(*map(variables, atom.terms))
 
 
 def _computed(term: Term) -> Iterator[frozenset[str]]:
@@ -137,7 +148,7 @@ def _computed(term: Term) -> Iterator[frozenset[str]]:
 def _all(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Comparison):
         return variables(formula.left) | variables(formula.right)
-    found = frozenset().union(*map(variables, formula.atom.terms))
+    found = frozenset().union(*map(_names, atoms_of(formula)))
     if isinstance(formula, At):
         return found | variables(formula.time)
     return found | variables(formula.number) if isinstance(formula, Counted) else found

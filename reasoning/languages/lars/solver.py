@@ -163,9 +163,9 @@ def _windows(encoding: Encoding, history: History) -> Given:
         if each.window not in contents:
             contents[each.window] = _by_predicate(history.within(each.window))
         tuples = contents[each.window].get(each.signature, [])
-        if each.view == "every" and encoding.is_derived(each):
+        if each.view in ("every", "lasting") and encoding.is_derived(each):
             continue  # it is a rule: some points may have the data, others what is derived
-        for arguments, giving in _shown(each, tuples, len(history.timeline(each.window))):
+        for arguments, giving in _shown(each, tuples, history.timeline(each.window)):
             found.setdefault(call(relation, arguments), []).extend(giving)
     return found
 
@@ -195,7 +195,7 @@ def _by_predicate(tuples: Iterable[Tuple]) -> dict[Signature, list[Tuple]]:
 
 
 def _shown(
-    seen: Seen, tuples: Iterable[Tuple], points: int
+    seen: Seen, tuples: Iterable[Tuple], points: range
 ) -> Iterator[tuple[list[str], list[Tuple]]]:
     """Arguments of the relation, and what makes them true."""
     if seen.view == "timed":
@@ -206,8 +206,21 @@ def _shown(
     for each in tuples:
         giving.setdefault(each.atom, []).append(each)
     for atom, found in giving.items():
-        if seen.view == "some" or len(found) == points:
+        if seen.view == "lasting":
+            if run := _run(found, points):
+                yield [*_arguments(atom), str(run[0].time)], run
+        elif seen.view == "some" or len(found) == len(points):
             yield _arguments(atom), found
+
+
+def _run(arrivals: list[Tuple], points: range) -> list[Tuple]:
+    """The arrivals of an atom, one at a point of time, that end with one at the last of `points`
+    and leave none out."""
+    end = points.stop
+    for length, each in enumerate(reversed(arrivals)):
+        if each.time != end - length - 1:
+            return arrivals[len(arrivals) - length :]
+    return arrivals
 
 
 def _arguments(atom: GroundAtom) -> list[str]:
@@ -299,7 +312,7 @@ class OneShot:
     def _dynamic(self) -> frozenset[Signature]:
         """What the facts of a point of time are about."""
         encoding = self._encoding
-        views = {Signature(name, s.signature.arity + (s.view == "timed"))
+        views = {Signature(name, s.signature.arity + s.has_time)
                  for s, name in encoding.seen.items()}  # fmt: skip
         ranges = {Signature(name, 1) for name in (NOW, FIRST, *encoding.ranges.values())}
         return encoding.now | views | ranges
