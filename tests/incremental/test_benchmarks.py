@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import casp, lars
+from benchmarks import casp, lars, metric
 from benchmarks.incremental import overlap
 from benchmarks.incremental.laser import EXPERIMENTS, Experiment, joins
 from benchmarks.incremental.overlap import Answer, Overlap, overlapping, slides
@@ -138,3 +138,15 @@ def _request() -> Request:
 def _items() -> Sequence[Item]:
     """An atom each second; every other number is left out, so that each of them counts."""
     return [Item(t, f"p({2 * t})", t, stream="urn:s") for t in range(1, 12)]
+
+
+def test_windows_that_end_before_now_are_compared_without_a_peer_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metric, "installed", lambda: False)
+    results = metric.run("3")
+    assert [row["system"] for row in results["metric"]] == [
+        "incremental", "solver", "meteor_reasoner is absent",
+    ]  # fmt: skip
+    assert results["metric"][0]["facts"] > 20
+    assert "is absent" in metric.report(results)

@@ -231,7 +231,7 @@ class _Compiler:
 
     def newest(self, signature: Signature, window: TimeSpan) -> str:
         """See `Relations`."""
-        if window.gap:
+        if window.gap and self._placed[signature]:
             return self.timed(signature, window)
         return self._named(
             f"<{signature}{in_brackets(window)}",

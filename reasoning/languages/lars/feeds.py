@@ -388,7 +388,7 @@ class Inflow:
         self._boxes: list[Boxes] = []
         self._lasting: list[Lasting] = []
         self._static: list[_Timed] = []
-        self._points: list[_Points] = []
+        self._points: list[_Points | _Newest] = []
         self._tuples: dict[int, Tuples] = {}
         self.follow(feeds)
 
@@ -457,6 +457,7 @@ class Inflow:
         span: _Span | _Newest = _Span(feed, 0 if feed.kind == "now" else size, sink)
         if feed.kind == "newest":
             span = _Newest(feed, sink)
+            self._points.append(span)
         self._spans[feed.predicate].append(span)
         if rows and (feed.kind in COLUMN or feed.kind == "newest"):
             self._static.append(_Timed(span, rows))
@@ -506,28 +507,37 @@ class _Span:
 
 
 class _Newest:
-    """Rows with the newest point of time at which they arrived, while it is in a window."""
+    """Rows with the newest point of time at which they arrived, of those in a window."""
 
     lasts = True
 
     def __init__(self, feed: Feed, sink: Sink) -> None:
         assert isinstance(feed.window, TimeSpan)
-        self._relation, self._size, self._sink = feed.relation, feed.window.size, sink
+        self._relation, self._window, self._sink = feed.relation, feed.window, sink
         self._times: dict[Row, int] = {}
-        self._arrived: deque[tuple[int, Collection[Row]]] = deque()
+        self._ahead: deque[tuple[int, Collection[Row]]] = deque()
+        """What the window has not reached yet."""
+        self._inside: deque[tuple[int, Collection[Row]]] = deque()
 
     def arrive(self, time: int, rows: Collection[Row]) -> None:
-        times = self._times
-        while self._arrived and self._arrived[0][0] + self._size < time:
-            ended, old = self._arrived.popleft()
+        self._ahead.append((time, rows))
+
+    def point(self, time: int) -> None:
+        while self._inside and self._inside[0][0] + self._window.size < time:
+            ended, old = self._inside.popleft()
             for row in old:
-                if times.get(row) == ended:
-                    del times[row]
+                if self._times.get(row) == ended:
+                    del self._times[row]
+        while self._ahead and self._ahead[0][0] + self._window.gap <= time:
+            self._enter(*self._ahead.popleft())
+
+    def _enter(self, time: int, rows: Collection[Row]) -> None:
+        times = self._times
         new = [row for row in rows if times.get(row) != time]
         self._sink.retract(self._relation, [(*row, times[row]) for row in new if row in times])
-        self._sink.insert(self._relation, [(*row, time) for row in new], time + self._size)
+        self._sink.insert(self._relation, [(*row, time) for row in new], time + self._window.size)
         times.update(dict.fromkeys(new, time))
-        self._arrived.append((time, new))
+        self._inside.append((time, new))
 
 
 class _Timed:
