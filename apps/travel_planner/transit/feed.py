@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from citywise.apps.travel_planner.transit.tables import FeedError, Row, Tables
+from citywise.apps.travel_planner.transit.calls import (
+    Call,
+    CallError,
+    Raw,
+    clock_s,
+    day_of,
+    raw_call,
+    timed_calls,
+)
+from citywise.apps.travel_planner.transit.tables import FeedError, Tables
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_TIME = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)")
 MOST_FAULTS = 100
 """That are kept with their lines; the others are counted."""
 _MOST_DAYS = 3_700
+"""Of a row of calendar.txt."""
+_MOST_SERVICE_DAYS = 5_000_000
 _MOST_RUNS = 10_000
 """Of a row of frequencies."""
+_MOST_CALLS = 20_000_000
+"""Of all trips on a day, each departure of a frequency counted."""
+_MOST_PAIRS = 20_000
+"""Trips of one block that could follow each other."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +42,6 @@ class Stop:
     lat: float
     lon: float
     station: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A trip at a stop; seconds of the service day."""
-
-    stop: str
-    arrives: int
-    departs: int
-    pickup: int
-    drop_off: int
-    sequence: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +121,7 @@ class _Reading:
     def feed(self) -> Feed:
         for read in (self._stops, self._routes, self._days, self._trips, self._rules):
             read()
+        self._bound_blocks()
         if not self._feed.trips:
             raise FeedError(f"{self._tables.path}: has no trip that can be ridden")
         self._feed.unread = self._tables.others()
@@ -132,6 +131,12 @@ class _Reading:
         self._feed.fault_count += 1
         if len(self._feed.faults) < MOST_FAULTS:
             self._feed.faults.append(f"{self._feed.name}: {table}:{line}: {message}; left out")
+
+    def _note(self, table: str, line: int, message: str) -> None:
+        """A fault for which nothing is left out."""
+        self._feed.fault_count += 1
+        if len(self._feed.faults) < MOST_FAULTS:
+            self._feed.faults.append(f"{self._feed.name}: {table}:{line}: {message}")
 
     def _zone(self) -> ZoneInfo:
         agencies = list(self._tables.rows("agency.txt"))
@@ -147,7 +152,9 @@ class _Reading:
             raise FeedError(f"{where}:{line}: found {name!r}, expected a time zone") from None
 
     def _stops(self) -> None:
+        """Stops and stations; a parent that is no station is as good as none."""
         feed, known = self._feed, set()
+        parents: list[tuple[int, str, str]] = []
         for line, row in self._tables.rows("stops.txt"):
             stop, kind = row["stop_id"], row.get("location_type") or "0"
             if stop in known or not stop:
@@ -167,12 +174,22 @@ class _Reading:
                 self._fault("stops.txt", line, f"stop {stop!r} has no position in degrees")
                 continue
             parent = row.get("parent_station") or None
-            feed.stops[stop] = Stop(stop, row.get("stop_name", stop), lat, lon, parent)
+            feed.stops[stop] = Stop(stop, row.get("stop_name") or stop, lat, lon, parent)
             if parent:
-                feed.stations.setdefault(parent, []).append(stop)
+                parents.append((line, stop, parent))
+        for line, stop, parent in parents:
+            if parent in feed.stations:
+                feed.stations[parent].append(stop)
+                continue
+            feed.stops[stop] = replace(feed.stops[stop], station=None)
+            self._note("stops.txt", line, f"`parent_station` {parent!r} is no station; ignored")
 
     def _routes(self) -> None:
-        for _, row in self._tables.rows("routes.txt"):
+        for line, row in self._tables.rows("routes.txt"):
+            if row["route_id"] in self._feed.routes or not row["route_id"]:
+                found = f"`route_id` {row['route_id']!r} is empty or there twice"
+                self._fault("routes.txt", line, found)
+                continue
             name = row.get("route_short_name") or row.get("route_long_name") or row["route_id"]
             self._feed.routes[row["route_id"]] = name
             self._feed.modes[row["route_id"]] = _mode(row.get("route_type", ""))
@@ -180,17 +197,21 @@ class _Reading:
             self._feed.agencies[row["route_id"]] = row.get("agency_id", "") or self._agency
 
     def _days(self) -> None:
+        whole = 0
         days: dict[str, set[date]] = defaultdict(set)
         for line, row in self._tables.rows("calendar.txt"):
             try:
                 first, last = day_of(row["start_date"]), day_of(row["end_date"])
                 span = (last - first).days + 1
-                if span > _MOST_DAYS:
+                if not 0 < span <= _MOST_DAYS:
                     raise ValueError
                 runs = [row[name] == "1" for name in _WEEKDAYS]
             except (ValueError, KeyError):
-                self._fault("calendar.txt", line, "expected dates YYYYMMDD within ten years")
+                self._fault("calendar.txt", line, "expected two dates YYYYMMDD, at most ten years")
                 continue
+            whole += span
+            if whole > _MOST_SERVICE_DAYS:
+                raise FeedError(f"{self._tables.path}: calendar.txt: names too many days")
             every = (first + timedelta(n) for n in range(span))
             days[row["service_id"]] |= {day for day in every if runs[day.weekday()]}
         for line, row in self._tables.rows("calendar_dates.txt"):
@@ -207,35 +228,77 @@ class _Reading:
         calls = self._calls()
         runs = self._frequencies()
         known: set[str] = set()
+        every = 0
         for line, row in self._tables.rows("trips.txt"):
             trip = row["trip_id"]
-            if trip in known or row["route_id"] not in self._feed.routes:
+            if trip in known or not trip:
                 self._fault("trips.txt", line, f"trip {trip!r} is there twice or has no route")
                 continue
             known.add(trip)
+            if row["route_id"] not in self._feed.routes:
+                found = f"trip {trip!r} is there twice or has no route ({row['route_id']!r})"
+                self._fault("trips.txt", line, found)
+                continue
+            if row["service_id"] not in self._feed.days:
+                found = f"trip {trip!r} has a service {row['service_id']!r} that no calendar has"
+                self._fault("trips.txt", line, found)
+                continue
             try:
-                timed = _timed(sorted(calls.get(trip, ()), key=lambda each: each.sequence))
-            except _CallError as fault:
+                timed = timed_calls(sorted(calls.get(trip, ()), key=lambda each: each.sequence))
+            except CallError as fault:
                 self._fault("stop_times.txt", fault.line or line, f"trip {trip!r}: {fault}")
                 continue
             first = timed[0].departs
             starts = runs.get(trip)
             offsets = (0,) if starts is None else tuple(start - first for start in starts)
+            every += len(timed) * len(offsets)
+            if every > _MOST_CALLS:
+                raise FeedError(
+                    f"{self._tables.path}: has more than {_MOST_CALLS} stop times a day"
+                )
             block, head = row.get("block_id", ""), row.get("trip_headsign", "")
             self._feed.trips.append(
                 Trip(trip, row["route_id"], row["service_id"], block, head, timed, offsets,
                      starts is not None)
             )  # fmt: skip
 
-    def _calls(self) -> dict[str, list[_Raw]]:
-        calls: dict[str, list[_Raw]] = defaultdict(list)
+        for table, ids in (("stop_times.txt", calls.keys()), ("frequencies.txt", runs.keys())):
+            for trip in sorted(ids - known)[:MOST_FAULTS]:
+                line = calls[trip][0].line if table == "stop_times.txt" else 1
+                self._fault(table, line, f"no trip {trip!r} in trips.txt")
+
+    def _bound_blocks(self) -> None:
+        """Forget blocks in which so many trips could follow each other that no vehicle makes
+        them."""
+        ends: dict[str, Counter[str]] = defaultdict(Counter)
+        starts: dict[str, Counter[str]] = defaultdict(Counter)
+        for trip in self._feed.trips:
+            if trip.block:
+                ends[trip.block][trip.calls[-1].stop] += 1
+                starts[trip.block][trip.calls[0].stop] += 1
+        wild = {
+            block
+            for block, stops in ends.items()
+            if sum(count * starts[block][stop] for stop, count in stops.items()) > _MOST_PAIRS
+        }
+        for block in sorted(wild):
+            self._note(
+                "trips.txt", 1, f"block {block!r} has too many trips to stay seated; ignored"
+            )
+        if wild:
+            self._feed.trips = [
+                replace(trip, block="") if trip.block in wild else trip for trip in self._feed.trips
+            ]
+
+    def _calls(self) -> dict[str, list[Raw]]:
+        calls: dict[str, list[Raw]] = defaultdict(list)
         for line, row in self._tables.rows("stop_times.txt"):
             try:
-                raw = _raw(line, row)
+                raw = raw_call(line, row)
             except ValueError as error:
-                raw = _Raw(line, 0, "", None, None, None, 0, 0, str(error))
+                raw = Raw(line, 0, "", None, None, None, 0, 0, str(error))
             if not raw.fault and raw.stop not in self._feed.stops:
-                raw = _Raw(line, 0, "", None, None, None, 0, 0, f"no stop {raw.stop!r}")
+                raw = Raw(line, 0, "", None, None, None, 0, 0, f"no stop {raw.stop!r}")
             calls[row["trip_id"]].append(raw)
         return calls
 
@@ -265,111 +328,13 @@ class _Reading:
                 self._fault("transfers.txt", line, f"no stop or station {ends[0]!r} or {ends[1]!r}")
             elif kind not in ("0", "1", "2", "3"):
                 self._fault("transfers.txt", line, f"transfer type {kind!r} is not known")
-            elif kind == "2" and not least.isdecimal():
+            elif kind == "2" and not (least.isdecimal() and len(least) < 7):
                 self._fault("transfers.txt", line, "type 2 has no `min_transfer_time` in seconds")
             else:
                 names = ("from_route_id", "to_route_id", "from_trip_id", "to_trip_id")
                 seconds = int(least) if kind == "2" else 0
                 more = (row.get(name, "") for name in names)
                 self._feed.rules.append(Rule(*ends, int(kind), seconds, *more))
-
-
-# --- A trip's times ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    line: int
-    sequence: int
-    stop: str
-    arrives: int | None
-    departs: int | None
-    along: float | None
-    pickup: int
-    drop_off: int
-    fault: str = ""
-
-
-class _CallError(Exception):
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-def _raw(line: int, row: Row) -> _Raw:
-    arrives, departs = clock_s(row["arrival_time"]), clock_s(row["departure_time"])
-    if arrives is None:
-        arrives = departs
-    if departs is None:
-        departs = arrives
-    dist = row.get("shape_dist_traveled", "")
-    types = [int(row.get(name) or "0") for name in ("pickup_type", "drop_off_type")]
-    if not all(0 <= kind <= 3 for kind in types):
-        raise ValueError("pickup and drop-off types are 0 to 3")
-    along = float(dist) if dist else None
-    if along is not None and not math.isfinite(along):
-        raise ValueError("`shape_dist_traveled` is no length")
-    sequence = int(row["stop_sequence"])
-    return _Raw(line, sequence, row["stop_id"], arrives, departs, along, types[0], types[1])
-
-
-def _timed(raws: Sequence[_Raw]) -> tuple[Call, ...]:
-    """The calls of a trip with all times; raises `_CallError` where they cannot be."""
-    for raw in raws:
-        if raw.fault:
-            raise _CallError(raw.line, raw.fault)
-    if len(raws) < 2:
-        raise _CallError(raws[0].line if raws else 0, "has fewer than two stops")
-    known = [at for at, raw in enumerate(raws) if raw.arrives is not None]
-    if not known or known[0] != 0 or known[-1] != len(raws) - 1:
-        raise _CallError(raws[0].line, "has no time at its first or last stop")
-    times = {at: (raws[at].arrives or 0, raws[at].departs or 0) for at in known}
-    for low, high in pairwise(known):
-        _interpolate(raws, low, high, times)
-    calls, before = [], -1
-    for at, raw in enumerate(raws):
-        arrives, departs = times[at]
-        if arrives < before or departs < arrives:
-            raise _CallError(raw.line, "goes back in time")
-        if at and raw.sequence == raws[at - 1].sequence:
-            raise _CallError(raw.line, f"has `stop_sequence` {raw.sequence} twice")
-        before = departs
-        calls.append(Call(raw.stop, arrives, departs, raw.pickup, raw.drop_off, raw.sequence))
-    return tuple(calls)
-
-
-def _interpolate(
-    raws: Sequence[_Raw], low: int, high: int, times: dict[int, tuple[int, int]]
-) -> None:
-    """Fill in the times between two known ones: by length, else evenly, rounded down."""
-    start, span = times[low][1], times[high][0] - times[low][1]
-    lengths = [raw.along for raw in raws[low : high + 1]]
-    known = [length for length in lengths if length is not None]
-    by_length = len(known) == len(lengths) and known == sorted(known) and known[0] < known[-1]
-    for at in range(low + 1, high):
-        if by_length:
-            passed, whole = known[at - low] - known[0], known[-1] - known[0]
-            time = start + math.floor(span * passed / whole)  # a 49th of 49 s is one second
-        else:
-            time = start + span * (at - low) // (high - low)
-        times[at] = (time, time)
-
-
-def clock_s(text: str) -> int | None:
-    """`25:10:00` as seconds; None where nothing stands."""
-    if not text:
-        return None
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise ValueError(f"found the time {text!r}, expected HH:MM:SS")
-    hours, minutes, seconds = map(int, match.groups())
-    return hours * 3600 + minutes * 60 + seconds
-
-
-def day_of(text: str) -> date:
-    if len(text) != 8 or not text.isdecimal():
-        raise ValueError(f"found the date {text!r}, expected YYYYMMDD")
-    return date(int(text[:4]), int(text[4:6]), int(text[6:]))
 
 
 _MODES: dict[str, str] = {

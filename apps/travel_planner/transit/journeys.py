@@ -13,7 +13,15 @@ from typing import Any, Protocol
 
 from citywise.apps.travel_planner.transit.days import Calendar, Pattern, Run
 from citywise.apps.travel_planner.transit.ground import MICRO, Ground
-from citywise.apps.travel_planner.transit.search import Chain, Ends, Found, Label, Search, Span
+from citywise.apps.travel_planner.transit.search import (
+    Chain,
+    Ends,
+    Found,
+    Label,
+    Reached,
+    Search,
+    Span,
+)
 
 DAY_S = 86_400
 
@@ -133,10 +141,10 @@ class _Journeys:
         on_foot = self._on_foot()
         if self._arrive:
             span = Span(-self._end, -self._start, self._limit)
-            ends = self._back.journeys(self._chain.reverse, span)
+            ends, reached = self._back.journeys(self._chain.reverse, span)
         else:
             span = Span(self._start, self._end, self._limit)
-            ends = self._ahead.journeys(self._chain, span)
+            ends, reached = self._ahead.journeys(self._chain, span)
         values = {(found.time, found.rides - 1, _metres(found.micro)) for found in ends}
         foot_value = None
         if on_foot:
@@ -144,7 +152,7 @@ class _Journeys:
             foot_value = (time, 0, on_foot.metres)
             values.add(foot_value)
         return [
-            self._of_value(value, on_foot if value == foot_value else None)
+            self._of_value(value, on_foot if value == foot_value else None, reached)
             for value in front(values)
         ]
 
@@ -159,9 +167,9 @@ class _Journeys:
         departs = self._end - seconds if self._arrive else self._start
         return Journey(departs, departs + seconds, _metres(micro), ())
 
-    def _of_value(self, value: Value, on_foot: Journey | None) -> Journey:
+    def _of_value(self, value: Value, on_foot: Journey | None, reached: list[Reached]) -> Journey:
         """The journey of these values that departs last, then has fewest legs, then the
-        smallest trip ids."""
+        smallest trip ids; `reached` is what the first search found."""
         time, changes, metres = value
         micro = min(metres * MICRO, self._limit)
         start, end = self._start, self._end
@@ -169,12 +177,13 @@ class _Journeys:
             start = -time
         else:
             end = time
-            back = self._back.journeys(self._chain.reverse, Span(-end, -start, micro, changes + 1))
+            span = Span(-end, -start, micro, changes + 1)
+            back, reached = self._back.journeys(self._chain.reverse, span, against=reached)
             if on_foot and (not back or -min(each.time for each in back) <= on_foot.departs):
                 return on_foot
             start = -min(each.time for each in back)
         span = Span(start, end, micro, changes + 1)
-        ahead = self._ahead.journeys(self._chain, span, keyed=True)
+        ahead, _ = self._ahead.journeys(self._chain, span, keyed=True, against=reached)
         if on_foot and (not ahead or min(each.key[0] for each in ahead) >= len(self._chain.foot)):
             return on_foot
         return self._journey(min(ahead, key=lambda each: (each.key, each.time)))

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
+from citywise.apps.travel_planner.transit.calls import Call, clock_s, day_of
 from citywise.apps.travel_planner.transit.days import Pattern, pattern_of
-from citywise.apps.travel_planner.transit.feed import Call, Feed, Trip, clock_s, day_of
+from citywise.apps.travel_planner.transit.feed import Feed, Trip
 from citywise.apps.travel_planner.transit.timetable import (
     Calls,
     Entry,

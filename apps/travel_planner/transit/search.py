@@ -7,11 +7,11 @@ often. Backwards, everything is mirrored: patterns, changes and times.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citywise.apps.travel_planner.transit.days import Days, Pattern
-from citywise.apps.travel_planner.transit.ground import Ground, Line
+from citywise.apps.travel_planner.transit.ground import MICRO, Ground, Line
 
 Ends = Mapping[int, tuple[int, int]]
 """Seconds and micrometres between a place and the stops around it."""
@@ -70,6 +70,8 @@ class Span:
     rides: int | None = None
 
 
+Reached = Mapping[int, Sequence[tuple[int, int, int]]]
+"""By stop: times, micrometres and rides of what a search found there."""
 Aboard = tuple[int, int, Key, "Label | None", int]
 """Run, micrometres, key, label before, call where one got on."""
 Ready = tuple[int, int, Key, "Label | None"]
@@ -99,26 +101,49 @@ class Search:
     def __init__(self, ground: Ground, days: Days, backwards: bool) -> None:
         self._ground, self._days, self._backwards = ground, days, backwards
 
-    def journeys(self, chain: Chain, span: Span, keyed: bool = False) -> list[Found]:
-        """Best ends of journeys with a ride; `keyed`: of equals those that come first."""
+    def journeys(
+        self,
+        chain: Chain,
+        span: Span,
+        keyed: bool = False,
+        against: Sequence[Reached] | None = None,
+    ) -> tuple[list[Found], list[Reached]]:
+        """Best ends of journeys with a ride, and what was reached on each stretch of the chain;
+        `keyed`: of equals those that come first.
+
+        With what a search `against` this direction has reached, only what meets it is followed.
+        """
         seeds = [Found(span.start, 0, 0, _NO_KEY, None)]
+        reached: list[Reached] = []
         for layer, foot in enumerate(chain.foot):
-            found = _Rounds(self, chain, layer, seeds, span, keyed).found()
+            other = against[-1 - layer] if against is not None else None
+            rounds = _Rounds(self, chain, layer, seeds, span, keyed, other)
+            found = rounds.found()
+            reached.append(rounds.reached)
             if foot is not None:
                 found += _walked(seeds, foot, span, keyed)
             seeds = _best(found)
-        return [each for each in seeds if each.label is not None]
+        return [each for each in seeds if each.label is not None], reached
 
     def boarding(self, stop: int) -> Iterator[tuple[Pattern, int]]:
         """Patterns and calls where one may get on."""
         return self._days.boarding(stop, self._backwards)
 
-    def ready(self, stop: int, label: Label, limit: int) -> list[tuple[Pattern, int, int, int]]:
-        """After a ride: pattern, call, and seconds and micrometres to it."""
-        found = []
+    def ready(
+        self, stop: int, label: Label, limit: int, meets: Callable[[int, int, int], bool]
+    ) -> Iterator[tuple[Pattern, int, int, int]]:
+        """After a ride: pattern, call, and seconds and micrometres to it, where a stop, a time
+        and micrometres meet what is sought."""
         leaves = label.pattern.leaves
         for change in self._ground.changes(stop, self._backwards):
-            if label.micro + change.micro > limit:
+            micro = label.micro + change.micro
+            if micro > limit:
+                continue
+            soonest = change.seconds
+            if change.rules:
+                times = [seconds for _, seconds in change.rules if seconds is not None]
+                soonest = min(times + ([soonest] if soonest is not None else []), default=None)
+            if soonest is None or not meets(change.to, label.time + soonest, micro):
                 continue
             for pattern, call in self.boarding(change.to):
                 seconds = change.seconds
@@ -130,8 +155,7 @@ class Search:
                         else change.between(leaves, takes)
                     )
                 if seconds is not None:
-                    found.append((pattern, call, seconds, change.micro))
-        return found
+                    yield pattern, call, seconds, change.micro
 
     def is_told_apart(self, stop: int) -> bool:
         """Whether how one came matters for where one can go on."""
@@ -172,7 +196,10 @@ class _Rounds:
         seeds: Sequence[Found],
         span: Span,
         keyed: bool,
+        other: Reached | None,
     ) -> None:
+        self.reached: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self._other = other
         self._search, self._layer, self._seeds = search, layer, seeds
         self._origin, self._target = chain.ends[layer], chain.ends[layer + 1]
         self._span, self._keyed = span, keyed
@@ -190,12 +217,17 @@ class _Rounds:
             self._start([seed for seed in self._seeds if seed.rides == rides], boards)
             rides += 1
             labels = self._ride(boards, rides)
-            boards = self._changed(labels)
+            boards = self._changed(labels, rides)
         return self._ends
 
     def _start(self, seeds: Sequence[Found], boards: Boards) -> None:
         for stop, (seconds, micro) in self._origin.items():
-            ready = [seed for seed in seeds if seed.micro + micro <= self._span.micro]
+            ready = [
+                seed
+                for seed in seeds
+                if seed.micro + micro <= self._span.micro
+                and self._meets(stop, seed.time + seconds, seed.micro + micro, seed.rides)
+            ]
             if not ready:
                 continue
             more = int(self._keyed and micro > 0)
@@ -210,10 +242,27 @@ class _Rounds:
                     for seed in ready
                 )
 
-    def _changed(self, labels: list[tuple[int, Label]]) -> Boards:
+    def _meets(self, stop: int, time: int, micro: int, rides: int) -> bool:
+        """Whether the search from the other end can have come to a stop by then, within what
+        may be walked and ridden."""
+        if self._other is None:
+            return True
+        most = self._span.rides
+        return any(
+            there + time <= 0
+            and walked + micro <= self._span.micro
+            and (most is None or rode + rides <= most)
+            for there, walked, rode in self._other.get(stop, ())
+        )
+
+    def _changed(self, labels: list[tuple[int, Label]], rides: int) -> Boards:
+        def meets(at: int, time: int, micro: int) -> bool:
+            return self._meets(at, time, micro, rides)
+
         boards: Boards = {}
         for stop, label in labels:
-            for pattern, call, seconds, micro in self._search.ready(stop, label, self._span.micro):
+            found = self._search.ready(stop, label, self._span.micro, meets)
+            for pattern, call, seconds, micro in found:
                 legs, trips = label.key
                 other = pattern.stops[call] != stop
                 key = (legs + 1, trips) if self._keyed and other else label.key
@@ -230,6 +279,7 @@ class _Rounds:
         for (stop, line), labels in fresh.items():
             bag = self._bags[stop, line]
             bag += [(label.time, label.micro, _NO_KEY) for label in labels]
+            self.reached[stop] += [(label.time, label.micro, rides) for label in labels]
             kept += [(stop, label) for label in labels]
         return kept
 
@@ -282,7 +332,7 @@ class _Rounds:
         place = (stop, pattern.leaves if self._apart[stop] else None)
         if _is_beaten(time, micro, _NO_KEY, self._bags[place]):
             return  # by fewer rides
-        if not self._keyed and any(end.time <= time and end.micro <= micro for end in self._ends):
+        if not self._keyed and self._is_outdone(time, micro, rides):
             return
         others = fresh[place]
         if any(
@@ -298,6 +348,17 @@ class _Rounds:
         ]
         others.append(label)
         self._arrive(label, stop, rides)
+
+    def _is_outdone(self, time: int, micro: int, rides: int) -> bool:
+        """Whether an end is better than whatever this may become: not only as good, for of equals
+        the later searches choose, among all that meets what was reached here."""
+        metres = -(-micro // MICRO)
+        return any(
+            end.time <= time
+            and (walked := -(-end.micro // MICRO)) <= metres
+            and (end.time < time or walked < metres or end.rides < rides)
+            for end in self._ends
+        )
 
     def _arrive(self, label: Label, stop: int, rides: int) -> None:
         if stop not in self._target:

@@ -9,7 +9,8 @@ from operator import le
 
 import numpy as np
 
-from citywise.apps.travel_planner.transit.feed import Call, Feed, Trip
+from citywise.apps.travel_planner.transit.calls import Call
+from citywise.apps.travel_planner.transit.feed import Feed, Trip
 from citywise.apps.travel_planner.transit.ground import Line, Stops
 
 Times = np.ndarray[tuple[int, ...], np.dtype[np.int64]]

@@ -14,7 +14,8 @@ from hashlib import blake2s
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from citywise.apps.travel_planner.transit.feed import Call, Feed, Stop, Trip
+from citywise.apps.travel_planner.transit.calls import Call
+from citywise.apps.travel_planner.transit.feed import Feed, Stop, Trip
 from citywise.apps.travel_planner.transit.ground import straight_m
 from citywise.backend.gtfs_realtime import Message, Moment, StopUpdate, TripRef, TripUpdate
 from citywise.backend.roads import Mode
