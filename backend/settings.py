@@ -296,6 +296,8 @@ class People(Section):
     demo_user: bool = False
     """Who is not logged in is the user `demo`, in all roles; only on loopback."""
     sign_up: Literal["open", "invited", "closed"] = "open"
+    private: bool = False
+    """Nothing of the city is shown to who is not logged in."""
     login_hours: float = Field(default=24 * 14, gt=0)
     rate_limits: bool = True
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
 
-from flask import Flask, request
+from flask import Flask, abort, redirect, request
 
 from citywise.backend.api import forgery, identity
+from citywise.backend.api.state import state
 from citywise.backend.errors import CitywiseError
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -38,11 +40,20 @@ class Access:
     right: Right | None = "all"
     role: str | None = None
     session: bool = False
+    is_door: bool = False
+    """Anybody may call it in a private city, too."""
 
 
 def city(view: View) -> View:
-    """Declare a view that anybody may call: it tells of the city, and of no person."""
+    """Declare a view that anybody may call: it tells of the city, and of no person. In a private
+    city (`people.private`) only who is logged in, or a device with a token, may."""
     return _declare(view, Access("city", None))
+
+
+def door(view: View) -> View:
+    """Declare a view that whoever is outside needs to come in, or to see whether we live: it
+    tells nothing of the city, nor of any person."""
+    return _declare(view, Access("city", None, is_door=True))
 
 
 def person(*, right: Right = "all", session: bool = False) -> Callable[[View], View]:
@@ -100,6 +111,8 @@ def install(app: Flask) -> None:
 def admit(declared: Access) -> None:
     """Raise a problem unless whoever asks may call a view that declares this."""
     forgery.refuse_foreign()
+    if state().settings.people.private and not _may_be_outside(declared):
+        refuse_outsider()
     if declared.kind == "city":
         if forgery.bearer() is not None:
             identity.principal()  # A token that is over is told so everywhere.
@@ -114,6 +127,23 @@ def admit(declared: Access) -> None:
     identity.refuse_token(declared.right)
     if declared.role is not None:
         identity.require(*declared.role.split())
+
+
+def _may_be_outside(declared: Access) -> bool:
+    """Whether who is not logged in may call a view of a private city: doors, and what has a
+    secret of its own, but not what a mere session may call."""
+    return declared.is_door or (declared.kind != "city" and not declared.session)
+
+
+def refuse_outsider() -> None:
+    """Raise a 401 for who is nobody; a browser that wants a page is led to log in."""
+    if identity.principal().user is not None:
+        return
+    wants_page = request.method == "GET" and request.accept_mimetypes.accept_html
+    if wants_page and not request.path.startswith(("/api/", "/metrics")):
+        wanted = request.full_path.rstrip("?")
+        abort(redirect(f"/log-in?{urlencode({'next': wanted})}", 303))
+    raise identity.log_in()
 
 
 def described(declared: Access) -> list[dict[str, list[str]]]:

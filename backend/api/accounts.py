@@ -73,7 +73,7 @@ class NewInvitation(_Body):
 
 
 @blueprint.post("/accounts")
-@access.city
+@access.door
 def sign_up() -> Response:
     """A new account, logged in at once."""
     parameters.only()
@@ -90,7 +90,7 @@ def sign_up() -> Response:
 
 
 @blueprint.post("/login")
-@access.city
+@access.door
 def log_in() -> Response:
     """Log a browser in; a login that it had is over."""
     parameters.only()

@@ -13,14 +13,14 @@ blueprint = Blueprint("health", __name__)
 
 
 @blueprint.get("/healthz")
-@access.city
+@access.door
 def healthz() -> Response:
     """The web process lives."""
     return as_json({"status": "alive"})
 
 
 @blueprint.get("/readyz")
-@access.city
+@access.door
 def readyz() -> Response:
     """200 if the whole system works, else 503; every check with its value and limit."""
     city = state()

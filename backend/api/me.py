@@ -77,7 +77,7 @@ class NewToken(_Body):
 
 
 @blueprint.get("/me")
-@access.city
+@access.door
 def show_me() -> Response:
     """Who asks; `user` is null for nobody."""
     parameters.only()

@@ -306,14 +306,14 @@ def show_system() -> Response:
 
 
 @blueprint.get("/log-in")
-@access.city
+@access.door
 def show_log_in() -> Response:
     """Logging in."""
     return page("log-in")
 
 
 @blueprint.get("/sign-up")
-@access.city
+@access.door
 def show_sign_up() -> Response:
     """Making an account."""
     return page("sign-up")
@@ -330,14 +330,14 @@ def show_account() -> Response:
 
 
 @blueprint.get("/offline")
-@access.city
+@access.door
 def show_offline() -> Response:
     """What the service worker shows when a page is neither reachable nor kept."""
     return page("offline")
 
 
 @blueprint.get("/assets/vendor/<library>/<path:path>")
-@access.city
+@access.door
 def vendor_asset(library: str, path: str) -> Response:
     """A file of a browser library, as npm installed it."""
     if library not in VENDOR:
@@ -346,7 +346,7 @@ def vendor_asset(library: str, path: str) -> Response:
 
 
 @blueprint.get("/assets/apps/<app>/<digest>/<path:path>")
-@access.city
+@access.door
 def asset_of_app(app: str, digest: str, path: str) -> Response:
     """A file of an app's `static/`; kept as our own assets are."""
     files = current_app.extensions.get(_FILES, {}).get(app)
@@ -356,7 +356,7 @@ def asset_of_app(app: str, digest: str, path: str) -> Response:
 
 
 @blueprint.get("/assets/<digest>/<path:path>")
-@access.city
+@access.door
 def own_asset(digest: str, path: str) -> Response:
     """One of our own assets; kept for good by browsers, as its address names its content."""
     return _kept(send_from_directory(STATIC, path), digest == version())
@@ -369,7 +369,7 @@ def _kept(answer: Response, for_good: bool) -> Response:
 
 
 @blueprint.get("/service-worker.js")
-@access.city
+@access.door
 def service_worker() -> Response:
     """The service worker; at the root, so that its scope is the whole site."""
     script = render_template(
@@ -390,7 +390,7 @@ def service_worker() -> Response:
 
 
 @blueprint.get("/manifest.webmanifest")
-@access.city
+@access.door
 def manifest() -> Response:
     """The web app manifest, in the person's language."""
     return web_manifest("Citywise", "/")
@@ -436,7 +436,7 @@ def web_manifest(name: str, start: str) -> Response:
 
 
 @blueprint.get("/favicon.ico")
-@access.city
+@access.door
 def favicon() -> WerkzeugResponse:
     """Browsers ask for it unasked."""
     return redirect(asset("icons/icon-192.png"), code=302)

@@ -30,7 +30,7 @@ def show_meetings() -> Response:
 
 
 @blueprint.get("/meetings.webmanifest")
-@access.city
+@access.door
 def manifest() -> Response:
     """The manifest of the meetings alone: installed from one of their pages, they open with the
     list of them."""
@@ -46,7 +46,7 @@ def show_meeting(meeting_id: str) -> Response:
 
 
 @blueprint.get("/meet/<meeting_id>")
-@access.city
+@access.door
 def show_meet(meeting_id: str) -> Response:
     """The participant's page; what follows `?key=` is the link's secret and stays there."""
     framing.allow()
