@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from citywise.backend.cli import cli
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.parts import found
 from citywise.backend.settings import Settings
 
 DOCS = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
@@ -45,7 +46,11 @@ def test_every_setting_is_documented_and_the_example_is_valid() -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     example = tomllib.loads(block)
     Settings.model_validate(example, strict=False)
-    assert set(dotted(example)) == settings_keys(Settings)
+    sections = [item for app in found().values() for item in app.settings.items()]
+    of_apps = [settings_keys(model, f"{name}.") for name, model in sections]
+    assert set(dotted(example)) == settings_keys(Settings).union(*of_apps)
+    for name, model in sections:
+        model.model_validate(example[name])
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(REPOSITORY)))

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from citywise.apps.meeting_mgr import telling, topics
+from citywise.apps.meeting_mgr.settings import SECTION, Meetings
 from citywise.backend.packs.parts import Commands, Parts
 from citywise.backend.settings import Settings
 
@@ -59,6 +60,7 @@ PARTS = Parts(
     navigation={"meetings": "/meetings"},
     openapi=Path(__file__).with_name("openapi.json"),
     service=_serve,
+    settings={SECTION: Meetings},
     export={"meetings": _meetings_of},
     withdrawn=_withdrawn,
     forgotten=_forgotten,

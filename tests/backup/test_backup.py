@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, select, text
 
+from citywise.apps.meeting_mgr.settings import Meetings
 from citywise.backend.backup import sealing
 from citywise.backend.backup.archive import FORMAT, opened
 from citywise.backend.backup.drill import drill
@@ -167,7 +168,10 @@ def test_what_lies_beside_database_and_log_comes_back_too(city: Settings, tmp_pa
     again = load(found.config)
     assert again.data_dir == new
     assert again.apps.folders == (str(new / "apps" / "noise"),)
-    assert (again.web.port, again.meetings.webhooks) == (8080, ("https://a.example/x/",))
+    assert (again.web.port, again.section("meetings", Meetings).webhooks) == (
+        8080,
+        ("https://a.example/x/",),
+    )
 
 
 def test_nobody_else_may_read_a_backup_or_what_is_restored(city: Settings, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from playwright.sync_api import (
     expect,
 )
 
-from citywise.backend.settings import Meetings, People, Settings
+from citywise.apps.meeting_mgr.settings import Meetings
+from citywise.backend.settings import People, Settings
 from citywise.backend.times import iso, parse_ms
 from tests.api.browsers import PASSWORD
 from tests.browser import devices, keys

@@ -21,7 +21,8 @@ from citywise.apps.meeting_mgr.model import (
     SensorState,
 )
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.backend.settings import Meetings, Settings
+from citywise.apps.meeting_mgr.settings import Meetings
+from citywise.backend.settings import Settings
 from tests.api.browsers import Browser
 from tests.meeting_mgr.hosted import host, join, make, me, show
 

@@ -21,10 +21,11 @@ from citywise.apps.meeting_mgr.model import AbilityState, Hook, PersonState
 from citywise.apps.meeting_mgr.process import deliveries
 from citywise.apps.meeting_mgr.process.deliveries import BACKOFF_MS, Deliveries
 from citywise.apps.meeting_mgr.record import MeetingRecord
+from citywise.apps.meeting_mgr.settings import Meetings
 from citywise.apps.meeting_mgr.steps import editing, running, taking_part
 from citywise.apps.meeting_mgr.steps.drafts import Changes
 from citywise.backend.privacy.boxes import Boxes
-from citywise.backend.settings import Meetings, Settings
+from citywise.backend.settings import Settings
 from citywise.backend.store.models import OutboxRow
 from citywise.backend.store.outbox import newest
 from tests.meeting_mgr.kept import NOW_MS, Kept

@@ -11,10 +11,10 @@ from aiosmtpd.smtp import AuthResult, Envelope, Session
 
 from citywise.apps.meeting_mgr.papers import mailing
 from citywise.apps.meeting_mgr.papers.mailing import Letter, MailError, NoMailError, Sent
+from citywise.apps.meeting_mgr.settings import Meetings
 from citywise.backend.network import certificates
 from citywise.backend.network.addresses import Names
 from citywise.backend.network.certificates import Issued
-from citywise.backend.settings import Meetings
 from tests.meeting_mgr.mail_server import Box, served
 from tests.ports import nobody_at
 

@@ -17,7 +17,8 @@ from werkzeug.test import TestResponse
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.api import papers
 from citywise.apps.meeting_mgr.papers import calendars
-from citywise.backend.settings import Meetings, Settings
+from citywise.apps.meeting_mgr.settings import Meetings
+from citywise.backend.settings import Settings
 from citywise.backend.times import from_ms, parse_ms
 from tests.api.browsers import API, Browser
 from tests.meeting_mgr.hosted import BUSINESS, Json, conclude, host, join, make, of, show

@@ -7,7 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from citywise.backend.settings import Meetings, People, Settings
+from citywise.apps.meeting_mgr.settings import Meetings
+from citywise.backend.settings import People, Settings
 from tests.meeting_mgr.hosted import BUSINESS
 from tests.meeting_mgr.mail_server import Box, served
 from tests.meeting_mgr.other_system import receiving

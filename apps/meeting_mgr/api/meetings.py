@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response
 
+from citywise.apps.meeting_mgr import settings as configured
 from citywise.apps.meeting_mgr import store, views
 from citywise.apps.meeting_mgr.api.bodies import (
     Action,
@@ -269,7 +270,7 @@ def _refuse_hook(body: ToldMeeting) -> None:
     if body.hook is None:
         return
     try:
-        hooks.check(body.hook.url, state().settings.meetings.webhooks)
+        hooks.check(body.hook.url, configured.of(state().settings).webhooks)
     except hooks.HookError as error:
         raise invalid([fault("hook.url", str(error))]) from None
 

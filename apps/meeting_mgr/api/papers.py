@@ -8,6 +8,7 @@ import logging
 from flask import Blueprint, Response, request
 from pydantic import Field
 
+from citywise.apps.meeting_mgr import settings as configured
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.api import calendar_reading, joining
 from citywise.apps.meeting_mgr.api.rights import reading, working
@@ -73,7 +74,7 @@ def send_invitations(meeting_id: str) -> Response:
     t = translator(languages.asked())
     mails = letters.written(invited, to, wall_ms(), t)
     try:
-        sent = mailing.send(mails, state().settings.meetings, invited.organizer.name)
+        sent = mailing.send(mails, configured.of(state().settings), invited.organizer.name)
     except NoMailError as error:
         raise ProblemError(409, "mail-not-configured", "No mail", str(error)) from None
     except MailError as error:
@@ -169,7 +170,7 @@ def _invited(meeting_id: str) -> Invited:
         host = accounts.find(work.connection, record.user)
     name = record.meeting.title if host is None else host.name
     link = joining.url(origin, record.id, record.join_key)
-    return Invited(record, Organizer(name, state().settings.meetings.sender), link)
+    return Invited(record, Organizer(name, configured.of(state().settings).sender), link)
 
 
 def _recipients(record: MeetingRecord, body: Invite) -> list[Attendee]:

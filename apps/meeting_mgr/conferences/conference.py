@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from citywise.apps.meeting_mgr.model import Capability, Person, Reason, Value
 from citywise.apps.meeting_mgr.record import Change, MeetingRecord
-from citywise.backend.settings import Meetings
+from citywise.apps.meeting_mgr.settings import Meetings
 from citywise.backend.times import iso
 
 Body = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from citywise.apps.meeting_mgr import settings as configured
 from citywise.backend.api import security
 from citywise.backend.api.state import state
 
@@ -9,7 +10,7 @@ from citywise.backend.api.state import state
 def allow() -> None:
     """Let the page that is being answered show rooms of the operator's Jitsi server, if there
     is one: its script, its frames, and camera, microphone and screen within them."""
-    server = state().settings.meetings.jitsi
+    server = configured.of(state().settings).jitsi
     if server is None:
         return
     security.allow("script-src", server)

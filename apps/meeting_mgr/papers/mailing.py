@@ -13,8 +13,8 @@ from email.utils import formatdate, make_msgid
 from typing import NamedTuple
 
 from citywise.apps.meeting_mgr.papers.invitations import Method
+from citywise.apps.meeting_mgr.settings import Meetings
 from citywise.backend.errors import CitywiseError
-from citywise.backend.settings import Meetings
 
 TIMEOUT_S = 20.0
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, Engine, select
 
+from citywise.apps.meeting_mgr import settings as configured
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.conferences import conference, hooks
 from citywise.apps.meeting_mgr.conferences.hooks import HookError, Message, Outcome
@@ -134,7 +135,7 @@ class Deliveries:
             return None
         try:
             # What was allowed when the host wrote it may be so no longer.
-            hooks.check(record.meeting.hook.url, self._settings.meetings.webhooks)
+            hooks.check(record.meeting.hook.url, configured.of(self._settings).webhooks)
         except HookError:
             return None
         return record
@@ -147,7 +148,7 @@ class Deliveries:
                 return None
             people = store.people_of(connection, self._boxes, record)
         person = next((one for one in people if one.id == news.body.get("person")), None)
-        for system in conference.of(record, self._settings.meetings):
+        for system in conference.of(record, configured.of(self._settings)):
             told = system.told(record, news.body["change"], person, news.at_ms)
             if told is not None:
                 return Message(record.meeting.hook, str(news.id), orjson.dumps(told))
@@ -205,7 +206,7 @@ def _guarded(meeting: str) -> Iterator[None]:
 
 def serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
     """Deliver until `stop` is set, if the operator allows any; what fails is tried again."""
-    if not settings.meetings.webhooks:
+    if not configured.of(settings).webhooks:
         return
     found: Deliveries | None = None
     while not stop.is_set():
