@@ -14,6 +14,7 @@ from citywise.reasoning.asp.dependencies import Dependencies
 from citywise.reasoning.asp.rules import atom_signatures, body_atoms, head_atoms
 from citywise.reasoning.asp.syntax import Node, variables
 from citywise.reasoning.errors import Finding, RequestError
+from citywise.reasoning.languages.casp.durations import durations
 from citywise.reasoning.languages.casp.entailment import inferring
 from citywise.reasoning.languages.casp.growth import suspects
 from citywise.reasoning.languages.casp.parsing import Reading
@@ -259,6 +260,7 @@ def check_reading(
     if reading.is_whole:
         found += Predicates(reading, knowledge.supplied, unread=bool(unreadable)).findings()
         found += comparisons(reading)
+        found += durations(reading)
         dependencies = dependencies or Dependencies(reading.rules)
         found += suspects(reading, dependencies, {**given, **knowledge.counts})
         found = list(refined(found))
