@@ -45,7 +45,7 @@ def try_connector(
     Nothing is stored. Ends with 1 if anything was refused; stderr says why.
     """
     from citywise.backend import connectors
-    from citywise.backend.connectors import Desk, Message, Refused, recorded
+    from citywise.backend.connectors import MOST_BYTES, Desk, Message, Refused, recorded
     from citywise.backend.kinds import builtin
 
     at_ms = _time(at)
@@ -58,7 +58,8 @@ def try_connector(
     refusals = 0
     for given in files:
         topic, path = _split(given)
-        whole = Message(path.read_bytes(), topic, at_ms)
+        with path.open("rb") as file:  # no more than what is refused as too large
+            whole = Message(file.read(MOST_BYTES + 1), topic, at_ms)
         for message in recorded(whole):
             for found in reader.read(message):
                 if isinstance(found, Refused):

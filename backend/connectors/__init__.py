@@ -11,10 +11,11 @@ from citywise.backend.connectors.connector import Connector
 from citywise.backend.connectors.desk import Desk
 from citywise.backend.connectors.found import Event, Fault, Found, Place, Reading, Refused, Unknown
 from citywise.backend.connectors.mapping import MappingError
-from citywise.backend.connectors.message import Message, recorded
+from citywise.backend.connectors.message import MOST_BYTES, Message, recorded
 
 __all__ = [
     "BUILTIN",
+    "MOST_BYTES",
     "Connector",
     "Desk",
     "Event",

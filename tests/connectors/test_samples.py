@@ -80,6 +80,13 @@ def test_a_message_that_is_too_large_is_refused_unread(connector: str) -> None:
     assert [one.reason for one in found if isinstance(one, Refused)] == ["too-large"]
 
 
+def test_a_file_that_is_too_large_is_refused_by_the_command(tmp_path: Path) -> None:
+    with (file := tmp_path / "large.json").open("wb") as large:
+        large.truncate(MOST_BYTES * 3)
+    found, code = printed("ngsi-ld", str(file))
+    assert ([told(one) for one in found], code) == (["refused too-large"], 1)
+
+
 def test_a_kind_of_the_city_takes_what_is_otherwise_extra(tmp_path: Path) -> None:
     (tmp_path / "light.toml").write_text(
         'kind = "light"\n[fields.luminosity]\ntype = "decimal"\nstep = 0.1\n', encoding="utf-8"
