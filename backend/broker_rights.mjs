@@ -16,6 +16,7 @@ const PROCESSES = {
   ingest: { read: [...CITY, 'context/#', 'clock'], write: [] },
   source: { read: ['status/ingest', 'control/source'], write: [...CITY, 'clock'] },
   web: { read: [], write: [...CITY, 'control/source'] },
+  connectors: { read: [], write: CITY },
   notifier: { read: ['notices/+/+/seen'], write: ['notices/+/+'] }
 }
 

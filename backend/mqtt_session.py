@@ -28,7 +28,8 @@ class BrokerSession:
     `topics` are patterns below `broker.prefix`. What follows is called on the network thread, and
     must be quick: `hear` with each message, `connected` with each connection before the topics are
     asked for, `prepare` with each client before its first connection. `is_told`: the status topic
-    says that it is online. What the broker refuses stands in `refusal` and once in the log.
+    says that it is online; `whole_topics`: they begin at the root. What the broker refuses stands
+    in `refusal` and once in the log.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class BrokerSession:
         is_told: bool = False,
         persistent: bool = False,
         manual_ack: bool = False,
+        whole_topics: bool = False,
     ) -> None:
         self._broker, self._name = broker, client_id
-        self._topics = [f"{broker.prefix}/{topic}" for topic in topics]
+        self._topics = [t if whole_topics else f"{broker.prefix}/{t}" for t in topics]
         self._hear, self._tell_connected, self._more = hear, connected, prepare
         self._is_told, self._persistent, self._manual_ack = is_told, persistent, manual_ack
         self._client: paho.Client | None = None

@@ -97,6 +97,14 @@ def _notifier(settings: Settings, _values: dict[str, Any], stop: threading.Event
     NotifierService(settings, create_engine_for(settings.database_url), stop).run()
 
 
+def _connectors(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
+    from citywise.backend.kinds import builtin
+    from citywise.backend.sources.service import SourcesService
+    from citywise.backend.store.database import create_engine_for
+
+    SourcesService(settings, create_engine_for(settings.database_url), builtin(), stop).run()
+
+
 def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], None]:
     """The process that an app brings, which is called as the app."""
 
@@ -136,7 +144,13 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-ROLES = {"ingest": _ingest, "pipeline": _pipeline, "notifier": _notifier, "source": _source}
+ROLES = {
+    "ingest": _ingest,
+    "pipeline": _pipeline,
+    "notifier": _notifier,
+    "connectors": _connectors,
+    "source": _source,
+}
 
 if __name__ == "__main__":
     main()

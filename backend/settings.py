@@ -8,6 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     BaseModel,
@@ -113,6 +114,45 @@ class Ingest(Section):
                 "ingest.serve_port is set but not ingest.serve_token: without a secret "
                 "everybody could read the log; set one of at least 16 characters"
             )
+        return self
+
+
+class Source(Section):
+    """A foreign system whose messages a connector reads (docs/connectors.md)."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
+    connector: str = Field(min_length=1)
+    """A name that `citywise connect list` gives, or the path of a mapping file."""
+    urls: tuple[str, ...] = ()
+    """Addresses that are asked again and again, in this order."""
+    topics: tuple[str, ...] = ()
+    """Of MQTT, whole topics; `+` and `#` as there."""
+    broker: Broker | None = None
+    """Where the topics are; default: the system's broker."""
+    interval_s: float = Field(default=60, ge=1, le=86_400)
+    timeout_s: float = Field(default=20, gt=0, le=600)
+    """For the whole of one answer."""
+    max_bytes: int = Field(default=10_000_000, ge=1_000, le=50_000_000)
+    """Of one answer, or one message."""
+    headers: dict[str, str] = {}
+    """Sent with each request, e.g. a key."""
+    prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_.:-]{0,20}$")
+    """Before each id, where two sources could use the same."""
+    zone: str | None = None
+    """Of times without one, e.g. `Europe/Copenhagen`."""
+
+    @model_validator(mode="after")
+    def _comes_from_somewhere(self) -> Source:
+        if not self.urls and not self.topics:
+            raise ValueError(f"source `{self.name}`: give `urls` or `topics`")
+        for url in self.urls:
+            if not re.fullmatch(r"https?://[^\s/?#]+\S*", url):
+                raise ValueError(f"source `{self.name}`: `{url}` is no http(s) address")
+        if self.zone is not None:
+            try:
+                ZoneInfo(self.zone)
+            except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+                raise ValueError(f"source `{self.name}`: no time zone `{self.zone}`") from error
         return self
 
 
@@ -326,6 +366,15 @@ class Settings(Section):
     web: Web = Web()
     people: People = People()
     start: Start = Start()
+    sources: tuple[Source, ...] = ()
+
+    @field_validator("sources")
+    @classmethod
+    def _sources_are_told_apart(cls, given: tuple[Source, ...]) -> tuple[Source, ...]:
+        names = [source.name for source in given]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"two sources are called `{min(twice)}`; rename one")
+        return given
 
     @model_validator(mode="after")
     def _others_are_sections(self) -> Settings:

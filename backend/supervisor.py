@@ -57,7 +57,7 @@ _LOG_BYTES = 20_000_000
 _LOGS_KEPT = 3
 _BEATING = ("ingest", "pipeline", "notifier")
 _OURS = frozenset({"ingest", "pipeline", "notifier", "web", "source"})
-"""Processes without which nothing goes on; the others are apps'."""
+"""Processes without which nothing goes on; the others are apps' and the connectors'."""
 
 
 class StartError(CitywiseError):
@@ -122,7 +122,8 @@ class System:
         called as the app."""
         apps = brought_to(self.settings).usable(self._database)
         brought = [name for name, parts in apps.items() if parts.service]
-        return ("ingest", "pipeline", "notifier", *brought, "web")
+        connectors = ("connectors",) if self.settings.sources else ()
+        return ("ingest", "pipeline", "notifier", *connectors, *brought, "web")
 
     # -- start ----------------------------------------------------------------------
 

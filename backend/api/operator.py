@@ -18,7 +18,15 @@ from citywise.backend.api.state import state
 from citywise.backend.ingest import log
 from citywise.backend.ingest.frames import LogError
 from citywise.backend.ingest.payloads import KINDS, Payload
-from citywise.backend.operations import byhand, events, letters, metrics, processes, requests
+from citywise.backend.operations import (
+    byhand,
+    events,
+    letters,
+    metrics,
+    processes,
+    requests,
+    sources,
+)
 from citywise.backend.operations.drafts import Changes, Draft, types
 from citywise.backend.operations.errors import (
     BadTimesError,
@@ -88,6 +96,7 @@ def gauges() -> Iterator[GaugeMetricFamily]:
     with state().engine.connect() as connection:
         yield from metrics.of_requests(connection)
         yield from metrics.of_events(connection)
+        yield from sources.gauges(connection)
 
 
 @blueprint.get("/operator/sensors")
@@ -129,6 +138,15 @@ def list_requests() -> Response:
             "broken_apps": [_fault(found) for found in broken.known()],
         }
     return as_json({**body, "requests": list(_without_people(found))})
+
+
+@blueprint.get("/operator/sources")
+@access.role("admin")
+def list_sources() -> Response:
+    """Every source that a connector reads, and how it fares."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        return as_json({"now": iso(wall_ms()), "sources": sources.report(connection)})
 
 
 @blueprint.get("/operator/events")

@@ -14,7 +14,9 @@ from citywise.backend.ingest.payloads import TrafficObservation
 from citywise.backend.ingest.records import encode_readings
 from citywise.backend.operations import roster
 from citywise.backend.operations.requests import GROWS_BYTES, GROWS_OVER_MS, GROWS_WITHIN_MS, Lags
-from citywise.backend.settings import Settings
+from citywise.backend.settings import Settings, Source
+from citywise.backend.sources.working import report
+from citywise.backend.store.heartbeat import beat
 from citywise.backend.store.models import CursorRow, TraceRow
 from citywise.backend.times import parse_ms, wall_ms
 from tests.api.town import NOON, Town
@@ -301,3 +303,23 @@ def test_metrics_count_sensors_lags_and_events(
     assert 'citywise_sensors{kind="traffic",state="ok"} 1.0' in text
     assert 'citywise_request_lag_seconds{request="traffic_jam"} 90.0' in text
     assert 'citywise_operator_events{state="open"} 1.0' in text
+
+
+# --- Sources -----------------------------------------------------------------------------
+
+
+def test_operators_see_how_each_source_fares_those_that_fail_first(
+    client: FlaskClient, town: Town
+) -> None:
+    assert client.get("/api/v1/operator/sources").json["sources"] == []
+    told = {"name": "a", "connector": "cap", "urls": ("http://x.org/",)}
+    sound = report(Source.model_validate(told), {"messages": 3}, lag_s=1.5)
+    fails = report(Source.model_validate({**told, "name": "b"}), error="http://x.org/: status 503")
+    with town.engine.begin() as connection:
+        beat(connection, "connectors", {"sources": [sound, fails]})
+    found = client.get("/api/v1/operator/sources").json["sources"]
+    assert [(one["name"], one["error"]) for one in found] == [("b", fails["error"]), ("a", None)]
+    text = client.get("/metrics").text
+    assert 'citywise_source_ok{source="b"} 0.0' in text
+    assert 'citywise_source{source="a",what="messages"} 3.0' in text
+    assert 'citywise_source_lag_seconds{source="a"} 1.5' in text

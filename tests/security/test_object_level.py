@@ -139,6 +139,7 @@ LISTS = (
     "/dead-letters",
     "/audit",
     "/operator/requests",
+    "/operator/sources",
     "/operator/events",
     "/apps/jam_watch",
     "/me/export",

@@ -1,0 +1,119 @@
+"""Asking an address for what is new: once, within a time and a size."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import time
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_CHUNK = 65_536
+_READ_S = 10.0
+_OPENER = urllib.request.OpenerDirector()
+for _handler in (
+    urllib.request.ProxyHandler,
+    urllib.request.HTTPHandler,
+    urllib.request.HTTPSHandler,
+    urllib.request.HTTPDefaultErrorHandler,
+    urllib.request.HTTPRedirectHandler,
+    urllib.request.HTTPErrorProcessor,
+):  # no files, no FTP, wherever a server may lead us
+    _OPENER.add_handler(_handler())
+
+
+class FetchError(Exception):
+    """An address did not answer as it should; says why, and how long the server wants to wait."""
+
+    def __init__(self, said: str, wait_s: float | None = None) -> None:
+        super().__init__(said)
+        self.wait_s = wait_s
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What a server calls a version of its answer."""
+
+    etag: str | None = None
+    modified: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        """So that it only answers if there is another."""
+        found = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer; `body` is None if it is the same as before."""
+
+    body: bytes | None
+    tag: Tag
+
+
+def fetch(
+    url: str, *, headers: Mapping[str, str], tag: Tag, timeout_s: float, max_bytes: int
+) -> Answer:
+    """What an address answers; raises `FetchError`."""
+    deadline = time.monotonic() + timeout_s
+    usual = {"User-Agent": "citywise", "Accept-Encoding": "gzip", "Accept": "*/*"}
+    try:
+        request = urllib.request.Request(url, headers={**usual, **headers, **tag.headers()})
+        with _OPENER.open(request, timeout=min(timeout_s, _READ_S)) as response:
+            body = _read(response, deadline, max_bytes, timeout_s)
+            told = response.headers
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == http.client.NOT_MODIFIED:
+                return Answer(None, tag)
+            raise FetchError(
+                f"status {error.code}", _wait(error.headers.get("Retry-After"))
+            ) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise FetchError(f"no answer: {getattr(error, 'reason', None) or error}") from None
+    if told.get("Content-Encoding", "").lower() == "gzip":
+        body = _unpacked(body, max_bytes)
+    return Answer(body, Tag(told.get("ETag"), told.get("Last-Modified")))
+
+
+def _read(
+    response: http.client.HTTPResponse, deadline: float, max_bytes: int, timeout_s: float
+) -> bytes:
+    """The body; a server that sends for ever, or a byte a minute, is left."""
+    found = bytearray()
+    while chunk := response.read1(_CHUNK):
+        found += chunk
+        if len(found) > max_bytes:
+            raise FetchError(f"the answer is larger than {max_bytes} bytes (max_bytes)")
+        if time.monotonic() > deadline:
+            raise FetchError(f"the answer took longer than {timeout_s:g} s (timeout_s)")
+    if response.length:
+        raise FetchError("the answer ended before it was whole")
+    return bytes(found)
+
+
+def _unpacked(body: bytes, max_bytes: int) -> bytes:
+    reader = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        found = reader.decompress(body, max_bytes + 1)
+    except zlib.error as error:
+        raise FetchError(f"the answer is no gzip: {error}") from None
+    if len(found) > max_bytes:
+        raise FetchError(f"the answer is larger than {max_bytes} bytes (max_bytes)")
+    if not reader.eof:
+        raise FetchError("the answer is no gzip: it is not whole")
+    return found
+
+
+def _wait(told: str | None) -> float | None:
+    """The seconds of a Retry-After."""
+    text = (told or "").strip()
+    if text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
