@@ -12,7 +12,7 @@ HEAD = """#prefix e : <http://e.org/>.
 #from stream <s> [time 30m step 5m].
 #held p/1. #last p/1 1h.
 p(X) :- e_p(X,_).
-#show r/1.
+#show r/1. #show since_p/2. #show last_p/2.
 """
 RULES = {
     "r(X) :- since_p(X,T), now(N), N-T >= 900.": None,
@@ -66,9 +66,26 @@ def test_of_count_windows_nobody_knows_how_far_they_reach(tmp_path: Path) -> Non
 
 
 def test_times_that_are_kept_for_ever_are_warned_of(tmp_path: Path) -> None:
-    found = findings(tmp_path, HEAD.replace(" 1h", "") + "r(X) :- last_p(X,_).")
+    found = findings(tmp_path, HEAD.replace(" 1h", "") + "r(X) :- last_p(X,_), since_p(X,_).")
     assert ["unbounded-history" in line for line in found] == [True]
 
 
 def test_what_only_directives_look_at_is_used(tmp_path: Path) -> None:
-    assert findings(tmp_path, HEAD + "r(1) :- now(_).") == []
+    assert findings(tmp_path, HEAD + "r(X) :- last_p(X,_), since_p(X,_).") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("#held q/1. r(X) :- since_q(X,_).", "unknown-predicate: nothing derives `q/1`"),
+        ("#held r/1. r(X) :- p(X).", "no rule looks at `since_r/2`; remove the line"),
+        ("r(X) :- p(X), since_r(X,_).", "nothing derives `since_r/2`; declare `#held r/1.`"),
+        ("r(X) :- p(X), last_r(X,_).", "nothing derives `last_r/2`; declare `#last r/1 1d.`"),
+    ],
+)
+def test_check_finds_directives_that_are_missing_or_superfluous(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    head = HEAD + "r(X) :- since_p(X,_), last_p(X,_).\n"
+    (one,) = findings(tmp_path, head + text)
+    assert said in one

@@ -18,7 +18,7 @@ from citywise.reasoning.languages.casp.durations import durations
 from citywise.reasoning.languages.casp.entailment import inferring
 from citywise.reasoning.languages.casp.growth import suspects
 from citywise.reasoning.languages.casp.parsing import Reading
-from citywise.reasoning.model.carried import fed, timed
+from citywise.reasoning.model.carried import fed, last, since, timed
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.rdf.knowledge import Background, background, missing
 
@@ -49,6 +49,7 @@ class Predicates:
         yield from self._unknown()
         yield from self._unused()
         yield from self._shown()
+        yield from self._unread_times()
         yield from self._declared()
         yield from self._names()
 
@@ -99,13 +100,31 @@ class Predicates:
     # -- findings -------------------------------------------------------------------
 
     def _unknown(self) -> Iterator[Finding]:
-        for signature, index in self._used.items():
+        for signature, index in {**self._remembered(), **self._used}.items():
             if self._is_supplied(signature):
                 continue
-            hint = self._near(signature)
+            hint = self._remembering(signature) or self._near(signature)
             if hint is None and not self._says_where_data_come_from:
                 continue  # Its streams may well deliver atoms of any predicate.
             yield self._warning(index, "unknown-predicate", self._why_unknown(signature, hint))
+
+    def _remembered(self) -> dict[Signature, int]:
+        """The predicates of `#held` and `#last`, and where they stand."""
+        directives = self._reading.directives
+        held = {signature: statement.start for signature, statement in directives.held.items()}
+        return {s: statement.start for s, (_age, statement) in directives.last.items()} | held
+
+    def _unread_times(self) -> Iterator[Finding]:
+        """`#held` and `#last` whose times nobody looks at."""
+        directives = self._reading.directives
+        made = {since(s): ("#held", s) for s in directives.held}
+        made |= {last(s): ("#last", s) for s in directives.last}
+        request = self._request
+        read = {*self._used, *request.shows, *request.feedback, *self._remembered()}
+        for signature, (keyword, of) in made.items():
+            if signature not in read:
+                message = f"`{keyword} {of}`: no rule looks at `{signature}`; remove the line"
+                yield self._declaration(keyword, of, "unused-predicate", message)
 
     @property
     def _says_where_data_come_from(self) -> bool:
@@ -114,6 +133,8 @@ class Predicates:
 
     def _why_unknown(self, signature: Signature, hint: str | None) -> str:
         said = f"nothing derives `{signature}`"
+        if directive := self._remembering(signature):
+            return f"{said}; declare `{directive}`"
         prefix = self._prefix(signature.name)
         if hint is not None:
             return f"{said}; did you mean `{hint}`?"
@@ -129,6 +150,15 @@ class Predicates:
             first = signature.name.split("_")[0]
             cure += f" (or `#prefix {first} : <…>.`, if it is a property of RDF)"
         return f"{said}; {cure}"
+
+    def _remembering(self, signature: Signature) -> str | None:
+        """The directive that would make a predicate of times."""
+        sign, name = ("-", signature.name[1:]) if signature.name[0] == "-" else ("", signature.name)
+        word, _, plain = name.partition("_")
+        of = Signature(sign + plain, signature.arity - 1)
+        if word not in ("since", "last") or not self._is_supplied(of):
+            return None
+        return f"#held {of}." if word == "since" else f"#last {of} 1d."
 
     def _near(self, wanted: Signature) -> str | None:
         """What was probably meant: another arity of the name, or a name spelt almost so."""
