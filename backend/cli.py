@@ -567,7 +567,7 @@ def entails(
     \b
         citywise entails streets.rifps expected.ttl --kb sensors.ttl
     """
-    from citywise.reasoning.languages.rif.answering import answer
+    from citywise.reasoning.languages.rif.entails import answer
 
     found = answer(document, conclusion, knowledge, Limits(time_limit, memory_limit, atom_limit))
     for line in found.lines():

@@ -29,7 +29,7 @@ BEHIND = {
     "citywise.reasoning.explain": "explanations as trees",
     "citywise.reasoning.interpreter": "the interpreter of processes that reason",
     "citywise.reasoning.languages.casp": "readings of rules with their faults",
-    "citywise.reasoning.languages.rif.answering": "`citywise entails`",
+    "citywise.reasoning.languages.rif.entails": "`citywise entails`",
     "citywise.reasoning.limits": "the patience of who waits for a limited process",
     "citywise.reasoning.model": "atoms as text",
     "citywise.reasoning.partition": "cutting a request for Spark",
