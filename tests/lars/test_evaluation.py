@@ -8,15 +8,9 @@ from random import Random
 import pytest
 
 from citywise.reasoning.errors import SolvingError
-from citywise.reasoning.languages.lars.compile import FIRST, compiled
+from citywise.reasoning.languages.lars.compile import FIRST, compiled, loop_of, loop_text, obstacle
 from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
-from citywise.reasoning.languages.lars.language import (
-    LoopError,
-    evaluator,
-    loop_of,
-    loop_text,
-    obstacle,
-)
+from citywise.reasoning.languages.lars.language import LoopError, evaluator
 from citywise.reasoning.languages.lars.parsing import parse
 from citywise.reasoning.languages.lars.program import Point
 from citywise.reasoning.limits import LimitError, Limits

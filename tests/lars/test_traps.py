@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citywise.reasoning.languages.lars.language import obstacle
+from citywise.reasoning.languages.lars.compile import obstacle
 from citywise.reasoning.languages.lars.parsing import parse
 from tests.lars.programs import example
 from tests.lars.reference import answer_streams

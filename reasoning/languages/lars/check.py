@@ -1,14 +1,26 @@
-"""What is remarkable about a program of plain LARS, and what of it depends on what."""
+"""What is remarkable about a program of plain LARS, what of it depends on what, and what evaluates
+it (docs/plan.md)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from citywise.reasoning.asp.dependencies import Dependencies, Dependency, Fragment
+from citywise.reasoning.asp.dependencies import (
+    Dependencies,
+    Dependency,
+    Fragment,
+    extended_graph,
+    input_graph,
+    input_predicates,
+)
+from citywise.reasoning.asp.rules import read
 from citywise.reasoning.asp.syntax import Node
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.casp.check import check_reading
+from citywise.reasoning.languages.lars.compile import obstacle
 from citywise.reasoning.languages.lars.elements import WrittenElement, WrittenRule
 from citywise.reasoning.languages.lars.parsing import LarsReading
 from citywise.reasoning.languages.lars.program import (
@@ -27,8 +39,13 @@ from citywise.reasoning.languages.lars.program import (
     Window,
     atoms_of,
     has_gap,
+    shown,
 )
+from citywise.reasoning.model.engine import program as rules_of
 from citywise.reasoning.model.values import Computed, Constant, Term, Variable
+from citywise.reasoning.partition import sound
+from citywise.reasoning.partition.description import Description, strata
+from citywise.reasoning.partition.plan import Plan, Reason
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMED = re.compile(r"(?<![\w'])_*[A-Z][\w']*")
@@ -209,3 +226,45 @@ def _is_ahead(time: Term, rule: LarsRule) -> bool:
 
 def _warning(reading: LarsReading, part: WrittenElement, code: str, message: str) -> Finding:
     return Finding(reading.source.location(part.whole.start), "warning", code, message)
+
+
+_WHOLE = (
+    "plain LARS is evaluated as a whole: its windows stand in the rules, and a window of tuples "
+    "counts what any rule reads"
+)
+
+
+def describe(program: LarsProgram, path: Path) -> Description:
+    """The program of a file: fragment, engine, strata and graphs over its predicates.
+
+    The graphs are those of the rules without their windows and times. There is one
+    partition, with all rules.
+    """
+    request = program.request
+    rules = read(request.rules, request.labels).rules
+    depends = dependencies(program)
+    inputs, extended = input_predicates(request, rules), extended_graph(rules)
+    cycle, why = depends.negative_cycle(), obstacle(program)
+    kind: Fragment = "normal" if why is not None else fragment(program)
+    return Description(
+        file=path.name,
+        language="lars",
+        fragment=kind,
+        engine="incremental" if why is None else "solver",
+        outside=() if why is None else (why,),
+        strata=strata(depends, extended.nodes),
+        cycle=None if cycle is None else ", ".join(f"{e.head} needs {e}" for e in cycle),
+        rules=rules,
+        inputs=inputs,
+        extended=extended,
+        graph=input_graph(extended, inputs),
+        plan=_plan(program),
+    )
+
+
+def _plan(program: LarsProgram) -> Plan:
+    """The plan that cuts nothing."""
+    found = sound.whole(rules_of(program.request, frozenset()), program.request.labels)
+    (partition,) = found.partitions
+    partition = replace(partition, shows=shown(program, frozenset()))
+    return replace(found, partitions=(partition,), because=(Reason(_WHOLE),))

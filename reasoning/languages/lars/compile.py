@@ -40,9 +40,11 @@ from citywise.reasoning.model.rules import (
     Compare,
     Lasting,
     Literal,
+    NestingError,
     Operator,
     Program,
     Scan,
+    StratificationError,
     components,
     reached,
 )
@@ -127,7 +129,7 @@ def compiled(program: LarsProgram, supplied: Collection[str] = ()) -> Compiled:
     those `supplied` (`p/2`) come from outside too.
 
     Rules that no answer needs are left out, which is right of a stratified program only
-    (`choosing.loop_of`).
+    (`loop_of`).
     """
     compiler = _Compiler(tuple(map(simplified, program.rules)), supplied)
     outputs = {signature: compiler.now(signature) for signature in _outputs(program)}
@@ -142,6 +144,31 @@ def stratify(program: LarsProgram) -> None:
     """Raise `StratificationError` where any of the rules are in a loop through negation, also
     if what they derive is not shown: there may be no answer for it."""
     components(compiled(replace(program, shows=None)).program)
+
+
+def obstacle(program: LarsProgram) -> str | None:
+    """Why a program cannot be evaluated incrementally; None if it can."""
+    try:
+        loop = loop_of(program)
+    except NestingError as error:
+        return str(error)
+    return None if loop is None else loop_text(loop)
+
+
+def loop_of(program: LarsProgram) -> tuple[str, ...] | None:
+    """Window atoms that depend on one another through `not`, □ or counting, as the
+    incremental engine names them; None for a stratified program. Raises `NestingError`."""
+    try:
+        stratify(program)
+    except StratificationError as error:
+        return error.loop
+    return None
+
+
+def loop_text(loop: Sequence[str]) -> str:
+    """The loop in words."""
+    shown = list(dict.fromkeys(map(written, loop)))
+    return "a loop through negation, [], since or counting: " + " -> ".join((*shown, shown[0]))
 
 
 def _outputs(program: LarsProgram) -> list[Signature]:

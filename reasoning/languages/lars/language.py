@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
 from citywise.reasoning.errors import Finding, ReasoningError, RequestError
-from citywise.reasoning.languages.lars import check, parsing
-from citywise.reasoning.languages.lars.compile import stratify, written
+from citywise.reasoning.languages.lars import parsing
+from citywise.reasoning.languages.lars.compile import obstacle
 from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
 from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram
 from citywise.reasoning.languages.lars.reasoner import LarsCourse, LarsReasoner
 from citywise.reasoning.languages.lars.solver import solver
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Knowledge
-from citywise.reasoning.model.rules import NestingError, StratificationError
 from citywise.reasoning.partition.plan import Form, Name
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile
@@ -52,31 +51,6 @@ def evaluator(
         f"{program.request.name}: {why}, so it cannot be evaluated incrementally; "
         "use --engine auto or solver, or write the rules without that"
     )
-
-
-def obstacle(program: LarsProgram) -> str | None:
-    """Why a program cannot be evaluated incrementally; None if it can."""
-    try:
-        loop = loop_of(program)
-    except NestingError as error:
-        return str(error)
-    return None if loop is None else loop_text(loop)
-
-
-def loop_of(program: LarsProgram) -> tuple[str, ...] | None:
-    """Window atoms that depend on one another through `not`, □ or counting, as the
-    incremental engine names them; None for a stratified program. Raises `NestingError`."""
-    try:
-        stratify(program)
-    except StratificationError as error:
-        return error.loop
-    return None
-
-
-def loop_text(loop: Sequence[str]) -> str:
-    """The loop in words."""
-    shown = list(dict.fromkeys(map(written, loop)))
-    return "a loop through negation, [], since or counting: " + " -> ".join((*shown, shown[0]))
 
 
 class LarsFile(ProgramFile):
@@ -124,7 +98,7 @@ class LarsFile(ProgramFile):
 
     def plan(self, name: Name, form: Form) -> str:
         """See `ProgramFile`."""
-        from citywise.reasoning.languages.lars.description import describe
+        from citywise.reasoning.languages.lars.check import describe
         from citywise.reasoning.partition.description import printed
 
         del name  # it is evaluated as a whole
@@ -149,11 +123,13 @@ class Lars:
 
     def check(self, path: Path, *, partitioned: bool = False) -> list[Finding]:
         """See `Language`."""
+        from citywise.reasoning.languages.lars.check import findings
+
         try:
             reading = parsing.read_file(path)
         except RequestError as error:
             return [Finding.of(error)]
-        return check.findings(reading, partitioned=partitioned)
+        return findings(reading, partitioned=partitioned)
 
 
 LANGUAGE: Language = Lars()

@@ -79,7 +79,7 @@ def answer(document: Path, conclusion: Path, kbs: Sequence[Path], limits: Limits
     for a file at fault, and `SolvingError` where nothing was found within `limits`.
     """
     if document.suffix not in SUFFIXES:
-        raise _fault(document, f"no document of RIF ({_DOCUMENTS})")
+        raise _misnamed(document, f"no document of RIF ({_DOCUMENTS})")
     what = theory(parse_file(document), [KnowledgeSource(str(path)) for path in kbs])
     if conclusion.suffix in SUFFIXES:
         condition = parse_formula_file(conclusion, what.document.prefixes)
@@ -98,11 +98,11 @@ def _graph_answer(what: Theory, graph: tuple[Triple, ...], limits: Limits) -> Ve
 
 def _graph(path: Path) -> tuple[Triple, ...]:
     if path.name.lower().removesuffix(".gz").rpartition(".")[2] not in parsing.FORMATS:
-        raise _fault(path, f"neither a condition ({_DOCUMENTS}) nor a graph ({_GRAPHS})")
+        raise _misnamed(path, f"neither a condition ({_DOCUMENTS}) nor a graph ({_GRAPHS})")
     return knowledge.read(KnowledgeSource(str(path)), "c").triples
 
 
-def _fault(path: Path, message: str) -> RequestError:
+def _misnamed(path: Path, message: str) -> RequestError:
     return RequestError(Location(str(path), 1, 1), "file", f"by its name this is {message}")
 
 
