@@ -10,12 +10,12 @@ from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
-    Comparison,
     Counted,
     Formula,
     LarsRule,
     Since,
 )
+from citywise.reasoning.model.rules import Compare
 from citywise.reasoning.model.values import Constant, Row, Term, Value
 from tests.incremental.unification import (
     Bindings,
@@ -84,7 +84,7 @@ def binds(element: BodyElement) -> bool:
     """Whether an element gives its atom's variables values, for it holds only where its atom
     does at some point of time."""
     formula = element.formula
-    if element.negated or isinstance(formula, Comparison):
+    if element.negated or isinstance(formula, Compare):
         return False
     if not isinstance(formula, Counted):
         return True
@@ -97,7 +97,7 @@ def binds(element: BodyElement) -> bool:
 def is_ready(element: BodyElement, bound: Bindings) -> bool:
     """Whether enough variables have values to try an element."""
     formula = element.formula
-    if isinstance(formula, Comparison) and formula.comparator == "=" and not element.negated:
+    if isinstance(formula, Compare) and formula.comparator == "=" and not element.negated:
         one_way = known(formula.left, bound) and can_match(formula.right, bound)
         return one_way or (known(formula.right, bound) and can_match(formula.left, bound))
     if not binds(element):
@@ -111,7 +111,7 @@ def matches(
 ) -> Iterator[Bindings]:
     """Values under which an element that is ready may hold."""
     formula = element.formula
-    if isinstance(formula, Comparison):
+    if isinstance(formula, Compare):
         yield from _matches_comparison(formula, element.negated, bound)
     elif not binds(element):
         yield bound
@@ -132,7 +132,7 @@ def _endings(formula: Formula, timeline: range) -> list[Row]:
     return [()]
 
 
-def _matches_comparison(formula: Comparison, negated: bool, bound: Bindings) -> Iterator[Bindings]:
+def _matches_comparison(formula: Compare, negated: bool, bound: Bindings) -> Iterator[Bindings]:
     left, right = formula.left, formula.right
     if not known(left, bound) or not known(right, bound):
         one, other = (left, right) if known(right, bound) else (right, left)
@@ -151,7 +151,7 @@ def _matches_comparison(formula: Comparison, negated: bool, bound: Bindings) -> 
 def terms(formula: Formula) -> tuple[Term, ...]:
     """Terms of a formula; its atom's first (of `since` the second's), then its others."""
     match formula:
-        case Comparison(_, left, right):
+        case Compare(_, left, right):
             return left, right
         case At(time, atom, _):
             return (*atom.terms, time)
@@ -196,8 +196,8 @@ def _atom(atom: Atom, bound: Bindings) -> Atom:
 
 def _formula(formula: Formula, bound: Bindings) -> Formula:
     match formula:
-        case Comparison(comparator, left, right):
-            return Comparison(comparator, _constant(left, bound), _constant(right, bound))
+        case Compare(comparator, left, right):
+            return Compare(comparator, _constant(left, bound), _constant(right, bound))
         case At(time, atom, window):
             return At(_constant(time, bound), _atom(atom, bound), window)
         case Counted(atom, comparator, number, window):

@@ -19,7 +19,6 @@ from citywise.reasoning.languages.lars.program import (
     Atom,
     BodyElement,
     Box,
-    Comparison,
     Counted,
     Diamond,
     Formula,
@@ -34,7 +33,7 @@ from citywise.reasoning.languages.lars.program import (
 )
 from citywise.reasoning.model import values
 from citywise.reasoning.model.request import Request, Signature, StreamSource, TimeWindow
-from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.rules import Comparator, Compare
 from citywise.reasoning.model.values import (
     Computed,
     Constant,
@@ -178,7 +177,7 @@ class Writer:
         if one_in(self.draw, 3) and bound:
             others: list[Term] = [*bound, Constant(2)]
             left, right = self.computed(bound), pick(self.draw, others)
-            return BodyElement(Comparison(pick(self.draw, _COMPARATORS), left, right))
+            return BodyElement(Compare(pick(self.draw, _COMPARATORS), left, right))
         atom = self.atom(self.below, bound or [Constant(1)])
         if one_in(self.draw, 4):
             return BodyElement(self.bounded(atom), one_in(self.draw, 3))
@@ -229,7 +228,7 @@ class Writer:
         body, bound = lower.body(2)
         among: list[Term] = [*bound] or [Constant(1)]
         if one_in(self.draw, 4):
-            value = Comparison("=", Variable("W"), self.computed(among))
+            value = Compare("=", Variable("W"), self.computed(among))
             body, among = (*body, BodyElement(value)), [*among, Variable("W")]
         return LarsRule(self.atom(self.own, among), self.placed(bound, body), body, 1)
 
@@ -238,7 +237,7 @@ class Writer:
         name = pick(self.draw, [n for n in self.own if self.own[n]])
         x, more = Variable("X"), [Variable("Y")] * (self.own[name] - 1)
         step = Computed("+", (x, Constant(1)))
-        bounds = Comparison("<", x, Constant(3)), Comparison(">", x, Constant(0))
+        bounds = Compare("<", x, Constant(3)), Compare(">", x, Constant(0))
         before = self.diamond(Atom(name, (x, *more)), 0)
         body = (BodyElement(before), *map(BodyElement, bounds))
         return LarsRule(Atom(name, (step, *more)), None, body, 1)

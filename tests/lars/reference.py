@@ -19,7 +19,6 @@ from citywise.reasoning.languages.lars.program import (
     At,
     BodyElement,
     Box,
-    Comparison,
     Counted,
     Diamond,
     Formula,
@@ -31,6 +30,7 @@ from citywise.reasoning.languages.lars.program import (
     atoms_of,
 )
 from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.rules import Compare
 from tests.incremental.unification import compared
 from tests.lars.grounding import Fact, Pair, fact, value
 
@@ -125,7 +125,7 @@ def entails(structure: Structure, t: int, formula: Formula) -> bool:
             began = structure.window(window, t).times(fact(atom))
             after = (range(u + 1, t + 1) for u in began)
             return any(all(structure.has(fact(held), v) for v in points) for points in after)
-        case Comparison(comparator, left, right):
+        case Compare(comparator, left, right):
             return compared(comparator, value(left), value(right))
 
 
@@ -248,7 +248,7 @@ def dependencies(rule: LarsRule) -> list[tuple[Signature, bool]]:
     found = []
     for element in rule.body:
         formula = element.formula
-        if not isinstance(formula, Comparison):
+        if not isinstance(formula, Compare):
             at_least = isinstance(formula, Counted) and formula.comparator == ">="
             strict = element.negated or (isinstance(formula, Counted) and not at_least)
             found += [(atom.signature, strict) for atom in atoms_of(formula)]

@@ -17,7 +17,6 @@ from citywise.reasoning.languages.lars.program import (
     Atom,
     BodyElement,
     Box,
-    Comparison,
     Counted,
     Diamond,
     Formula,
@@ -29,6 +28,7 @@ from citywise.reasoning.languages.lars.program import (
     unparse,
 )
 from citywise.reasoning.model.request import KnowledgeSource, Signature
+from citywise.reasoning.model.rules import Compare
 from citywise.reasoning.model.values import Compound, Computed, Constant, Variable
 from citywise.reasoning.rdf.knowledge import background
 from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
@@ -85,12 +85,12 @@ FORMULAS: list[tuple[str, Formula]] = [
     ("since since since [3]", Since(Atom("since"), Atom("since"), TimeSpan(3))),
     ("since(X) at least 3 [20 m]", Counted(Atom("since", (X,)), ">=", Constant(3), TimeSpan(1200))),
     ("since", Now(Atom("since"))),
-    ("X < since+Y", Comparison("<", X, Computed("+", (Constant("since"), Y)))),
+    ("X < since+Y", Compare("<", X, Computed("+", (Constant("since"), Y)))),
     ("always(X)", Now(Atom("always", (X,)))),
-    ("X < Y+1", Comparison("<", X, Computed("+", (Y, ONE)))),
-    ("X <> Y", Comparison("!=", X, Y)),
-    ("X = (Y,f(1,w))", Comparison("=", X, Compound("", (Y, Constant(("f", 1, 3)))))),
-    ("|X-Y| <= 2**3", Comparison("<=", Computed("|", (Computed("-", (X, Y)),)), Constant(8))),
+    ("X < Y+1", Compare("<", X, Computed("+", (Y, ONE)))),
+    ("X <> Y", Compare("!=", X, Y)),
+    ("X = (Y,f(1,w))", Compare("=", X, Compound("", (Y, Constant(("f", 1, 3)))))),
+    ("|X-Y| <= 2**3", Compare("<=", Computed("|", (Computed("-", (X, Y)),)), Constant(8))),
     ('a("x at least 3 [4], <> b")', Now(Atom("a", (Constant('"x at least 3 [4], <> b"'),)))),
 ]  # fmt: skip
 CONSTANTS = "#const w = 3. #const n = w+1. #const at = 7.\n"
@@ -146,8 +146,8 @@ def test_a_constant_that_overrides_another_wins_wherever_it_stands() -> None:
 
 def test_a_chain_of_comparisons_is_one_of_each() -> None:
     (_binding, low, high) = rule("h :- a(X), 1 <= X < 5.").body
-    assert low == BodyElement(Comparison("<=", ONE, X))
-    assert high == BodyElement(Comparison("<", X, Constant(5)))
+    assert low == BodyElement(Compare("<=", ONE, X))
+    assert high == BodyElement(Compare("<", X, Constant(5)))
 
 
 def test_each_underscore_is_a_variable_of_its_own() -> None:

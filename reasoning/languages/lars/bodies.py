@@ -13,7 +13,6 @@ from citywise.reasoning.languages.lars.program import (
     Atom,
     BodyElement,
     Box,
-    Comparison,
     Counted,
     Diamond,
     Formula,
@@ -108,7 +107,7 @@ def timeline_variables(rule: LarsRule) -> frozenset[str]:
 def _literals(number: int, element: BodyElement, relations: Relations) -> list[Body]:
     """Bodies of which one must hold for the element to hold."""
     match element.formula:
-        case Comparison(comparator, left, right):
+        case Compare(comparator, left, right):
             sign = _OPPOSITE[comparator] if element.negated else comparator
             return [(Compare(sign, left, right),)]
         case Counted() as counted:
@@ -258,7 +257,7 @@ def _terms(rule: LarsRule) -> Iterator[Term]:
 
 def _terms_of(formula: Formula) -> Iterator[Term]:
     match formula:
-        case Comparison(_, left, right):
+        case Compare(_, left, right):
             yield from (left, right)
         case At(time, atom, _):
             yield from (time, *atom.terms)

@@ -27,7 +27,6 @@ from citywise.reasoning.languages.lars.program import (
     At,
     BodyElement,
     Box,
-    Comparison,
     Counted,
     Formula,
     LarsProgram,
@@ -42,6 +41,7 @@ from citywise.reasoning.languages.lars.program import (
     shown,
 )
 from citywise.reasoning.model.engine import program as rules_of
+from citywise.reasoning.model.rules import Compare
 from citywise.reasoning.model.values import Computed, Constant, Term, Variable
 from citywise.reasoning.partition import sound
 from citywise.reasoning.partition.description import Description, strata
@@ -79,7 +79,7 @@ def _edges(rules: Sequence[LarsRule]) -> Iterator[Dependency]:
             continue
         for element in rule.body:
             formula = element.formula
-            if isinstance(formula, Comparison) or isinstance(_window(formula), LastTuples):
+            if isinstance(formula, Compare) or isinstance(_window(formula), LastTuples):
                 continue
             if isinstance(formula, Since) and formula.window.size:
                 yield Dependency(rule.head.signature, formula.held.signature, True, rule.line)
@@ -90,7 +90,7 @@ def _edges(rules: Sequence[LarsRule]) -> Iterator[Dependency]:
 
 
 def _window(formula: Formula) -> Window | None:
-    return None if isinstance(formula, Now | Comparison) else formula.window
+    return None if isinstance(formula, Now | Compare) else formula.window
 
 
 def _is_whole(formula: Formula) -> bool:
@@ -108,7 +108,7 @@ def _falls(element: BodyElement) -> bool:
     """Whether an element may cease to hold when atoms are added."""
     formula = element.formula
     counts = isinstance(formula, Counted) and formula.comparator != ">="
-    return counts or (element.negated and not isinstance(formula, Comparison))
+    return counts or (element.negated and not isinstance(formula, Compare))
 
 
 def joined(reading: LarsReading, found: Iterable[Finding]) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def suspects(reading: LarsReading) -> Iterator[Finding]:
 
 
 def _elements(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Iterator[Finding]:
-    operated = [e.formula for e in rule.body if not isinstance(e.formula, Now | Comparison)]
+    operated = [e.formula for e in rule.body if not isinstance(e.formula, Now | Compare)]
     parts = [part for part in written.body if part.kind != "plain"]
     program = reading.program
     fixed = program.derived - program.streamed - program.request.inputs

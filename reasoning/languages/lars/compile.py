@@ -18,7 +18,6 @@ from citywise.reasoning.languages.lars.feeds import Feed, Kind
 from citywise.reasoning.languages.lars.program import (
     At,
     Box,
-    Comparison,
     Counted,
     LarsProgram,
     LarsRule,
@@ -76,7 +75,7 @@ def uses(rules: Iterable[LarsRule]) -> dict[Signature, Use]:
     for rule in rules:
         for element in rule.body:
             formula = element.formula
-            if isinstance(formula, Comparison | Now):
+            if isinstance(formula, Compare | Now):
                 continue
             if isinstance(formula, Since) and formula.window.size:
                 lasting = found[formula.held.signature]

@@ -26,7 +26,6 @@ from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     Box,
-    Comparison,
     Counted,
     Diamond,
     Formula,
@@ -44,7 +43,7 @@ from citywise.reasoning.languages.lars.safety import bound_by
 from citywise.reasoning.model import values
 from citywise.reasoning.model.engine import OURS
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.rules import Comparator, Compare
 from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 NOW = f"{OURS}now"
@@ -323,8 +322,8 @@ class Encoding(Relations):
             literal = self._literal(element.formula)
         return ("not " if element.negated else "") + literal
 
-    def _literal(self, formula: Now | At | Diamond | Box | Comparison) -> str:
-        if isinstance(formula, Comparison):
+    def _literal(self, formula: Now | At | Diamond | Box | Compare) -> str:
+        if isinstance(formula, Compare):
             left, right = term_text(formula.left), term_text(formula.right)
             return f"{left} {formula.comparator} {right}"
         texts = _texts(formula.atom)

@@ -11,7 +11,7 @@ from citywise.reasoning.errors import SolvingError
 from citywise.reasoning.model import values
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Request, Signature
-from citywise.reasoning.model.rules import Comparator
+from citywise.reasoning.model.rules import Comparator, Compare
 from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 
@@ -100,22 +100,13 @@ class Since:
     window: TimeSpan
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """`X < Y + 1`."""
-
-    comparator: Comparator
-    left: Term
-    right: Term
-
-
-Formula: TypeAlias = Now | At | Diamond | Box | Counted | Since | Comparison
+Formula: TypeAlias = Now | At | Diamond | Box | Counted | Since | Compare
 
 
 def atoms_of(formula: Formula) -> tuple[Atom, ...]:
     """The atoms of a formula; a comparison has none."""
     match formula:
-        case Comparison():
+        case Compare():
             return ()
         case Since(held, atom, _):
             return held, atom
@@ -198,7 +189,7 @@ def formula_text(formula: Formula) -> str:
     match formula:
         case Now(atom):
             return atom_text(atom)
-        case Comparison(comparator, left, right):
+        case Compare(comparator, left, right):
             return f"{term_text(left)} {comparator} {term_text(right)}"
         case At(time, atom, window):
             return _windowed(f"@{time_text(time)}", atom_text(atom), window)
@@ -352,7 +343,7 @@ def reach(program: LarsProgram) -> int | None:
     for rule in program.rules:
         for element in rule.body:
             formula = element.formula
-            if isinstance(formula, Now | Comparison):
+            if isinstance(formula, Now | Compare):
                 continue
             window = formula.window
             if not isinstance(window, TimeSpan):

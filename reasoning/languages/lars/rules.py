@@ -34,7 +34,6 @@ from citywise.reasoning.languages.lars.program import (
     Atom,
     BodyElement,
     Box,
-    Comparison,
     Counted,
     Diamond,
     LarsRule,
@@ -45,6 +44,7 @@ from citywise.reasoning.languages.lars.program import (
     Window,
 )
 from citywise.reasoning.languages.lars.safety import message, solved, unsafe
+from citywise.reasoning.model.rules import Compare
 from citywise.reasoning.model.values import Constant, Term, Value
 
 MAX_FACTS, MAX_RULES = 10_000, 500
@@ -251,11 +251,11 @@ class RuleReader:
             raise self._error(part, "operator", "`not` stands before one comparison, not a chain")
         yield from (BodyElement(comparison, negated) for comparison in found)
 
-    def _comparisons(self, node: Node) -> Iterator[Comparison]:
+    def _comparisons(self, node: Node) -> Iterator[Compare]:
         left = self._terms.read(node.one("term"))
         for guard in node.many("guards"):
             right = self._terms.read(guard.one("term"))
-            yield Comparison(COMPARATORS[int(guard.origin.comparison)], left, right)
+            yield Compare(COMPARATORS[int(guard.origin.comparison)], left, right)
             left = right
 
     def _formula(self, part: WrittenElement, node: Node) -> Now | At | Diamond | Box | Counted:

@@ -10,7 +10,6 @@ from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
     BodyElement,
-    Comparison,
     Counted,
     Formula,
     LarsRule,
@@ -52,7 +51,7 @@ def bound_by(body: tuple[BodyElement, ...]) -> frozenset[str]:
     bound = set[str]()
     for formula in positive:
         bound |= _bound_by(formula)
-    equations = [f for f in positive if isinstance(f, Comparison) and f.comparator == "="]
+    equations = [f for f in positive if isinstance(f, Compare) and f.comparator == "="]
     changed = True
     while changed:
         before = len(bound)
@@ -70,7 +69,7 @@ def bound_by(body: tuple[BodyElement, ...]) -> frozenset[str]:
 def binding(formula: Formula) -> bool:
     """Whether it holds of atoms only that hold somewhere, which give variables values."""
     match formula:
-        case Comparison():
+        case Compare():
             return False
         case Counted(_, "=", number, _):
             return number != Constant(0)
@@ -81,7 +80,7 @@ def binding(formula: Formula) -> bool:
 
 
 def _bound_by(formula: Formula) -> frozenset[str]:
-    if isinstance(formula, Comparison) or not binding(formula):
+    if isinstance(formula, Compare) or not binding(formula):
         return frozenset()
     found = frozenset().union(*map(_matched, formula.atom.terms))  # of `since` what is behind it
     if isinstance(formula, At):
@@ -122,7 +121,7 @@ def _occurrences(rule: LarsRule) -> Iterator[tuple[frozenset[str], str]]:
 
 def _any(element: BodyElement) -> frozenset[str]:
     """The `_` behind `not`, which need no value: there is no such atom, whatever is there."""
-    if not element.negated or isinstance(element.formula, Comparison | Counted):
+    if not element.negated or isinstance(element.formula, Compare | Counted):
         return frozenset()
     terms = [*element.formula.atom.terms]
     if isinstance(element.formula, At):
@@ -146,7 +145,7 @@ def _computed(term: Term) -> Iterator[frozenset[str]]:
 
 
 def _all(formula: Formula) -> frozenset[str]:
-    if isinstance(formula, Comparison):
+    if isinstance(formula, Compare):
         return variables(formula.left) | variables(formula.right)
     found = frozenset().union(*map(_names, atoms_of(formula)))
     if isinstance(formula, At):
@@ -158,9 +157,9 @@ def _reason(element: BodyElement) -> str:
     if element.negated:
         return "`not` binds nothing"
     match element.formula:
-        case Comparison("=", _, _):
+        case Compare("=", _, _):
             return "an equation binds a variable only by terms that have values"
-        case Comparison():
+        case Compare():
             return "a comparison binds nothing"
         case Counted(_, "<=", _, _) | Counted(_, ">=", Constant(), _):
             return "`at most` and `at least 0` hold of what never came and bind nothing"
@@ -190,12 +189,12 @@ def solved(rule: LarsRule) -> LarsRule:
     if not missing:
         return rule
     equations = (e.formula for e in rule.body if not e.negated)
-    found = _solutions((f for f in equations if isinstance(f, Comparison)), missing)
-    body = (*rule.body, *(BodyElement(Comparison("=", c.left, c.right)) for c in found))
+    found = _solutions((f for f in equations if isinstance(f, Compare)), missing)
+    body = (*rule.body, *(BodyElement(Compare("=", c.left, c.right)) for c in found))
     return replace(rule, body=body)
 
 
-def _solutions(equations: Iterable[Comparison], missing: frozenset[str]) -> Iterable[Compare]:
+def _solutions(equations: Iterable[Compare], missing: frozenset[str]) -> Iterable[Compare]:
     """Equations for missing variables, each alone on its left side."""
     for equation in equations:
         sides = (equation.left, equation.right)
