@@ -21,7 +21,7 @@ from citywise.reasoning.asp.syntax import Node, copy
 from citywise.reasoning.model.carried import is_ours, timed
 from citywise.reasoning.model.engine import OURS, AspProgram
 from citywise.reasoning.model.request import Request, Signature
-from citywise.reasoning.model.rules import reached
+from citywise.reasoning.model.rules import reached, strong
 
 Fragment = Literal["positive", "stratified", "normal", "disjunctive", "optimisation"]
 _CHOOSING = (ASTType.Aggregate, ASTType.HeadAggregate)
@@ -59,7 +59,7 @@ class Dependencies:
         for edge in self.edges:
             self._out.setdefault(edge.head, []).append(edge)
             self._out.setdefault(edge.body, [])
-        self.components = tuple(self._components())
+        self.components = tuple(strong({s: [e.body for e in out] for s, out in self._out.items()}))
         """Strongly connected components, a component after all it depends on."""
         self._place = {s: i for i, part in enumerate(self.components) for s in part}
 
@@ -117,43 +117,6 @@ class Dependencies:
             path.append(came[goal])
             goal = came[goal].head
         return tuple(reversed(path))
-
-    def _components(self) -> Iterator[frozenset[Signature]]:
-        """Tarjan's algorithm, without recursion."""
-        index: dict[Signature, int] = {}
-        low: dict[Signature, int] = {}
-        held: list[Signature] = []
-        done: set[Signature] = set()
-        for root in self._out:
-            if root in index:
-                continue
-            work = [(root, iter(self._out[root]))]
-            index[root] = low[root] = len(index)
-            held.append(root)
-            while work:
-                node, edges = work[-1]
-                following = next((e.body for e in edges if e.body not in done), None)
-                if following is None:
-                    work.pop()
-                    if work:
-                        low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                    if low[node] == index[node]:
-                        part = _pop_through(held, node)
-                        done |= part
-                        yield part
-                elif following in index:
-                    low[node] = min(low[node], index[following])
-                else:
-                    index[following] = low[following] = len(index)
-                    held.append(following)
-                    work.append((following, iter(self._out[following])))
-
-
-def _pop_through(held: list[Signature], last: Signature) -> frozenset[Signature]:
-    part = set()
-    while last not in part:
-        part.add(held.pop())
-    return frozenset(part)
 
 
 def _edges(statement: Node) -> Iterator[Dependency]:

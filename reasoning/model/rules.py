@@ -8,7 +8,7 @@ relations as they like; a name stands for one arity. Rules are evaluated stratum
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 from typing import TypeAlias, TypeVar
@@ -36,6 +36,10 @@ answer."""
 Fact: TypeAlias = tuple[str, Row]
 """A relation's name and one of its rows."""
 Comparator: TypeAlias = OneOf["=", "!=", "<", "<=", ">", ">="]
+OPPOSITE: Mapping[Comparator, Comparator] = {
+    "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+"""What holds where a comparison does not."""
 Function: TypeAlias = OneOf["count", "sum", "sum+", "min", "max"]
 
 
@@ -352,7 +356,7 @@ def components(program: Program) -> tuple[frozenset[str], ...]:
     derives: Python's own recursion over them would end the process.
     """
     edges, strict = _edges(program)
-    found = _strong(edges)
+    found = tuple(strong(edges))
     for component in found:
         for head, body in strict:
             if head in component and body in component:
@@ -419,13 +423,12 @@ def _edges(program: Program) -> tuple[Edges, list[tuple[str, str]]]:
     return edges, strict
 
 
-def _strong(edges: Edges) -> tuple[frozenset[str], ...]:
+def strong(edges: Mapping[Node, Iterable[Node]]) -> Iterator[frozenset[Node]]:
     """Strongly connected components, dependencies first (Tarjan, without recursion)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[frozenset[str]] = []
-    open_: set[str] = set()
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    stack: list[Node] = []
+    open_: set[Node] = set()
     for root in edges:
         if root in index:
             continue
@@ -455,8 +458,7 @@ def _strong(edges: Edges) -> tuple[frozenset[str], ...]:
                     while node not in component:
                         component.add(stack.pop())
                     open_ -= component
-                    found.append(frozenset(component))
-    return tuple(found)
+                    yield frozenset(component)
 
 
 def _path(edges: Edges, start: str, end: str) -> tuple[str, ...]:

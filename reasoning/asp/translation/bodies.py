@@ -14,6 +14,7 @@ from citywise.reasoning.asp.terms import Terms
 from citywise.reasoning.errors import ReasoningError
 from citywise.reasoning.model.joins import Patterns, is_known, matchable, variables_of
 from citywise.reasoning.model.rules import (
+    OPPOSITE,
     Absent,
     Between,
     Comparator,
@@ -29,9 +30,9 @@ from citywise.reasoning.model.values import variables as variables_in
 
 
 def binding(needed: frozenset[str], available: Iterable[Literal]) -> tuple[Literal, ...] | None:
-    """A smallest part of a body that gives variables_in values; None if nothing gives them.
+    """A smallest part of a body that gives variables values; None if nothing gives them.
 
-    Literals that bring other variables_in are left out first.
+    Literals that bring other variables are left out first.
     """
     used = grounded(literal for literal in available if _binds(literal))
     if not needed <= names(used):
@@ -47,7 +48,7 @@ def binding(needed: frozenset[str], available: Iterable[Literal]) -> tuple[Liter
 
 
 def grounded(literals: Iterable[Literal]) -> list[Literal]:
-    """The literals, as far as they give each other's variables_in values."""
+    """The literals, as far as they give each other's variables values."""
     # Round by round, since a literal may get its values from one written after it.
     left, used, known = list(literals), list[Literal](), frozenset[str]()
     while True:
@@ -61,12 +62,12 @@ def grounded(literals: Iterable[Literal]) -> list[Literal]:
 
 
 def names(literals: Sequence[Literal]) -> frozenset[str]:
-    """Names of the variables_in in literals."""
+    """Names of the variables in literals."""
     return frozenset().union(*map(variables_of, literals))
 
 
 def names_of(terms: Iterable[Term]) -> frozenset[str]:
-    """Names of the variables_in in terms."""
+    """Names of the variables in terms."""
     return frozenset().union(*map(variables_in, terms))
 
 
@@ -96,14 +97,6 @@ COMPARATORS: dict[int, Comparator] = {
     int(ComparisonOperator.LessEqual): "<=",
     int(ComparisonOperator.GreaterThan): ">",
     int(ComparisonOperator.GreaterEqual): ">=",
-}
-OPPOSITE: dict[Comparator, Comparator] = {
-    "=": "!=",
-    "!=": "=",
-    "<": ">=",
-    "<=": ">",
-    ">": "<=",
-    ">=": "<",
 }
 AtomLiteral: TypeAlias = Scan | Absent | Holds
 ANONYMOUS = "_"

@@ -15,7 +15,6 @@ from citywise.reasoning.asp.syntax import Node, copy
 from citywise.reasoning.asp.terms import ForeignTermError
 from citywise.reasoning.asp.translation.bodies import (
     COMPARATORS,
-    OPPOSITE,
     Draft,
     Reader,
     Scope,
@@ -30,6 +29,7 @@ from citywise.reasoning.asp.translation.bodies import (
 )
 from citywise.reasoning.model.rules import (
     FALSE,
+    OPPOSITE,
     Absent,
     Aggregate,
     Comparator,

@@ -22,10 +22,10 @@ from citywise.reasoning.languages.lars.program import (
     TimeSpan,
     Window,
 )
-from citywise.reasoning.languages.lars.safety import is_anonymous
+from citywise.reasoning.languages.lars.safety import binding, is_anonymous
 from citywise.reasoning.model.joins import matched
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.model.rules import Absent, Comparator, Compare, Literal, Scan
+from citywise.reasoning.model.rules import OPPOSITE, Absent, Compare, Literal, Scan
 from citywise.reasoning.model.values import (
     Compound,
     Computed,
@@ -37,14 +37,6 @@ from citywise.reasoning.model.values import (
 
 Body = tuple[Literal, ...]
 
-_OPPOSITE: dict[Comparator, Comparator] = {
-    "=": "!=",
-    "!=": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-}
 _ZERO, _ONE = Constant(0), Constant(1)
 KEPT = "#kept"
 """Before the numbers of variables that a projection keeps."""
@@ -108,7 +100,7 @@ def _literals(number: int, element: BodyElement, relations: Relations) -> list[B
     """Bodies of which one must hold for the element to hold."""
     match element.formula:
         case Compare(comparator, left, right):
-            sign = _OPPOSITE[comparator] if element.negated else comparator
+            sign = OPPOSITE[comparator] if element.negated else comparator
             return [(Compare(sign, left, right),)]
         case Counted() as counted:
             return list(_counted(number, counted, element.negated, relations))
@@ -166,11 +158,11 @@ def _scan(relation: str, terms: tuple[Term, ...], number: int | str) -> Body:
 def _counted(number: int, counted: Counted, negated: bool, relations: Relations) -> Iterator[Body]:
     """It holds so often, or it never holds and that is often enough."""
     signature, terms = counted.atom.signature, counted.atom.terms
-    comparator = _OPPOSITE[counted.comparator] if negated else counted.comparator
+    comparator = OPPOSITE[counted.comparator] if negated else counted.comparator
     found = Variable(f"#count{number}")
     scan = _scan(relations.count(signature, counted.window), (*terms, found), number)
     yield *scan, Compare(comparator, found, counted.number)
-    if negated or not binds(counted):
+    if negated or not binding(counted):
         absent = Absent(relations.diamond(signature, counted.window), terms)
         yield absent, Compare(comparator, _ZERO, counted.number)
 
@@ -225,17 +217,6 @@ def _valued(number: int, atom: Atom) -> Iterator[Compare]:
     for place, term in enumerate(atom.terms):
         if not isinstance(term, Variable | Constant):
             yield Compare("=", Variable(f"#{number}={place}"), term)
-
-
-def binds(counted: Counted) -> bool:
-    """Whether it holds of atoms only that hold at least once, which give variables values:
-    `count N`, where N is not written as 0, and `at least 1` or more."""
-    match counted:
-        case Counted(_, "=", number, _):
-            return number != _ZERO
-        case Counted(_, ">=", Constant(int(least)), _):
-            return least >= 1
-    return False
 
 
 def _untimed(element: BodyElement, counts: Counter[str]) -> BodyElement:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from citywise.reasoning.languages.lars.bodies import KEPT, binds, pattern
+from citywise.reasoning.languages.lars.bodies import KEPT, pattern
 from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
@@ -39,11 +39,11 @@ from citywise.reasoning.languages.lars.program import (
     has_gap,
     term_text,
 )
-from citywise.reasoning.languages.lars.safety import bound_by
+from citywise.reasoning.languages.lars.safety import binding, bound_by
 from citywise.reasoning.model import values
 from citywise.reasoning.model.engine import OURS
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.model.rules import Comparator, Compare
+from citywise.reasoning.model.rules import OPPOSITE, Compare
 from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
 
 NOW = f"{OURS}now"
@@ -242,9 +242,6 @@ START, LAST = f"{OURS.capitalize()}F", f"{OURS.capitalize()}N"
 """The variables of the first and the last point of the timeline."""
 ANY = f"{OURS.capitalize()}Any"
 """How the variables begin that stand for `_` of what is counted."""
-_OPPOSITE: dict[Comparator, Comparator] = {
-    "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
-}  # fmt: skip
 
 
 class Encoding(Relations):
@@ -387,7 +384,7 @@ class Encoding(Relations):
         """At how many points of time it holds; what is behind `not` is opposed instead."""
         texts = _texts(_named(formula.atom, number))
         timed = call(self.view(seen_by(formula)), [*texts, COUNTED])
-        comparator = _OPPOSITE[formula.comparator] if negated else formula.comparator
+        comparator = OPPOSITE[formula.comparator] if negated else formula.comparator
         return f"#count {{ {COUNTED} : {timed} }} {comparator} {term_text(formula.number)}"
 
     def _binding(self, each: LarsRule) -> Iterator[str]:
@@ -425,7 +422,7 @@ def _is_met(each: LarsRule) -> bool:
 def _gives(formula: Counted, bound: frozenset[str]) -> bool:
     """Whether it holds of atoms only that hold at some point, and that must be said."""
     missing = any(not values.variables(term) <= bound for term in formula.atom.terms)
-    return binds(formula) and (missing or not isinstance(formula.number, Constant))
+    return binding(formula) and (missing or not isinstance(formula.number, Constant))
 
 
 def _named(atom: Atom, number: int) -> Atom:

@@ -190,7 +190,7 @@ def solved(rule: LarsRule) -> LarsRule:
         return rule
     equations = (e.formula for e in rule.body if not e.negated)
     found = _solutions((f for f in equations if isinstance(f, Compare)), missing)
-    body = (*rule.body, *(BodyElement(Compare("=", c.left, c.right)) for c in found))
+    body = (*rule.body, *map(BodyElement, found))
     return replace(rule, body=body)
 
 
