@@ -119,6 +119,8 @@ def _refuse_running(settings: Settings) -> None:
 
 def _upgrade(settings: Settings) -> None:
     from citywise.backend import own_files
+    from citywise.backend.packs import broken
+    from citywise.backend.packs.parts import upgrade_tables
     from citywise.backend.store.database import create_engine_for, migrate
 
     own_files.keep_from_others()
@@ -126,8 +128,11 @@ def _upgrade(settings: Settings) -> None:
     engine = create_engine_for(settings.database_url)
     try:
         migrate(engine)
+        upgrade_tables(engine, settings)
     finally:
         engine.dispose()
+    for fault in broken.known():
+        click.echo(f"The app {fault.app} is left out: {fault.part}: {fault.reason}")
     click.echo("The database is as this version needs it.")
 
 

@@ -6,8 +6,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sqlalchemy import Engine, make_url, text
+from sqlalchemy import Engine, MetaData, Table, make_url
 
+from citywise.apps.meeting_mgr.tables import Base as MeetingBase
+from citywise.backend.packs.parts import upgrade_tables
+from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import Base
 
@@ -20,6 +23,11 @@ def begun(url: str) -> Engine:
     return create_engine_for(url)
 
 
+def tables() -> list[Table]:
+    """Our tables, and those of our apps."""
+    return [*Base.metadata.sorted_tables, *MeetingBase.metadata.sorted_tables]
+
+
 @cache
 def _empty() -> bytes:
     """Migrations take longer than most tests."""
@@ -27,6 +35,7 @@ def _empty() -> bytes:
         path = Path(folder) / "empty.db"
         engine = create_engine_for(f"sqlite:///{path}")
         migrate(engine)
+        upgrade_tables(engine, Settings())
         engine.dispose()
         return path.read_bytes()
 
@@ -37,7 +46,9 @@ def emptied(url: str) -> Engine:
         return begun(url)
     engine = create_engine_for(url)
     with engine.begin() as connection:
-        Base.metadata.drop_all(connection)
-        connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
+        there = MetaData()
+        there.reflect(connection)
+        there.drop_all(connection)
     migrate(engine)
+    upgrade_tables(engine, Settings())
     return engine

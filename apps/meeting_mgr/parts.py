@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine
 
 from citywise.apps.meeting_mgr import telling, topics
 from citywise.apps.meeting_mgr.settings import SECTION, Meetings
+from citywise.apps.meeting_mgr.tables import TABLES
 from citywise.backend.packs.parts import Commands, Parts
 from citywise.backend.settings import Settings
 
@@ -60,6 +61,7 @@ PARTS = Parts(
     navigation={"meetings": "/meetings"},
     openapi=Path(__file__).with_name("openapi.json"),
     service=_serve,
+    tables=TABLES,
     settings={SECTION: Meetings},
     export={"meetings": _meetings_of},
     withdrawn=_withdrawn,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from citywise.apps.meeting_mgr.model import OPEN
+from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
 from citywise.backend.network.topics import Device, Topics
 from citywise.backend.settings import Broker
-from citywise.backend.store.models import MeetingPersonRow, MeetingRow
 
 MEETINGS, ROOMS = "meetings", "rooms"
 TOPICS = Topics(

@@ -40,9 +40,6 @@ from citywise.backend.store.models import (
     InletRow,
     InstanceRow,
     LoginRow,
-    MeetingEntryRow,
-    MeetingPersonRow,
-    MeetingRow,
     NoticeRow,
     OutboxRow,
     ReceiverRow,
@@ -71,9 +68,6 @@ _OWNED: Sequence[tuple[type[Base], Any]] = (
     (InstanceRow, InstanceRow.user),
     (NoticeRow, NoticeRow.user),
     (TripRow, TripRow.user),
-    (MeetingRow, MeetingRow.user),
-    (MeetingPersonRow, MeetingPersonRow.user),
-    (MeetingEntryRow, MeetingEntryRow.user),
     (OutboxRow, OutboxRow.user),
 )
 """Tables with a column that says whose a row is."""

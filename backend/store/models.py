@@ -440,59 +440,6 @@ class TripRow(Base):
     """Stream times, as all of a trip's."""
 
 
-class MeetingRow(Base):
-    """A meeting; all that is in it is in its box."""
-
-    __tablename__ = "meetings"
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    user: Mapped[str] = mapped_column(UserId, index=True)
-    """The host."""
-    state: Mapped[str] = mapped_column(String(16), index=True)
-    """`planned`, `running`, `ended` or `cancelled`."""
-    version: Mapped[int] = mapped_column(BigInteger)
-    """Grows with every change of the meeting, not with those of its proposals."""
-    box: Mapped[str] = mapped_column(Text)
-    """The meeting, sealed with the host's key (`backend.ingest.keyring`)."""
-    proposals: Mapped[str] = mapped_column(Text)
-    """A box too: what was proposed, oldest first."""
-    join_key: Mapped[str] = mapped_column(String(64))
-    """What the link to join holds; made anew when the host says so."""
-    created_ms: Mapped[int] = mapped_column(BigInteger)
-    updated_ms: Mapped[int] = mapped_column(BigInteger, index=True)
-    """Wall times, as all of a meeting's."""
-
-
-class MeetingPersonRow(Base):
-    """Somebody who joined a meeting, with an account or without."""
-
-    __tablename__ = "meeting_people"
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    meeting: Mapped[str] = mapped_column(String(64), index=True)
-    user: Mapped[str | None] = mapped_column(UserId, index=True)
-    """The account, of who is logged in."""
-    secret: Mapped[str | None] = mapped_column(String(64), index=True)
-    """SHA-256 of what the person's browser shows; None: they have left."""
-    broker_hash: Mapped[str] = mapped_column(String(200))
-    """Another secret, the password at the broker, as mosquitto's password file has it."""
-    box: Mapped[str] = mapped_column(Text)
-    """The person, sealed with the host's key."""
-
-
-class MeetingEntryRow(Base):
-    """What happened in a meeting, for its minutes: never a sensor's value."""
-
-    __tablename__ = "meeting_entries"
-    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
-    meeting: Mapped[str] = mapped_column(String(64), index=True)
-    person: Mapped[str | None] = mapped_column(String(64), index=True)
-    user: Mapped[str | None] = mapped_column(UserId, index=True)
-    """The person's account."""
-    at_ms: Mapped[int] = mapped_column(BigInteger)
-    box: Mapped[str] = mapped_column(Text)
-    """What exactly, sealed with the host's key."""
-    __table_args__ = ({"sqlite_autoincrement": True},)
-
-
 class LearnedRow(Base):
     """What is usual at a place in an hour of the week, as running totals."""
 

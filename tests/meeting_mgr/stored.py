@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy.orm import DeclarativeBase
 
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.model import Hook, Person
@@ -15,7 +16,7 @@ from citywise.apps.meeting_mgr.steps import consent, taking_part
 from citywise.apps.meeting_mgr.telling import host_channel
 from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import Base, OutboxRow
+from citywise.backend.store.models import OutboxRow
 from citywise.backend.store.outbox import begin
 from tests.meeting_mgr.made import MEETING_ID, NOISY, NOW_MS, record, state
 
@@ -57,7 +58,7 @@ class Stored(NamedTuple):
         rows = self.connection.execute(query).all()
         return [(row.user, row.body["change"], row.body["person"]) for row in rows]
 
-    def count(self, row: type[Base]) -> int:
+    def count(self, row: type[DeclarativeBase]) -> int:
         return self.connection.scalar(select(func.count()).select_from(row)) or 0
 
 

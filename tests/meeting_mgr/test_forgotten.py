@@ -9,13 +9,14 @@ from sqlalchemy import Engine, select
 
 from citywise.apps.meeting_mgr import exported, store
 from citywise.apps.meeting_mgr.steps import consent, running, taking_part
+from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.apps.meeting_mgr.telling import person_channel
 from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.people import accounts
 from citywise.backend.privacy import consenting, forgetting
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import Base, MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.backend.store.outbox import begin
+from tests.databases import tables
 from tests.meeting_mgr.made import MEETING_ID, NOW_MS
 from tests.meeting_mgr.stored import HOOK, HOST, LATER_MS, Stored, shared_noise
 from tests.meeting_mgr.stored import stored as stored
@@ -140,7 +141,7 @@ def forgetful(engine: Engine, settings: Settings) -> tuple[str, str]:
 
 def dump(engine: Engine) -> str:
     with engine.connect() as connection:
-        rows = [connection.execute(select(one)).all() for one in Base.metadata.sorted_tables]
+        rows = [connection.execute(select(one)).all() for one in tables()]
     return str(rows)
 
 

@@ -13,10 +13,10 @@ from sqlalchemy import Engine, select
 from werkzeug.test import TestResponse
 
 from citywise.apps.meeting_mgr.api import meetings as api_meetings
+from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
 from citywise.backend.api import limits
 from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import MeetingPersonRow, MeetingRow
 from tests.api.browsers import Browser
 from tests.api.test_openapi import assert_described, document_of
 from tests.meeting_mgr.hosted import (

@@ -20,11 +20,12 @@ from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.api import forwarding
 from citywise.apps.meeting_mgr.api import people as api_people
 from citywise.apps.meeting_mgr.entries import AbilityChanged
+from citywise.apps.meeting_mgr.tables import MeetingPersonRow
 from citywise.backend.api.limits import LIMITS
 from citywise.backend.network import websocket
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import Base, MeetingPersonRow
 from tests.api.browsers import Browser
+from tests.databases import tables
 from tests.meeting_mgr.hosted import Json, conclude, host, join, make, me, of, people, show
 
 NOISY = {"at": "2026-05-04T09:03:00Z", "values": {"noise_db": 85.5}}
@@ -131,7 +132,7 @@ def test_no_answer_and_no_table_holds_what_a_sensor_measured(
     assert len(forwarded) == 1
     seen = [answer.text, str(show(alice, meeting)), bob.get(me(meeting)).text]
     with engine.connect() as connection:
-        for table in Base.metadata.sorted_tables:
+        for table in tables():
             seen.append(str(connection.execute(select(table)).all()))
     for value in told.values():  # With the point: times, ids and digests have no such number.
         assert str(value) not in "".join(seen)

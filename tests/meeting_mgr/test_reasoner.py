@@ -670,7 +670,7 @@ def _observed(reasoner: Reasoner, meeting: str, person: str) -> Any:
 
 def _boxes(engine: Engine) -> list[Any]:
     with engine.connect() as connection:
-        people = connection.execute(text("SELECT box FROM meeting_people")).all()
+        people = connection.execute(text("SELECT box FROM meeting_mgr_people")).all()
         told = connection.execute(text("SELECT max(id) FROM outbox")).all()
     return [*people, *told]
 

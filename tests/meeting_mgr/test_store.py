@@ -13,13 +13,14 @@ from citywise.apps.meeting_mgr.model import Person, Rules
 from citywise.apps.meeting_mgr.record import Change, MeetingError, MeetingRecord
 from citywise.apps.meeting_mgr.steps import answering, consent, editing, running, taking_part
 from citywise.apps.meeting_mgr.steps.drafts import Changes
+from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.apps.meeting_mgr.telling import person_channel
 from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.people.tokens import broker_hash
 from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import MeetingEntryRow, MeetingPersonRow, MeetingRow, OutboxRow
+from citywise.backend.store.models import OutboxRow
 from tests.meeting_mgr.made import MEETING_ID, NOISY, NOW_MS, record, state, swapped
 from tests.meeting_mgr.stored import HOOK, HOST, LATER_MS, Stored
 from tests.meeting_mgr.stored import stored as stored

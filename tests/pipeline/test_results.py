@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select
 
+from citywise.apps.meeting_mgr.tables import Base as MeetingBase
 from citywise.backend.pipeline.evaluation import Row
 from citywise.backend.pipeline.results import PositionError, Results
 from citywise.backend.store.models import (
@@ -145,7 +146,8 @@ def test_migrations_make_the_tables_the_models_describe(engine: Engine) -> None:
 
     with engine.connect() as connection:
         context = MigrationContext.configure(connection)
-        assert compare_metadata(context, Base.metadata) == []
+        every: Any = [Base.metadata, MeetingBase.metadata]
+        assert compare_metadata(context, every) == []
 
 
 def test_an_error_is_over_when_the_request_has_an_answer_again(engine: Engine) -> None:

@@ -15,8 +15,8 @@ from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.people import accounts, ids
 from citywise.backend.privacy import cleaning, forgetting
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import Base, CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
-from tests.databases import begun
+from citywise.backend.store.models import CursorRow, DeadLetterRow, ForgettingRow, NoticeRow
+from tests.databases import begun, tables
 
 OF_THE_CITY = {
     "places",
@@ -47,7 +47,7 @@ def engine(settings: Settings) -> Iterator[Engine]:
 
 
 def personal() -> list[Table]:
-    return [t for t in Base.metadata.sorted_tables if t.name not in OF_THE_CITY]
+    return [table for table in tables() if table.name not in OF_THE_CITY]
 
 
 def about(table: Table, user: str, n: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def about(table: Table, user: str, n: int) -> dict[str, Any]:
 
 def dump(engine: Engine) -> str:
     with engine.connect() as connection:
-        rows = {t.name: connection.execute(select(t)).all() for t in Base.metadata.sorted_tables}
+        rows = {t.name: connection.execute(select(t)).all() for t in tables()}
     return str(rows)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from flask import Flask
 from sqlalchemy import Engine, insert, select
+from sqlalchemy.orm import DeclarativeBase
 
+from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.apps.travel_planner import trips
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import book
@@ -15,15 +17,11 @@ from citywise.backend.people import accounts, audit, consents
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
     AccountRow,
-    Base,
     ConsentRow,
     InletRow,
     InstanceRow,
     InvitationRow,
     LoginRow,
-    MeetingEntryRow,
-    MeetingPersonRow,
-    MeetingRow,
     NoticeRow,
     OutboxRow,
     TokenRow,
@@ -41,7 +39,7 @@ SECRET = "where-anna-lives"
 """Part of everything that is Anna's and could be told."""
 TRIP = "tr_0123456789abcdef01234567"
 """The id of a trip of Anna's."""
-_WATCHED: tuple[type[Base], ...] = (
+_WATCHED: tuple[type[DeclarativeBase], ...] = (
     AccountRow,
     ConsentRow,
     InletRow,

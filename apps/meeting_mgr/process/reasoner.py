@@ -29,8 +29,8 @@ from citywise.apps.meeting_mgr.process.suggesting import Suggested, Suggester, a
 from citywise.apps.meeting_mgr.readings import BadReadingError
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.steps import taking_part
+from citywise.apps.meeting_mgr.tables import MeetingRow
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import MeetingRow
 from citywise.backend.store.outbox import begin, newest
 from citywise.backend.times import wall_ms
 
