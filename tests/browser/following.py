@@ -146,6 +146,6 @@ def kept(page: Page) -> None:
 
 def told(page: Page) -> Locator:
     """The better plan, once the page tells of it."""
-    card = page.get_by_role("region", name="A better plan")
+    card = page.get_by_role("region", name="A better route")
     expect(card).to_be_visible()
     return card

@@ -48,7 +48,7 @@ def held(page: Page) -> Locator:
 
 def seen(page: Page, about: str) -> Locator:
     """The mark of a notice that was acknowledged."""
-    return card(page, about).get_by_text("Acknowledged", exact=True)
+    return card(page, about).get_by_text("Seen", exact=True)
 
 
 def own_id(page: Page) -> str:
@@ -79,21 +79,21 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     expect(page.get_by_role("status")).to_contain_text([f"Snoozed until 14:15: {JAM}."])
     expect(held(page)).to_contain_text("Held back: 1")
     expect_focused(page, "Undo")
-    go_to(page, f"Mute this kind: {FULL}", "Shift+Tab")
+    go_to(page, f"Mute alerts like this: {FULL}", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(held(page)).to_contain_text("Held back: 2")
     expect(page.locator(".toast")).to_contain_text("Muted: Jam ahead.")
     expect_focused(page, "Undo")
     page.keyboard.press("Enter")
     expect(held(page)).to_contain_text("Held back: 1")
-    expect_focused(page, f"Acknowledge: {FULL}")
-    go_to(page, f"Acknowledge: {FULL}", "Shift+Tab")
+    expect_focused(page, f"Mark as seen: {FULL}")
+    go_to(page, f"Mark as seen: {FULL}", "Shift+Tab")
     page.keyboard.press("Enter")
     expect(seen(page, "Bruuns")).to_be_visible()
     expect_focused(page, "Undo")
     page.keyboard.press("Enter")
     expect(seen(page, "Bruuns")).to_be_hidden()
-    expect_focused(page, f"Acknowledge: {FULL}")
+    expect_focused(page, f"Mark as seen: {FULL}")
 
     go_to(page, f"Your account: {name}", "Shift+Tab")
     page.keyboard.press("Enter")
@@ -108,16 +108,16 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     assert "old-jam" in mine
     json.loads(mine)
 
-    press(page, "Forget me…")
-    expect(page.get_by_role("dialog")).to_contain_text("There is no undo.")
-    press(page, "Go on")
+    press(page, "Delete my account…")
+    expect(page.get_by_role("dialog")).to_contain_text("This cannot be undone.")
+    press(page, "Continue")
     page.keyboard.type("not the password")
     page.keyboard.press("Enter")
     expect(page.get_by_label("Password", exact=True)).to_have_attribute("aria-invalid", "true")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("You are forgotten")
+    expect(page.get_by_role("dialog")).to_contain_text("Account deleted")
     page.keyboard.press("Enter")
     expect(page).to_have_url(homes.server.url + "/")
     assert own_id(page) is None
@@ -133,7 +133,7 @@ def test_the_focus_stays_with_who_goes_on_while_something_is_undone(
     jo = settle(homes, "Jo")
     page = settled(open_page("/list", url=homes.server.url, person=jo))
     tell(homes, garage(jo.id))
-    press(page, f"Acknowledge: {FULL}")
+    press(page, f"Mark as seen: {FULL}")
     expect_focused(page, "Undo")
     asked: list[Route] = []
     page.route("**/acknowledge*", lambda route: asked.append(route))
@@ -154,11 +154,11 @@ def test_the_focus_stays_with_a_notice_that_is_acknowledged_elsewhere(
     flo = settle(homes, "Flo")
     page = settled(open_page("/list", url=homes.server.url, person=flo))
     tell(homes, garage(flo.id))
-    go_to(page, f"Acknowledge: {FULL}")
+    go_to(page, f"Mark as seen: {FULL}")
     (notice,) = page.evaluate("fetch('/api/v1/notices').then((r) => r.json())")["notices"]
     for answer, name in (
-        (answers.acknowledge, f"Not seen after all: {FULL}"),
-        (answers.unacknowledge, f"Acknowledge: {FULL}"),
+        (answers.acknowledge, f"Mark as not seen: {FULL}"),
+        (answers.unacknowledge, f"Mark as seen: {FULL}"),
     ):
         with homes.town.engine.begin() as connection:
             announcing.begin(connection)
@@ -181,16 +181,16 @@ def test_what_is_snoozed_comes_back_and_what_is_muted_stays_held(
     card(page, "Randersvej").locator(".snooze summary").click()
     card(page, "Randersvej").get_by_role("button", name="1 hour").click()
     held(page).locator("summary").first.click()
-    expect(held(page)).to_contain_text("You have snoozed it. It comes at 15:00.")
+    expect(held(page)).to_contain_text("Snoozed. Delivered at 15:00.")
     with homes.town.engine.begin() as connection:
         reminders.remind(connection, parse_ms("2014-08-05T13:00:01Z"))
     expect(held(page)).to_be_hidden()
     expect(page.locator("city-announcer")).to_contain_text("For you: Jam ahead")
-    card(page, "Bruuns").get_by_role("button", name="Mute this kind").click()
-    expect(held(page)).to_contain_text("You have muted this kind. It stays here.")
+    card(page, "Bruuns").get_by_role("button", name="Mute alerts like this").click()
+    expect(held(page)).to_contain_text("You muted this type. It stays here.")
     page.goto(homes.server.url + "/account")
     page.get_by_role("button", name="Unmute: Jam ahead").click()
-    expect(page.locator("notice-wishes")).to_contain_text("None. A notice's card can mute")
+    expect(page.locator("notice-wishes")).to_contain_text("None. You can mute a type")
     page.goto(homes.server.url + "/list")
     expect(card(page, "Bruuns")).to_be_visible()
 
@@ -200,7 +200,7 @@ def test_how_one_is_told_is_kept_and_what_is_wrong_with_it_is_said(
 ) -> None:
     bea = settle(homes, "Bea")
     page = settled(open_page("/account", url=homes.server.url, person=bea))
-    slider = page.get_by_label("Alert me from")
+    slider = page.get_by_label("Minimum importance")
     slider.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -208,16 +208,16 @@ def test_how_one_is_told_is_kept_and_what_is_wrong_with_it_is_said(
     page.get_by_role("button", name="Add quiet hours").click()
     for day in ("Saturday", "Sunday"):
         page.get_by_label(day).uncheck(force=True)
-    page.get_by_label("Tell me all the same").select_option("4")
+    page.get_by_label("Exceptions").select_option("4")
     page.get_by_label("Quiet until").fill("")
     save = page.get_by_role("button", name="Save", exact=True)
     save.click()
-    expect(page.locator("notice-wishes")).to_contain_text("Say from when until when.")
+    expect(page.locator("notice-wishes")).to_contain_text("Choose a start and an end.")
     page.get_by_label("Quiet until").fill("06:30")
-    page.get_by_label("Between two notices").select_option("1800")
+    page.get_by_label("Minimum time between").select_option("1800")
     save.click()
     expect(page.locator(".toast")).to_contain_text("Saved.")
-    page.get_by_label("By MQTT to my devices").uncheck()
+    page.get_by_label("MQTT to my devices").uncheck()
     expect(page.locator(".toast")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Quiet until")).to_have_value("06:30")
@@ -257,7 +257,7 @@ def test_one_logs_out_everywhere_and_nothing_of_one_stays_on_the_device(
     page.get_by_label("Name").fill("cy")
     page.get_by_label("Password", exact=True).fill("wrong wrong wrong")
     page.get_by_role("main").get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("Name or password is wrong")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong name or password")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Log in").click()
     expect(page).to_have_url(url + "/account")
@@ -279,7 +279,7 @@ def test_a_login_that_ends_meanwhile_loses_nothing_that_was_typed(
     expect(dialog.get_by_label("Name")).to_have_value("Dea")
     dialog.get_by_label("Password", exact=True).fill(PASSWORD)
     dialog.get_by_role("button", name="Log in").click()
-    expect(page.locator(".toast")).to_contain_text(f"You are called {another} now.")
+    expect(page.locator(".toast")).to_contain_text(f"Your name is now {another}.")
     watched.errors.clear()  # The browser notes the 401 itself.
 
 
@@ -295,7 +295,7 @@ def test_too_many_attempts_are_told_when_to_come_again(
     page.get_by_label("Name").fill("x")
     page.get_by_label("Password", exact=True).fill("y")
     page.get_by_role("main").get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_have_text("That was too often. Try again in 1 min.")
+    expect(page.get_by_role("alert")).to_have_text("Too many attempts. Try again in 1 min.")
     watched.errors.clear()
 
 
@@ -307,7 +307,7 @@ def test_what_is_wrong_at_signing_up_is_said_in_the_pages_language(
     submit = page.get_by_role("main").get_by_role("button", name="Opret konto")
     for password, said in (
         ("kort", "En adgangskode har 10 til 200 tegn."),
-        ("a" * 12, "Den er for let at gætte."),
+        ("a" * 12, "Adgangskoden er for let at gætte."),
         (PASSWORD, "Det navn er taget."),
     ):
         page.get_by_label("Navn", exact=True).fill("Eva")
@@ -330,12 +330,12 @@ def test_context_is_told_only_with_consent_which_is_asked_for_in_place(
         permissions=["geolocation"],
         geolocation=here,
     )
-    page.get_by_role("button", name="Tell where I am").click()
-    expect(page.locator("my-context .offer")).to_contain_text("so that you are told what is near")
-    expect(page.get_by_role("button", name="Allow, and tell where I am")).to_be_focused()
+    page.get_by_role("button", name="Share my location").click()
+    expect(page.locator("my-context .offer")).to_contain_text("for alerts about what is near")
+    expect(page.get_by_role("button", name="Allow, and share my location")).to_be_focused()
     assert serious(page, axe) == []
     page.keyboard.press("Enter")
-    expect(page.locator("my-context")).to_contain_text("Told: 56.1600, 10.2000")
+    expect(page.locator("my-context")).to_contain_text("Location shared: 56.1600, 10.2000")
     page.goto(homes.server.url + "/account")
     position = page.locator("[data-consent='position']")
     expect(position).to_contain_text("known now")
@@ -343,7 +343,7 @@ def test_context_is_told_only_with_consent_which_is_asked_for_in_place(
     position.get_by_label("Deleted when").select_option("6")
     expect(page.locator(".toast")).to_contain_text("Saved: Position.")
     position.get_by_role("switch").uncheck()
-    expect(page.locator(".toast")).to_contain_text("What was known is deleted.")
+    expect(page.locator(".toast")).to_contain_text("The data have been deleted.")
     expect(position).to_contain_text("not known now")
 
 
@@ -353,7 +353,7 @@ def test_a_devices_secret_is_shown_once_with_where_it_is_told(
     fay = settle(homes, "Fay")
     page = settled(open_page("/account", PHONE, url=homes.server.url, person=fay))
     page.get_by_text("Add a device").click()
-    page.get_by_label("What it is called").fill("my phone")
+    page.get_by_label("Name of the device").fill("my phone")
     page.get_by_role("button", name="Make a token").click()
     made = page.get_by_role("region", name="The new token")
     expect(made).to_be_focused()
@@ -376,10 +376,10 @@ def test_only_an_admin_is_offered_tokens_that_speak_for_the_city(
         person = settle(homes, name, *roles)
         page = settled(open_page("/account", url=homes.server.url, person=person))
         page.get_by_text("Add a device").click()
-        expect(page.get_by_label("Get and answer notices")).to_be_visible()
+        expect(page.get_by_label("Receive and answer alerts")).to_be_visible()
         expect(page.get_by_label(places)).to_have_count(offered)
-    page.get_by_label("What it is called").fill("importer")
-    page.get_by_label("Get and answer notices").uncheck()
+    page.get_by_label("Name of the device").fill("importer")
+    page.get_by_label("Receive and answer alerts").uncheck()
     page.get_by_label(places).check()
     page.get_by_role("button", name="Make a token").click()
     expect(page.locator("[data-token]")).to_contain_text("places")

@@ -75,7 +75,7 @@ def as_user(page: Page, name: str) -> Page:
 
 
 def set_up(page: Page, title: str) -> Any:
-    page.get_by_role("button", name=f"Set up: {title}").click()
+    page.get_by_role("button", name=f"Add: {title}").click()
     return page.get_by_role("dialog", name=title)
 
 
@@ -90,8 +90,8 @@ def test_an_instance_is_tried_saved_heard_of_changed_removed_and_brought_back(
     form = set_up(page, "Jams on my way")
     form.get_by_label("How near").fill("500")
     form.get_by_role("button", name="Try it").click()
-    expect(form.locator(".trial")).to_contain_text("One notice would be open")
-    expect(form.locator(".trial article")).to_contain_text("Criticality 4 of 5")
+    expect(form.locator(".trial")).to_contain_text("You would see one alert")
+    expect(form.locator(".trial article")).to_contain_text("Importance 4 of 5")
     form.get_by_role("button", name="Save").click()
     expect(form).to_have_count(0)
     expect(page.get_by_role("status").filter(has_text="Saved: Jams on my way")).to_be_visible()
@@ -118,7 +118,7 @@ def test_what_is_wrong_is_said_at_its_field_by_the_page_and_by_the_server(
     for text, message in {
         "333": "In steps of 50, such as 300 or 350.",
         "20": "From 50 to 1,000.",
-        "": "This is needed.",
+        "": "This field is required.",
     }.items():
         near.fill(text)
         save.click()
@@ -227,26 +227,26 @@ def test_what_is_not_known_is_said_and_this_device_tells_where_it_is(
     page = as_user(open_page("/apps", permissions=["geolocation"], geolocation=here), "bob")
     form = set_up(page, "Jams on my way")
     form.get_by_role("button", name="Try it").click()
-    missing = "Not known yet: your position and your way."
+    missing = "Share your location and your route to receive alerts"
     expect(form.locator(".trial")).to_contain_text(missing)
     form.get_by_role("button", name="Save").click()
     card = page.locator("article[data-instance='bob.jam_ahead']")
     expect(card).to_contain_text(missing)
-    expect(card).to_contain_text("Nothing now.")
-    page.get_by_role("button", name="Tell where I am").click()
-    expect(page.locator("my-context")).to_contain_text("Told: 56.1600, 10.2000")
-    expect(card).to_contain_text("Not known yet: your way.")
+    expect(card).to_contain_text("No alert now.")
+    page.get_by_role("button", name="Share my location").click()
+    expect(page.locator("my-context")).to_contain_text("Location shared: 56.1600, 10.2000")
+    expect(card).to_contain_text("Share your route to receive alerts")
     assert site.server.get("/api/v1/users/bob/context")["known"] == ["position"]
     assert serious(page, axe) == []
-    page.get_by_role("button", name="Forget my position").click()
+    page.get_by_role("button", name="Stop sharing my location").click()
     expect(card).to_contain_text(missing)
-    expect(page.get_by_role("button", name="Tell where I am")).to_be_focused()
+    expect(page.get_by_role("button", name="Share my location")).to_be_focused()
 
 
 def test_a_browser_that_keeps_the_position_to_itself_is_explained(open_page: Open) -> None:
     page = as_user(open_page("/apps"), "cy")
-    page.get_by_role("button", name="Tell where I am").click()
-    expect(page.locator("my-context")).to_contain_text("The browser does not give the position")
+    page.get_by_role("button", name="Share my location").click()
+    expect(page.locator("my-context")).to_contain_text("The browser does not share your location")
 
 
 def test_what_one_has_already_is_offered_with_another_name_and_told_of_briefly(
@@ -261,11 +261,11 @@ def test_what_one_has_already_is_offered_with_another_name_and_told_of_briefly(
     notices = [{**notice, "id": str(number)} for number in range(23)]
     page.route("**/instances/check", lambda route: route.fulfill(json={"notices": notices}))
     form = set_up(page, "Jams on my way")
-    expect(form).to_contain_text("You have this already")
+    expect(form).to_contain_text("You have this alert already")
     expect(form.get_by_label("Name")).to_have_value("Jams on my way 2")
     form.get_by_role("button", name="Try it").click()
     expect(form.locator(".trial article")).to_have_count(3)
-    expect(form.locator(".trial")).to_contain_text("23 notices would be open")
+    expect(form.locator(".trial")).to_contain_text("You would see 23 alerts")
     expect(form.locator(".trial")).to_contain_text("and 20 more")
 
 
@@ -332,14 +332,14 @@ def test_an_evaluation_is_looked_into_and_says_why(
     answer = page.get_by_role("region", name="Explanation")
     expect(answer).to_contain_text("As it was at 14:01")
     expect(answer).to_contain_text('radius("ann.jam_ahead",300)')
-    expect(answer).to_contain_text("Choose an event or place to be told why")
+    expect(answer).to_contain_text("Choose an event or a place to see why")
     offered = page.locator("#why-about option[value='old-jam']")
     expect(offered).to_have_attribute("label", "Traffic jam: Randersvej, Risskov: 3 → 4")
     expect(page.locator("#why-instance option")).to_have_attribute("value", made["id"])
     expect(page.locator("#why-notice option")).to_have_attribute("value", "jam_ahead")
     page.get_by_label("About (event or place)").fill("old-jam")
     page.get_by_role("button", name="Explain").click()
-    there = "there was a notice about Traffic jam, Randersvej, Risskov: 3 → 4: here is why"
+    there = "there was an alert about Traffic jam, Randersvej, Risskov: 3 → 4. This is why"
     expect(answer).to_contain_text(there)
     expect(answer.locator("pre")).to_contain_text("near_route")
     assert serious(page, axe) == []
@@ -351,7 +351,7 @@ def test_an_evaluation_is_looked_into_and_says_why(
     at_trace = NOON_MS + 60_000
     tell(site, change("opened", at_trace, about="old-jam", user="ann", instance=made["id"]))
     page.goto(site.server.url + "/apps")
-    jam_card(page).get_by_role("link", name="Why?").click()
+    jam_card(page).get_by_role("link", name="Explain").click()
     expect(answer).to_contain_text(there)
     expect(page.locator("why-not .notice-card")).to_contain_text("Traffic jam")
 

@@ -154,13 +154,13 @@ def seen(city: Running, meeting: dict[str, Any]) -> Any:
 def join_as(page: Page, name: str = "Bob") -> None:
     page.get_by_label("Who are you?").select_option(name)
     page.get_by_role("button", name="Join").click()
-    expect(page.get_by_role("heading", name="What may your device tell?")).to_be_focused()
+    expect(page.get_by_role("heading", name="What may this device share?")).to_be_focused()
 
 
 def enter(page: Page) -> None:
     """Join as Bob, and share nothing."""
     join_as(page)
-    page.get_by_role("button", name="Enter without sharing").click()
+    page.get_by_role("button", name="Join without sharing").click()
     expect(page.get_by_role("region", name="You now")).to_be_visible()
 
 
@@ -183,7 +183,7 @@ def leave(page: Page) -> None:
 def share(page: Page, *sensors: str) -> None:
     for sensor in sensors:
         page.get_by_role("switch", name=sensor, exact=True).check()
-    page.get_by_role("button", name=f"Share {len(sensors)} and enter").click()
+    page.get_by_role("button", name=f"Share {len(sensors)} and join").click()
     expect(page.locator(".meet-live")).to_be_visible()
 
 
@@ -212,7 +212,7 @@ def test_a_device_tells_what_it_is_made_to_sense_and_no_more_often_than_once_a_s
     page = device(meeting["join"]["url"], script=devices.SHAKEN)
     told = Told.by(page)
     join_as(page)
-    share(page, "Noise", "Where you are", "Motion", "Light", "Whether you see this page")
+    share(page, "Noise", "Your location", "Motion", "Light", "Page in view")
     until(lambda: len(told.mqtt) >= 3 and {"noise_db", "motion_ms2"} <= told.values().keys(), page)
     values = told.values()
     assert values["noise_db"] == pytest.approx(devices.decibels(LOUD), abs=1)
@@ -235,12 +235,14 @@ def test_who_is_in_the_noise_sees_so_and_what_is_no_longer_shared_ends_at_once(
     join_as(page)
     expect(page.get_by_role("switch", name="Noise")).to_be_visible()
     assert serious(page, axe) == []
-    share(page, "Noise", "Where you are")
+    share(page, "Noise", "Your location")
     own = page.get_by_role("region", name="You now")
     expect(own).to_contain_text("You cannot speak, listen or share the screen: too noisy")
     expect(own).to_contain_text("Find a quieter place.")
-    expect(own.get_by_role("img", name="Place: in room")).to_be_visible()
-    expect(page.get_by_role("region", name="Needed from you next")).to_contain_text("It is yours")
+    expect(own.get_by_role("img", name="Location: in room")).to_be_visible()
+    expect(page.get_by_role("region", name="Needed from you next")).to_contain_text(
+        "You are the speaker"
+    )
     page.set_viewport_size({"width": SMALLEST["width"], "height": SMALLEST["height"]})
     page.get_by_text("You share 2 sensors").tap()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -256,7 +258,7 @@ def test_who_is_in_the_noise_sees_so_and_what_is_no_longer_shared_ends_at_once(
     assert all(parse_ms(m["at"]) <= ended_ms for m in told.all if "noise_db" in m["values"])
 
     leave(page)
-    expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
+    expect(page.get_by_text("You have left. You share nothing any more.")).to_be_visible()
     (person,) = seen(city, meeting)["people"]
     assert person["left"] is not None
 
@@ -269,8 +271,8 @@ def test_all_of_it_by_keyboard_alone_and_the_host_is_heard(
     keys.go_to(page, "Your name")
     page.keyboard.type("Dora")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="What may your device tell?")).to_be_focused()
-    keys.press(page, "Enter without sharing")
+    expect(page.get_by_role("heading", name="What may this device share?")).to_be_focused()
+    keys.press(page, "Join without sharing")
     expect(page.get_by_role("heading", name="Autumn release")).to_be_focused()
     keys.press(page, "Raise hand")
     expect(page.get_by_role("button", name="Lower hand")).to_have_attribute("aria-pressed", "true")
@@ -291,7 +293,7 @@ def test_all_of_it_by_keyboard_alone_and_the_host_is_heard(
 def test_what_is_switched_off_stays_off_though_the_meeting_cannot_hear_it(
     city: Running, device: Open
 ) -> None:
-    meeting, page = in_noise(city, device, "Where you are")
+    meeting, page = in_noise(city, device, "Your location")
     page.get_by_text("You share 2 sensors").tap()
     noise = page.get_by_role("switch", name="Noise")
     expect(page.get_by_text("Counts as too noisy from 80 dB.")).to_be_visible()
@@ -306,13 +308,13 @@ def test_what_is_switched_off_stays_off_though_the_meeting_cannot_hear_it(
         noise.uncheck()
     with page.expect_request(SHARING):
         page.evaluate(ONLINE)
-    expect(page.get_by_text("What you switched off is off here.")).to_be_visible()
+    expect(page.get_by_text("Turned off here.")).to_be_visible()
     assert (noise.is_checked(), page.evaluate("microphones")) == (False, asked)
     page.unroute(SHARING)
     with page.expect_response(SHARING) as heard:
         page.evaluate(ONLINE)
     assert heard.value.json()["me"]["sharing"] == ["distance"]
-    expect(page.get_by_text("What you switched off is off here.")).to_be_hidden()
+    expect(page.get_by_text("Turned off here.")).to_be_hidden()
     assert (noise.is_checked(), page.evaluate("microphones")) == (False, asked)
 
 
@@ -333,12 +335,12 @@ def test_who_leaves_shares_nothing_though_the_meeting_cannot_hear_it(
         page.get_by_role("dialog").get_by_role("button", name="Leave meeting").tap()
     with page.expect_request(OWN):
         page.evaluate(ONLINE)
-    expect(page.get_by_text("You are leaving. Nothing is shared any more")).to_be_visible()
+    expect(page.get_by_text("You are leaving. You share nothing any more")).to_be_visible()
     expect(wanted).to_be_hidden()
     assert page.evaluate("microphones") == asked
     page.unroute(OWN)
     page.evaluate(ONLINE)
-    expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
+    expect(page.get_by_text("You have left. You share nothing any more.")).to_be_visible()
     (person,) = seen(city, meeting)["people"]
     assert person["left"] is not None
 
@@ -352,12 +354,12 @@ def test_who_leaves_can_have_what_was_concluded_taken_out_of_the_minutes(
     page.route(leaving, lambda route: route.abort())
     page.get_by_role("button", name="Leave meeting").tap()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Also take what was concluded").check()
+    dialog.get_by_label("Also remove conclusions").check()
     with page.expect_request(leaving):
         dialog.get_by_role("button", name="Leave meeting").tap()
     page.unroute(leaving)
     page.reload()  # It is not forgotten with the page what was wanted.
-    expect(page.get_by_text("the minutes say nothing of your sensors")).to_be_visible()
+    expect(page.get_by_text("the minutes contain nothing from your sensors")).to_be_visible()
     assert "noise" not in str(happened(city, meeting))
 
 
@@ -370,7 +372,7 @@ def test_a_meeting_that_begins_again_starts_no_microphone(city: Running, device:
     expect(page.get_by_role("img", name="Speak: off")).to_be_visible()
     asked = page.evaluate("microphones")
     act(city, meeting, "end")
-    expect(page.get_by_text("The meeting has ended. Nothing is shared any more.")).to_be_visible()
+    expect(page.get_by_text("The meeting has ended. You share nothing any more.")).to_be_visible()
     act(city, meeting, "start")
     expect(page.get_by_text("Nothing is shared: the meeting was over")).to_be_visible()
     noise = page.get_by_role("switch", name="Noise")
@@ -474,9 +476,9 @@ def test_a_meeting_that_one_joined_is_found_again_without_the_link(
     assert serious(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     mine.get_by_role("link", name=title).tap()
-    page.get_by_role("button", name="Enter without sharing").tap()
+    page.get_by_role("button", name="Join without sharing").tap()
     leave(page)
-    expect(page.get_by_text("You have left. Nothing is shared any more.")).to_be_visible()
+    expect(page.get_by_text("You have left. You share nothing any more.")).to_be_visible()
     page.goto(f"{city.url}/meetings")
     expect(page.get_by_role("link", name=title)).to_have_count(1)  # As its host.
     expect(mine).to_be_hidden()
@@ -610,7 +612,7 @@ def test_what_the_meeting_ends_stops_here_and_is_shared_again_only_by_a_press(
     page = device(meeting["join"]["url"], SMALLEST)
     told = Told.by(page)
     join_as(page)
-    share(page, "Noise", "Where you are")
+    share(page, "Noise", "Your location")
     loud = page.get_by_role("img", name="Speak: off")
     expect(loud).to_be_visible()
     asked = page.evaluate("microphones")
@@ -638,7 +640,7 @@ def test_what_the_meeting_ends_stops_here_and_is_shared_again_only_by_a_press(
     page.get_by_role("button", name="Leave it off").tap()
     expect(moved).to_be_hidden()
     page.get_by_text("You share 1 sensor").tap()
-    expect(page.get_by_role("switch", name="Where you are")).not_to_be_checked()
+    expect(page.get_by_role("switch", name="Your location")).not_to_be_checked()
     expect(page.get_by_role("switch", name="Noise")).to_be_checked()
 
 
@@ -650,12 +652,12 @@ def test_who_is_there_twice_is_told_and_who_is_removed_is_alone(
     for page in pages:
         enter(page)
     for page in pages:
-        expect(page.get_by_text("You are here with 2 devices.")).to_be_visible()
+        expect(page.get_by_text("You have joined with 2 devices.")).to_be_visible()
     second = next(one for one in seen(city, meeting)["people"] if one["device"] == 2)
     act(city, meeting, "remove", person=second["id"])
-    expect(pages[0].get_by_text("You are here with")).to_be_hidden()
+    expect(pages[0].get_by_text("You have joined with")).to_be_hidden()
     expect(pages[1].get_by_text("You are no longer in this meeting.")).to_be_visible()
-    expect(pages[1].get_by_text("This link no longer leads to a meeting.")).to_be_visible()
+    expect(pages[1].get_by_text("This link no longer works.")).to_be_visible()
 
 
 def test_whoever_is_in_the_video_room_moves_on_when_the_link_is_new(

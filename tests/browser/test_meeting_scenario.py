@@ -163,7 +163,7 @@ def enter(page: Page, name: str, *sensors: str) -> None:
     page.get_by_role("button", name="Join", exact=True).click()
     for sensor in sensors:
         page.get_by_label(sensor, exact=True).check()
-    page.get_by_role("button", name=f"Share {len(sensors)} and enter").click()
+    page.get_by_role("button", name=f"Share {len(sensors)} and join").click()
     expect(page.get_by_role("heading", name="You now")).to_be_visible()
 
 
@@ -198,12 +198,12 @@ def test_the_motivating_scenario(meetings: Running, playwright: Playwright, tmp_
         )
         host.get_by_role("button", name="Start meeting").click()
         panel = Panel(host)
-        driving, arrived = "Read: off, driving", "Place: in room"
-        enter(charlie, CHARLIE, "Where you are", "How fast you go")
+        driving, arrived = "Read: off, driving", "Location: in room"
+        enter(charlie, CHARLIE, "Your location", "Your speed")
         bob = clients.enter_context(
             client(playwright.chromium, meetings, link, *hears(drill), viewport=PHONE)
         )
-        enter(bob, BOB, "Noise", "Whether you see this page")
+        enter(bob, BOB, "Noise", "Page in view")
         panel.icon(BOB, "Speak: on")
 
         # Bob's surroundings become noisy: he cannot speak, listen or share, but read and type.
@@ -218,17 +218,17 @@ def test_the_motivating_scenario(meetings: Running, playwright: Playwright, tmp_
         expect(notices.get_by_text("Bob Simmons cannot speak").first).to_be_visible()
 
         # So somebody else begins, if the host agrees; what is accepted can be taken back.
-        proposal = host.get_by_role("region", name="Proposal", exact=True)
-        expect(proposal.get_by_text("Another order is better now")).to_be_visible()
+        proposal = host.get_by_role("region", name="Suggestion", exact=True)
+        expect(proposal.get_by_text("Another order fits better now")).to_be_visible()
         expect(proposal.get_by_text("Bob Simmons cannot speak in “Semantic Web”")).to_be_visible()
         before = panel.order()
         proposal.get_by_role("button", name="Accept").click()
-        expect(host.get_by_text("The agenda is changed.")).to_be_visible()
+        expect(host.get_by_text("The agenda has changed.")).to_be_visible()
         after = panel.order()
         assert sorted(after) == sorted(before)
         assert after.index("Semantic Web") > before.index("Semantic Web")
-        host.get_by_role("button", name="Undo the last proposal").click()
-        expect(host.get_by_text("Taken back.")).to_be_visible()
+        host.get_by_role("button", name="Undo the last suggestion").click()
+        expect(host.get_by_text("Undone.")).to_be_visible()
         assert panel.order() == before
 
         # Charlie drives: he cannot read or type.
@@ -271,7 +271,7 @@ def test_a_reading_is_an_icon_a_notice_and_another_agenda_within_a_second(
         panel.watch(
             icon=icon(BOB, "Speak: off, too noisy"),
             notice=[".notices-log li", f"{BOB} cannot speak"],
-            proposal=["section[aria-label=Proposal]", "Another order is better now"],
+            proposal=["section[aria-label=Suggestion]", "Another order fits better now"],
         )
         enter(bob, BOB, "Noise")
         for turn in range(1, TURNS + 1):

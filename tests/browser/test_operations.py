@@ -52,7 +52,7 @@ def test_requests_and_processes_say_how_they_fare(
 def test_a_dead_letter_is_sent_again_or_says_why_not(
     open_page: Open, homes: Site, operator: Any, watched: Watched
 ) -> None:
-    page = operations(open_page, homes, operator, "Dead letters")
+    page = operations(open_page, homes, operator, "Rejected messages")
     letter = page.locator("dead-letters details").last
     letter.locator("summary").click()
     letter.get_by_role("button", name="Replay").click()
@@ -71,7 +71,7 @@ def test_a_dead_letter_is_sent_again_or_says_why_not(
 def test_of_two_answers_the_one_that_was_asked_for_later_is_shown(
     open_page: Open, homes: Site, operator: Any
 ) -> None:
-    page = operations(open_page, homes, operator, "Dead letters")
+    page = operations(open_page, homes, operator, "Rejected messages")
     letters = page.locator("dead-letters details")
     expect(letters).to_have_count(2)
     late: list[Route] = []
@@ -92,7 +92,7 @@ def test_of_two_answers_the_one_that_was_asked_for_later_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("tab", "part"), [("Dead letters", "dead-letters"), ("Actions", "operator-audit")]
+    ("tab", "part"), [("Rejected messages", "dead-letters"), ("Actions", "operator-audit")]
 )
 def test_what_somebody_reads_stays_where_it_is_when_its_list_is_asked_for_again(
     open_page: Open, homes: Site, operator: Any, tab: str, part: str
@@ -119,7 +119,7 @@ def test_letters_for_another_reason_are_shown_though_somebody_has_read_further_d
 
     page = settled(open_page("/system", url=homes.server.url, person=operator))
     page.route("**/api/v1/dead-letters?*", answer)
-    page.get_by_role("tab", name="Dead letters").click()
+    page.get_by_role("tab", name="Rejected messages").click()
     letters = page.locator("dead-letters details")
     expect(letters).to_have_count(50)
     page.locator("dead-letters").get_by_role("button", name="Show older").click()
@@ -148,7 +148,7 @@ def test_older_letters_that_come_late_are_not_added_to_those_of_another_reason(
 
     page = settled(open_page("/system", url=homes.server.url, person=operator))
     page.route("**/api/v1/dead-letters?*", answer)
-    page.get_by_role("tab", name="Dead letters").click()
+    page.get_by_role("tab", name="Rejected messages").click()
     letters = page.locator("dead-letters details")
     expect(letters).to_have_count(2)
     older = page.locator("dead-letters").get_by_role("button", name="Show older")
@@ -182,24 +182,24 @@ def test_an_event_is_opened_by_hand_at_a_point_of_the_map_changed_ended_and_take
     open_page: Open, homes: Site, operator: Any
 ) -> None:
     name = fresh("A deep hole")
-    page = operations(open_page, homes, operator, "By hand")
-    page.get_by_role("button", name="Open", exact=True).click()
+    page = operations(open_page, homes, operator, "Manual events")
+    page.get_by_role("button", name="Publish event", exact=True).click()
     expect(page.get_by_label("Type")).to_be_focused()
     page.get_by_label("Type").select_option("RoadWorks")
     page.get_by_role("main").get_by_label("Name").fill(name)
     page.get_by_role("link", name="Choose on the map").click()
     expect(page.locator(".map-pick")).to_be_visible()
     page.locator(".map-holder").click(position={"x": 300, "y": 300})
-    expect(page.get_by_role("tab", name="By hand")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Manual events")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_label("Latitude")).not_to_have_value("")
     expect(page.get_by_label("Type")).to_have_value("RoadWorks")
     expect(page.get_by_role("main").get_by_label("Name")).to_have_value(name)
     page.get_by_label("Until (optional)").fill("2014-08-05T18:00")
-    page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.locator(".toast")).to_contain_text(f"Opened: Road works, {name}.")
+    page.get_by_role("button", name="Publish event", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text(f"Published: Road works, {name}.")
     event = page.locator("[data-byhand]").filter(has_text=name)
     expect(event).to_contain_text("14:00 – 18:00")
-    event.get_by_text("Change its end").click()
+    event.get_by_text("Change the end").click()
     event.get_by_label("Until").fill("2014-08-05T19:30")
     event.get_by_role("button", name="Save").click()
     expect(event).to_contain_text("14:00 – 19:30")
@@ -213,7 +213,7 @@ def test_an_event_is_opened_by_hand_at_a_point_of_the_map_changed_ended_and_take
     expect(event).to_contain_text("open")
     expect(seen).to_be_visible()
     page.get_by_role("tab", name="Actions").click()
-    done = page.locator("[data-action]").filter(has_text="Event opened").first
+    done = page.locator("[data-action]").filter(has_text="Event published").first
     done.locator("summary").click()
     expect(done).to_contain_text(name)
 
@@ -228,8 +228,8 @@ def test_accounts_are_given_roles_shut_out_and_invited(
     row.get_by_label("developer").check()
     row.get_by_role("button", name="Save roles").click()
     expect(row.locator(".chip")).to_contain_text("developer")
-    row.get_by_role("button", name="Shut out").click()
-    expect(row.locator(".chip")).to_have_text("shut out")
+    row.get_by_role("button", name="Block").click()
+    expect(row.locator(".chip")).to_have_text("blocked")
     page.get_by_role("tab", name="Actions").click()
     done = page.locator("[data-action]").filter(has_text="Account changed").first
     done.locator("summary").click()
@@ -241,10 +241,10 @@ def test_accounts_are_given_roles_shut_out_and_invited(
     assert found.disabled_ms is None
     assert found.roles == {"user", "developer"}
     page.get_by_role("tab", name="Accounts").click()
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create a link").click()
     link = page.get_by_role("region", name="The invitation").locator("code").inner_text()
     guest = open_page(link.removeprefix(homes.server.url), PHONE, url=homes.server.url)
-    expect(guest.locator("sign-up")).to_contain_text("If the invitation still holds")
+    expect(guest.locator("sign-up")).to_contain_text("If the invitation is still valid")
 
 
 @pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS[1:3])
@@ -270,5 +270,5 @@ def test_others_see_readiness_only(open_page: Open, homes: Site) -> None:
     kim = settle(homes, "Kim", "developer")
     page = settled(open_page("/system", url=homes.server.url, person=kim))
     expect(page.locator(".verdict")).to_be_visible()
-    expect(page.get_by_text("are shown to admins only")).to_be_visible()
+    expect(page.get_by_text("Only operators see")).to_be_visible()
     expect(page.get_by_role("tab")).to_have_count(0)

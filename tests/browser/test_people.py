@@ -200,7 +200,7 @@ def test_colours_follow_the_device_until_someone_chooses(open_page: Open) -> Non
 
 def test_a_refused_message_is_shown_as_text(open_page: Open) -> None:
     page = settled(open_page("/system"))
-    page.get_by_role("tab", name="Dead letters").click()
+    page.get_by_role("tab", name="Rejected messages").click()
     letter = page.locator("dead-letters details").last
     letter.locator("summary").click()
     expect(letter).to_contain_text('<img src=x onerror="document.title=1">')

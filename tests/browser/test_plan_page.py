@@ -77,12 +77,14 @@ def choose(page: Page, field: str, text: str, name: str) -> None:
 
 def test_a_way_is_planned_and_compared_by_keyboard_alone(open_page: Open) -> None:
     page = open_page("/plan")
-    expect(page.get_by_text("Say where you start")).to_be_visible()
+    expect(page.get_by_text("Choose where you start")).to_be_visible()
     choose(page, "From", "banegaar", "Banegården")
     choose(page, "To", "havneb", "Havnebadet")
     page.keyboard.press("Enter")
     options(page)
-    expect(page.get_by_role("heading", name=re.compile("ways?, best first|1 way"))).to_be_focused()
+    expect(
+        page.get_by_role("heading", name=re.compile("routes?, best first|1 route"))
+    ).to_be_focused()
     assert "from_name=Baneg" in page.url
     lines = page.locator("path.plan-line")
     expect(page.locator("path.plan-line-chosen")).to_have_count(1)
@@ -90,7 +92,7 @@ def test_a_way_is_planned_and_compared_by_keyboard_alone(open_page: Open) -> Non
     press(page, "Details")
     card = options(page).first
     expect(card).to_have_attribute("data-marked", "")
-    expect(card).to_contain_text("What the times rest on")
+    expect(card).to_contain_text("How we estimated the time")
     expect(page.locator("path.plan-line.is-marked")).to_have_count(1)
     press(page, "Change")
     expect(page.get_by_role("combobox", name="To", exact=True)).to_be_focused()
@@ -104,9 +106,9 @@ def test_an_address_is_a_plan_and_a_fold_of_the_form(open_page: Open) -> None:
     expect(options(page).first).to_contain_text("Best for you")
     expect(page.locator(".plan-folded")).to_contain_text("Banegården → Havnebadet")
     expect(page.locator(".plan-folded")).to_contain_text("Bicycle · Now")
-    page.get_by_text("What this plan does not know").click()
+    page.get_by_text("Not included in this plan").click()
     expect(page.locator(".plan-notes")).to_contain_text(re.compile("[Bb]uses"))
-    page.get_by_text("considered: why not?").click()
+    page.get_by_text(re.compile("ranks? lower")).click()
     page.locator(".rejected button").first.click()
     expect(page.locator("path.plan-line-rejected")).to_have_count(1)
     expect(page).to_have_url(re.compile("mode=bicycle&wishes=pollution%2Ctime"))
@@ -129,7 +131,7 @@ def test_parking_is_found_around_a_point_that_was_tapped(open_page: Open) -> Non
     card = options(page).first
     expect(card).to_contain_text("60 of 100")
     expect(card.get_by_role("button", name="Park here")).to_be_visible()
-    page.get_by_text("considered: why not?").tap()
+    page.get_by_text(re.compile("ranks? lower")).tap()
     expect(page.locator(".rejected", has_text="Torvet")).to_contain_text(re.compile("[Ff]ull"))
     small = page.evaluate(SMALL)
     assert small == []
@@ -165,7 +167,7 @@ def test_a_tap_on_the_map_offers_both_ends(open_page: Open) -> None:
     page.get_by_role("button", name="Swap start and end").click()
     expect(page.get_by_role("combobox", name="To", exact=True)).to_have_value(re.compile("^Near "))
     expect(page.get_by_role("combobox", name="From")).to_have_value("")
-    page.get_by_role("button", name="Find ways").click()
+    page.get_by_role("button", name="Find routes").click()
     start = page.get_by_role("combobox", name="From")
     expect(start).to_be_focused()
     expect(start).to_have_accessible_description(re.compile("Choose a place"))
@@ -173,26 +175,26 @@ def test_a_tap_on_the_map_offers_both_ends(open_page: Open) -> None:
 
 def test_wishes_are_ordered_by_keys_by_buttons_and_by_dragging(open_page: Open) -> None:
     page = open_page(f"/plan?{STATION}")
-    for wish in ("Clean air", "Cheap"):
+    for wish in ("Cleanest air", "Cheapest"):
         page.get_by_role("button", name=wish, exact=True).click()
-    assert chosen(page) == ["Fast", "Clean air", "Cheap"]
-    page.get_by_role("button", name="Cheap: matters more").click()
-    assert chosen(page) == ["Fast", "Cheap", "Clean air"]
-    expect_focused(page, "Cheap: matters more")
+    assert chosen(page) == ["Fastest", "Cleanest air", "Cheapest"]
+    page.get_by_role("button", name="Cheapest: move up").click()
+    assert chosen(page) == ["Fastest", "Cheapest", "Cleanest air"]
+    expect_focused(page, "Cheapest: move up")
     page.keyboard.press("ArrowUp")
-    assert chosen(page) == ["Cheap", "Fast", "Clean air"]
+    assert chosen(page) == ["Cheapest", "Fastest", "Cleanest air"]
     grip, top = page.locator(".wish-grip").last, page.locator(".wish").first.bounding_box()
     assert top is not None
     grip.hover()
     page.mouse.down()
     page.mouse.move(top["x"] + 10, top["y"] + 2, steps=6)
     page.mouse.up()
-    assert chosen(page) == ["Clean air", "Cheap", "Fast"]
-    page.get_by_role("button", name="Cheap: remove").click()
+    assert chosen(page) == ["Cleanest air", "Cheapest", "Fastest"]
+    page.get_by_role("button", name="Cheapest: remove").click()
     sent: list[Any] = []
     page.on("request", lambda r: sent.append(r.post_data_json) if "/plans/" in r.url else None)
     page.get_by_role("combobox", name="To", exact=True).fill("56.1550, 10.2227")
-    page.get_by_role("button", name="Find ways").click()
+    page.get_by_role("button", name="Find routes").click()
     options(page)
     assert sent[0]["preferences"] == [{"minimise": "pollution"}, {"minimise": "time"}]
     assert sent[0]["to"] == {"lat": 56.155, "lon": 10.2227}
@@ -205,8 +207,8 @@ def chosen(page: Page) -> list[str]:
 def test_limits_that_nothing_meets_are_loosened_with_one_press(open_page: Open) -> None:
     page = open_page(TRAVEL + "&limit=time<%3D60&mode=walk", PHONE)
     conflict = page.locator("section.conflict")
-    expect(conflict).to_contain_text("Nothing meets all your limits")
-    conflict.get_by_role("button", name="Plan like this").tap()
+    expect(conflict).to_contain_text("Your limits are too tight")
+    conflict.get_by_role("button", name="Plan with this limit").tap()
     expect(options(page).first).to_contain_text("Best for you")
     expect(conflict).to_have_count(0)
     page.get_by_role("button", name="Change").tap()
@@ -226,9 +228,9 @@ def test_what_the_api_refuses_is_said_at_its_field_and_the_rest_in_words(
     body = {"status": 422, "title": "Invalid", "detail": "no", "errors": errors}
     page.route("**/api/v1/plans/travel", lambda route: refuse(route, body))
     page.get_by_role("button", name="Change").click()
-    page.get_by_text("Time and limits").click()
+    page.get_by_text("Departure time and limits").click()
     page.get_by_role("button", name="Add a limit").click()
-    page.get_by_role("button", name="Find ways").click()
+    page.get_by_role("button", name="Find routes").click()
     to = page.get_by_role("combobox", name="To", exact=True)
     expect(to).to_have_accessible_description(re.compile("is in the sea"))
     expect(to).to_be_focused()
@@ -240,8 +242,8 @@ def test_what_the_api_refuses_is_said_at_its_field_and_the_rest_in_words(
     kind = "urn:citywise:problem:no-network"
     gone = {"status": 503, "type": kind, "detail": "x"}
     page.route("**/api/v1/plans/travel", lambda route: refuse(route, gone))
-    page.get_by_role("button", name="Find ways").click()
-    expect(page.locator(".results")).to_contain_text("no map of streets here yet")
+    page.get_by_role("button", name="Find routes").click()
+    expect(page.locator(".results")).to_contain_text("No street map has been imported yet")
     page.unroute("**/api/v1/plans/travel")
     page.route("**/api/v1/plans/travel", lambda route: route.abort())
     page.get_by_role("button", name="Try again").click()
@@ -263,7 +265,7 @@ def test_an_event_on_a_way_offers_to_plan_again(open_page: Open, site: Site) -> 
     site.town.garage("way", "On the way", lon, lat)
     site.town.event("blocked", "way", FRESH, announce="event.opened")
     changed = page.locator("plan-conditions")
-    expect(changed).to_contain_text("New on the way: Traffic jam")
+    expect(changed).to_contain_text("New on the route: Traffic jam")
     changed.get_by_role("button", name="Plan again").click()
     expect(changed).to_be_hidden()
     options(page)

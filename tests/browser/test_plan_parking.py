@@ -27,7 +27,7 @@ def test_a_garage_that_fills_up_brings_another_which_is_taken(
     chosen = followed.trip()["plan"]
     expect(card).to_contain_text(chosen["name"])
     expect(card).to_contain_text(f"of {chosen['capacity']}")
-    page.get_by_role("button", name="Use my position").click()
+    page.get_by_role("button", name="Share my location").click()
     expect(page.locator("trip-position")).to_contain_text("from this device")
 
     followed.fill(chosen["id"])
@@ -36,8 +36,8 @@ def test_a_garage_that_fills_up_brings_another_which_is_taken(
     assert serious(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    proposal.get_by_role("button", name="Take it").click()
-    expect(page.locator(".toast")).to_contain_text("Now followed")
+    proposal.get_by_role("button", name="Switch").click()
+    expect(page.locator(".toast")).to_contain_text("Switched to the new route")
     now = followed.trip()["plan"]
     assert now["id"] != chosen["id"]
     assert now["free"] > 0
@@ -55,8 +55,8 @@ def test_all_of_it_by_keyboard_alone(open_at: Open, followed: Followed) -> None:
     chosen = followed.trip()["plan"]["id"]
     followed.fill(chosen)
     following.told(page)
-    keys.press(page, "Take it")
+    keys.press(page, "Switch")
     expect(page.locator(".toast").get_by_role("button", name="Undo")).to_be_focused()
-    keys.press(page, "Stop following")
+    keys.press(page, "End trip")
     expect(page.locator(".trip-card")).to_have_count(0)
     assert followed.ask("GET", "trips")["trips"][0]["state"] == "ended"

@@ -26,9 +26,9 @@ def test_an_accident_on_the_way_brings_a_better_one_which_is_taken(
     expect(starts.first).to_be_visible()  # The planners may be starting.
     starts.first.tap()
     expect(page.locator(".trip-card")).to_contain_text("Arrival")
-    page.get_by_role("button", name="Use my position").tap()
+    page.get_by_role("button", name="Share my location").tap()
     expect(page.locator("trip-position")).to_contain_text("from this device")
-    expect(page.locator(".trip-summary")).to_contain_text("Reckoned")
+    expect(page.locator(".trip-summary")).to_contain_text("Updated")
     before = followed.trip()["plan"]
 
     followed.accident_ahead("accident-1")
@@ -38,13 +38,13 @@ def test_an_accident_on_the_way_brings_a_better_one_which_is_taken(
     assert serious(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    card.get_by_role("button", name="Take it").tap()
-    expect(page.locator(".toast")).to_contain_text("Now followed")
+    card.get_by_role("button", name="Switch").tap()
+    expect(page.locator(".toast")).to_contain_text("Switched to the new route")
     expect(card).to_be_hidden()
     taken = followed.trip()["plan"]
     assert taken["geometry"] != before["geometry"]
     page.locator(".toast").get_by_role("button", name="Undo").click()
-    expect(page.locator(".toast")).to_contain_text("The plan before is followed again")
+    expect(page.locator(".toast")).to_contain_text("Returned to the previous route")
     followed.clear("accident-1")
     followed.rest()
 
@@ -59,18 +59,18 @@ def test_all_of_it_by_keyboard_alone(open_at: Open, followed: Followed, watched:
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name=re.compile("^Start")).first).to_be_visible()
     keys.press(page, "Start…")
-    expect(page.get_by_role("button", name="Allow, and start")).to_be_focused()
+    expect(page.get_by_role("button", name="Allow and start")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".trip-title")).to_be_focused()
     watched.errors.clear()  # The browser notes that it was refused at first.
     followed.accident_ahead("accident-2")
     following.told(page)
     expect(page.locator(".trip-title")).to_be_focused()
-    keys.press(page, "Take it")
+    keys.press(page, "Switch")
     undo = page.locator(".toast").get_by_role("button", name="Undo")
     expect(undo).to_be_focused()
     followed.clear("accident-2")
-    keys.press(page, "Stop following")
+    keys.press(page, "End trip")
     expect(page.locator(".trip-card")).to_have_count(0)
 
 
@@ -79,26 +79,26 @@ def test_what_is_put_off_or_refused_goes_away_and_what_is_old_says_so(
 ) -> None:
     page = following.opened(open_at, followed, PHONE, REQUEST, service_workers="allow")
     page.get_by_role("button", name=re.compile("^Start")).first.tap()
-    page.get_by_role("button", name="Simulate the journey").tap()
+    page.get_by_role("button", name="Simulate the trip").tap()
     expect(page.locator("trip-position")).to_contain_text("simulated traveller")
-    expect(page.locator(".trip-summary")).to_contain_text("Reckoned")
+    expect(page.locator(".trip-summary")).to_contain_text("Updated")
     followed.accident_ahead("accident-3")
     card = following.told(page)
-    expect(card).to_contain_text("Another way: car, by ")
-    card.get_by_role("button", name="Ask in 10 min").tap()
+    expect(card).to_contain_text("Another route: car, via ")
+    card.get_by_role("button", name="Remind me in 10 min").tap()
     expect(card).to_be_hidden()
     assert followed.trip()["snoozed_until"] is not None
     followed.clear("accident-3")
-    expect(page.locator(".toast")).to_contain_text("Your way is clear again")
+    expect(page.locator(".toast")).to_contain_text("Your route is clear again")
     followed.accident_ahead("accident-4")
     following.told(page)
-    card.get_by_role("button", name="Keep my plan").tap()
+    card.get_by_role("button", name="Keep my route").tap()
     expect(card).to_be_hidden()
     assert followed.trip()["proposal"] is None
     following.kept(page)
     page.context.set_offline(True)
     page.reload()
-    expect(page.locator(".trip-old-data")).to_contain_text("how things stood")
+    expect(page.locator(".trip-old-data")).to_contain_text("Last updated")
     page.context.set_offline(False)
     watched.errors.clear()  # The browser notes each call that failed.
     followed.clear("accident-4")
@@ -115,7 +115,7 @@ def test_a_plan_is_exported_as_one_file_that_asks_no_host(
     expect(page.locator(".option .steps").first).to_be_visible()
     page.emulate_media(media="screen")
     with page.expect_download() as found:
-        page.get_by_role("link", name="Export map").click()
+        page.get_by_role("link", name="Save as file").click()
     file = tmp_path_factory.mktemp("export") / found.value.suggested_filename
     found.value.save_as(file)
     alone = page.context.new_page()
@@ -123,5 +123,5 @@ def test_a_plan_is_exported_as_one_file_that_asks_no_host(
     alone.on("request", lambda request: asked.append(request.url))
     alone.goto(file.as_uri())
     expect(alone.locator(".leaflet-container canvas")).to_be_visible()
-    expect(alone.locator("h1")).to_have_text("Ways through the city")
+    expect(alone.locator("h1")).to_have_text("Routes through the city")
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]

@@ -194,14 +194,14 @@ def test_it_is_said_in_words_with_reasons(made: Minutes) -> None:
 
 def test_who_shared_nothing_is_said_to_have_shared_nothing() -> None:
     found = minutes.made(record(), PEOPLE[:1], ENTRIES[2:3], at("12:00"))
-    assert list(words(found).abilities(found.parts[0])) == ["Shared nothing that tells."]
+    assert list(words(found).abilities(found.parts[0])) == ["Shared no sensors."]
 
 
 def test_the_agenda_is_told_as_it_happened_beside_how_it_was_planned(made: Minutes) -> None:
     assert [words(made).item(one) for one in made.agenda] == [
         "Semantic Web (Alice): 10:05–10:25; planned 10:00, 20 min",
         "Plans: 10:25–10:42; planned 10:40, 20 min",
-        "Prices (Bob): put off; planned 10:20, 20 min",
+        "Prices (Bob): postponed; planned 10:20, 20 min",
     ]
 
 
@@ -216,7 +216,7 @@ def told(agenda: tuple[Item, ...], *bodies: Body) -> Sequence[str]:
 def test_what_had_been_put_off_does_not_make_the_rest_come_later() -> None:
     off = BEFORE[0].model_copy(update={"state": "put_off"})
     assert told((off, BEFORE[1], BEFORE[2])) == [
-        "Semantic Web (Alice): put off",
+        "Semantic Web (Alice): postponed",
         "Prices (Bob): not dealt with; planned 10:00, 20 min",
         "Plans: not dealt with; planned 10:20, 20 min",
     ]
@@ -295,8 +295,8 @@ def test_taking_up_again_and_going_on_past_the_end_are_told_in_words() -> None:
     )
     found = record()._replace(proposals=(again,))
     (line,) = words(minutes.made(found, (), (), at("12:00"))).sections()[-1].lines
-    assert "Go on until 11:10 and take “Prices” up again at 10:50" in line
-    assert "Why: “Prices” was put off, and can take place again." in line
+    assert "Go on until 11:10 and bring “Prices” back at 10:50" in line
+    assert "Why: “Prices” was postponed, and fits again." in line
 
 
 def test_while_a_meeting_runs_they_go_as_far_as_now() -> None:

@@ -63,14 +63,14 @@ def test_wishes_order_the_set(tmp_path: Path) -> None:
     assert routes(asked(tmp_path)) == ["X", "L1"]
     least = asked(tmp_path, preferences=[{"minimise": "walk"}])
     assert routes(least) == ["L1", "X"]
-    assert "least walking of 2 ways" in least["routes"][0]["why"]
+    assert "least walking of 2 routes" in least["routes"][0]["why"]
     assert [route["chosen"] for route in least["routes"]] == [True, False]
 
 
 def test_limits_leave_out_what_does_not_keep_to_them(tmp_path: Path) -> None:
     answer = asked(tmp_path, constraints=[{"on": "walk", "op": "<=", "value": 600}])
     assert routes(answer) == ["L1"]
-    assert "Beyond your limit" in answer["rejected"][0]["why"]
+    assert "Your limit is" in answer["rejected"][0]["why"]
 
 
 def test_a_conflict_is_minimal_and_says_what_to_allow(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_conflict_is_minimal_and_says_what_to_allow(tmp_path: Path) -> None:
 
 def test_an_unknown_price_keeps_to_no_limit(tmp_path: Path) -> None:
     conflict = asked(tmp_path, constraints=[{"on": "cost", "op": "<=", "value": 50}])["conflict"]
-    assert "No limit can help" in conflict["relaxation"]
+    assert "Changing the limits does not help" in conflict["relaxation"]
 
 
 def test_one_gets_off_at_a_place_on_the_way(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_time_has_two_names_and_maximize_is_honoured(planner: Planner) -> None:
         seconds = fast[0]["number_of_seconds"] - 5
         none, notes = asked(planner, journey(limits=[(name, "LESS_THAN", seconds)]))
         assert none == []
-        assert "Allow time" in notes[-1]
+        assert "With time" in notes[-1]
 
 
 def test_the_radius_filters_and_full_garages_are_not_offered(planner: Planner) -> None:

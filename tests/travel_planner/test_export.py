@@ -31,7 +31,7 @@ def test_a_plan_is_drawn_aside_and_says_what_conflicts(
     file = planning.get(f"/plan/export?plan={plan['plan']}&lang=en")
     assert file.status_code == 200, file.text
     assert drawn == [True]
-    assert "Nothing" in file.text
+    assert "Your limits are too tight" in file.text
     assert plan["conflict"]["relaxation"] in file.text
 
 

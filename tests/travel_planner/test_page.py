@@ -57,6 +57,6 @@ def test_the_shell_leads_to_the_page_and_the_installed_app_offers_both_planners(
     assert 'href="/plan" aria-current="page"' in client.get("/plan").text
     manifest = client.get("/manifest.webmanifest", headers={"Accept-Language": "da"}).json
     shortcuts = {each["url"]: each["name"] for each in manifest["shortcuts"]}
-    planners = {"/plan": "Planlæg en tur", "/plan?for=parking": "Find parkering"}
+    planners = {"/plan": "Planlæg en rute", "/plan?for=parking": "Find parkering"}
     assert shortcuts.items() >= planners.items()
     assert '"/plan"' in client.get("/service-worker.js").text

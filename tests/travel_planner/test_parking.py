@@ -49,7 +49,7 @@ def test_who_wishes_a_low_price_gets_it_and_sees_what_it_costs_to_walk(planner: 
     answer = parking(planner, conditions, preferences=wishes, stay_minutes=150)
     cheap, near = answer["garages"]
     assert (cheap["id"], cheap["cost"], near["cost"]) == ("cheap", 30.0, 90.0)
-    assert "dearer" in near["difference"]
+    assert "more expensive" in near["difference"]
     assert "less walking" in near["difference"]
 
 
@@ -124,7 +124,7 @@ def test_a_limit_that_no_garage_keeps_says_what_to_allow(planner: Planner) -> No
     answer = parking(planner, calm(planner.city, garages), constraints=limit)
     assert answer["garages"] == []
     assert answer["conflict"]["wishes"] == ["cost < 15 DKK"]
-    assert "Garage it will do" in answer["conflict"]["relaxation"]
+    assert "you could park at Garage it" in answer["conflict"]["relaxation"]
     assert answer["conflict"]["then"]["option"] == "it"
 
 
@@ -150,13 +150,13 @@ def test_where_no_garage_within_the_radius_will_do_the_nearest_that_does_is_told
         assert (answer["garages"], ids(answer["rejected"])) == ([], inside)
         assert answer["notes"][0] == {
             "code": "none-near",
-            "text": f"No garage within {radius} m can take you; the nearest that can is "
+            "text": f"No garage within {radius} m has a place for you; the nearest that has is "
             "Garage good, 668 m away.",
         }
         conflict = answer["conflict"]
         assert conflict["wishes"] == [f"radius ≤ {radius} m"]
         assert conflict["relaxation"] == (
-            f"Allow radius ≤ 700 m instead of {radius} m: then Garage good will do."
+            f"With radius ≤ 700 m instead of {radius} m you could park at Garage good."
         )
         then = conflict["then"]
         assert then == {"constraints": limits, "option": "good", "radius_m": 700}

@@ -448,8 +448,8 @@ def test_advice_of_a_way_says_it_in_every_language_and_nothing_of_where() -> Non
     asked, _now = accepted()
     assert asked.content.proposal is not None
     found = proposals.advice("tr_1", "travel", asked.content.proposal)
-    assert found["texts"]["en"].startswith("A better way: ")
-    assert found["texts"]["da"].startswith("En bedre vej: ")
+    assert found["texts"]["en"].startswith("A better route: ")
+    assert found["texts"]["da"].startswith("En bedre rute: ")
     assert found["texts"]["en"] == found["text"]
     assert "geometry" not in found
     assert found["url"] == "/plan?trip=tr_1"

@@ -144,7 +144,7 @@ def test_all_modes_are_weighed_where_none_is_asked_for(planner: Planner) -> None
     answer = travel(planner, calm(planner.city), mode=None)
     assert {route["mode"] for route in answer["routes"]} == {"car", "bicycle"}
     (walk,) = [route for route in answer["rejected"] if route["mode"] == "walk"]
-    assert "Nowhere better than another one" in walk["why"]
+    assert "Worse than another one in" in walk["why"]
     assert {mode: bool(best) for mode, best in answer["modes"].items()} == {
         "car": True,
         "bicycle": True,
@@ -213,7 +213,7 @@ def test_limits_that_cannot_be_kept_say_which_and_what_to_allow(planner: Planner
     assert conflict["sets"] == [["time ≤ 1 min"], ["cost < 1 DKK"]]
     assert conflict["wishes"] == ["time ≤ 1 min", "cost < 1 DKK"]
     assert "instead of 1 min" in conflict["relaxation"]
-    assert all("Beyond your limit" in route["why"] for route in answer["rejected"])
+    assert all("Your limit is" in route["why"] for route in answer["rejected"])
     again = travel(
         planner, calm(planner.city), mode="car", constraints=conflict["then"]["constraints"]
     )
@@ -396,7 +396,9 @@ def test_plans_speak_danish(planner: Planner) -> None:
     request = read(TravelRequest, body, planner.situation(conditions))
     answer = planner.travel(request, conditions, "da")
     assert "hurtigste" in answer["routes"][0]["why"]
-    assert "Busser og tog planlægges ikke endnu." in [note["text"] for note in answer["notes"]]
+    assert "Busser og tog er ikke med her; vælg offentlig transport for at rejse med dem." in [
+        note["text"] for note in answer["notes"]
+    ]
 
 
 # --- Recorded days ------------------------------------------------------------------------

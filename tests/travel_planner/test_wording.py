@@ -48,13 +48,13 @@ def test_a_value_beyond_a_limit_is_seen_to_be_beyond_it() -> None:
         return Words("da" if on == "cost" else "en").why("r1", [reason], Among("", True, None))
 
     assert said("time", 900.3, "<=", 900) == (
-        "Beyond your limit time ≤ 15 min: time is 15 min 1 s."
+        "Your limit is time ≤ 15 min, but time is 15 min 1 s."
     )
     assert said("distance", 9612.34, ">=", 9613) == (
-        "Beyond your limit distance ≥ 9.613 km: distance is 9.612 km."
+        "Your limit is distance ≥ 9.613 km, but distance is 9.612 km."
     )
-    assert said("pollution", 12.5, "<=", 10) == "Beyond your limit pollution ≤ 10, by 25 %."
-    assert said("cost", 20, "<", 15) == "Uden for din grænse pris < 15 kr.: pris er 20 kr."
+    assert said("pollution", 12.5, "<=", 10) == "25 % over your limit of pollution ≤ 10."
+    assert said("cost", 20, "<", 15) == "Din grænse er pris < 15 kr., men pris er 20 kr."
 
 
 def test_every_sentence_is_there_in_both_languages() -> None:

@@ -78,7 +78,7 @@ function routeParts(route) {
     ),
     details: [eventsOf(route.events), delayOf(route), bests(route), stepsOf(route.steps),
       h('div', {}, h('h4', {}, t('plan.basis')), basisOf(route.basis)),
-      route.pollution === null ? null : h('p', { class: 'quiet' }, t('plan.dose', { air: Math.round(route.air), time: minutes(route.time_s), dose: number(route.pollution) }))],
+      route.pollution === null ? null : h('p', { class: 'quiet' }, t('plan.dose', { air: Math.round(route.air), time: minutes(route.time_s) }))],
   };
 }
 
