@@ -218,13 +218,15 @@ def run(
 
     With --host it serves phones and computers of a network (docs/deployment.md).
     """
-    from citywise.backend.pipeline.requests import check, find
+    from citywise.backend.kinds.sources import of_files
+    from citywise.backend.pipeline.requests import check, find, possible
 
     if config is None and host is None:
         raise click.UsageError("give --config FILE, or --host ADDRESS to serve a network, or both")
     settings = configuration.load(config)
-    for request in settings.pipeline.requests:
-        check(find(request), settings.pipeline.limits.of_engine())
+    kinds = of_files(settings)
+    for path in possible(map(find, settings.pipeline.requests), kinds):
+        check(path, kinds, settings.pipeline.limits.of_engine())
     if host is not None:
         _run_hosted(settings, host, port, seconds, verbose)
         return

@@ -257,6 +257,21 @@ class Pipeline(Section):
         return self.master.startswith("local")
 
 
+class KindFiles(Section):
+    """Kinds of observations and places beside those of apps (docs/kinds.md)."""
+
+    built_in: bool = True
+    """Whether there are those that come with Citywise."""
+    folders: tuple[str, ...] = ()
+    """Folders with files of kinds, which may replace those that come with Citywise; the city's
+    own, `kinds` in its folder, is always looked into."""
+
+    @field_validator("folders", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
+
 class Apps(Section):
     """The apps beside those that Citywise brings along."""
 
@@ -361,6 +376,7 @@ class Settings(Section):
     broker: Broker = Broker()
     ingest: Ingest = Ingest()
     pipeline: Pipeline = Pipeline()
+    kinds: KindFiles = KindFiles()
     apps: Apps = Apps()
     city: City = City()
     web: Web = Web()

@@ -27,16 +27,27 @@ from sqlalchemy.exc import SQLAlchemyError
 from citywise.backend import machine, mqtt, own_files, starting
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.errors import CitywiseError
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds import installed as installed_kinds
+from citywise.backend.kinds.sources import of_files
 from citywise.backend.network import broker_rights, certificates
 from citywise.backend.network.secret_files import replace
 from citywise.backend.operations import fitting, readiness
 from citywise.backend.operations.readiness import Heartbeat, Heartbeats
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
-from citywise.backend.packs.library import available, built_in, of_packages, said
+from citywise.backend.packs.library import (
+    app_name,
+    available,
+    built_in,
+    missing,
+    of_packages,
+    said,
+)
 from citywise.backend.packs.manifest import Pack, PackError
 from citywise.backend.packs.parts import brought_to, upgrade_tables
 from citywise.backend.patience import Mark, Patience, Reason, Stuck
+from citywise.backend.pipeline.requests import find, possible
 from citywise.backend.settings import Settings
 from citywise.backend.store import heartbeat, progress
 from citywise.backend.store.database import create_engine_for, migrate
@@ -162,22 +173,37 @@ class System:
         """Install what apps there are; the requests they bring run beside the city's."""
         folders = available([Path(folder) for folder in self.settings.apps.folders])
         packaged, ours = set(of_packages()), {folder.resolve() for folder in built_in()}
+        files = of_files(self.settings)
+        kinds = installed_kinds.with_made(engine, files)
+        folders = [folder for folder in folders if self._has_kinds(folder, kinds)]
         tried = [f for f in folders if f in packaged or (said(f, "python") and f not in ours)]
-        packs = [checked(folder) for folder in folders if folder not in tried]
+        packs = [checked(folder, kinds) for folder in folders if folder not in tried]
         install(engine, packs)
-        packs += [pack for folder in tried if (pack := self._tried(engine, folder))]
+        packs += [pack for folder in tried if (pack := self._tried(engine, folder, kinds))]
+        for pack in packs:
+            files = files.with_kinds(*pack.own_kinds.values(), *pack.own_kinds.places.values())
+        kinds = installed_kinds.install(engine, files)
         brought = [str(path.resolve()) for pack in packs for path in pack.requests]
         pipeline = self.settings.pipeline
-        requests = tuple(dict.fromkeys([*pipeline.requests, *brought]))
+        wanted = dict.fromkeys([*pipeline.requests, *brought])
+        requests = tuple(name for name in wanted if list(possible([find(name)], kinds)))
         self.settings = self.settings.model_copy(
             update={"pipeline": pipeline.model_copy(update={"requests": requests})}
         )
 
-    def _tried(self, engine: Engine, folder: Path) -> Pack | None:
+    def _has_kinds(self, folder: Path, kinds: Kinds) -> bool:
+        """Whether there are the kinds that an app of ours reads: a city may be without cars."""
+        wanted = missing(folder, kinds) if folder in built_in() else []
+        if wanted:
+            names = ", ".join(f"`{name}`" for name in wanted)
+            self.say(f"app `{app_name(folder)}` has no templates here: there is no kind {names}")
+        return not wanted
+
+    def _tried(self, engine: Engine, folder: Path, kinds: Kinds) -> Pack | None:
         """An app of others with code of theirs, installed here; None, and a word, if it is not
         sound: the city goes on without it."""
         try:
-            pack = checked(folder)
+            pack = checked(folder, kinds)
             install(engine, [pack])
         except (PackError, StaleVersionError) as error:
             self.say(f"{error}\nThe system goes on without this app.")

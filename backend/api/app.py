@@ -22,6 +22,7 @@ from citywise.backend.api import (
     health,
     identity,
     instances,
+    kinds,
     limits,
     me,
     metrics,
@@ -47,7 +48,7 @@ from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
-_OF_CITY = (events, event_stream, places, control, dead_letters, openapi)
+_OF_CITY = (events, event_stream, kinds, places, control, dead_letters, openapi)
 _OF_PEOPLE = (accounts, me, wishes, attend, audit, operator)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from citywise.backend.api import problems
-from citywise.backend.ingest.payloads import IDENTIFIER
+from citywise.backend.kinds import IDENTIFIER
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.values import show
 

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, select
 from citywise.backend.api import parameters, problems
 from citywise.backend.api.body_faults import faults
 from citywise.backend.api.templates import numbers
-from citywise.backend.ingest.payloads import Identifier, Name
+from citywise.backend.ingest.payloads import Name
+from citywise.backend.kinds import Identifier
 from citywise.backend.packs import installed
 from citywise.backend.packs.manifest import Name as PackName
 from citywise.backend.packs.template import TemplateVersion

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from citywise.backend.city.events import event_object
+from citywise.backend.kinds import Kind
 from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
 from citywise.backend.times import iso
 
@@ -47,3 +48,11 @@ def reading_object(row: ReadingRow) -> Json:
         "place_id": row.place_id,
         "observed_at": iso(row.observed_ms),
     }
+
+
+def kind_object(kind: Kind) -> Json:
+    """A kind of observations, each field with its property."""
+    body = kind.model_dump(mode="json")
+    for name, field in body["fields"].items():
+        field["rdf"] = kind.rdf(name)
+    return body

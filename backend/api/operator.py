@@ -17,7 +17,7 @@ from citywise.backend.api.problems import ProblemError, fault, invalid, not_foun
 from citywise.backend.api.state import state
 from citywise.backend.ingest import log
 from citywise.backend.ingest.frames import LogError
-from citywise.backend.ingest.payloads import KINDS, Payload
+from citywise.backend.ingest.payloads import Payload
 from citywise.backend.operations import (
     byhand,
     events,
@@ -105,7 +105,8 @@ def list_sensors() -> Response:
     """Every sensor, the worst first."""
     parameters.only("state", "kind", "limit")
     states = parameters.choices("state", STATES) or list(STATES)
-    kinds = parameters.choices("kind", KINDS) or list(KINDS)
+    known = tuple(state().kinds())
+    kinds = parameters.choices("kind", known) or list(known)
     limit = parameters.integer("limit", 1000, 1, MOST_SENSORS) or 1000
     look = watch().look()
     found = [s for s in look.sensors if s.verdict.state in states and s.kind in kinds]

@@ -11,7 +11,7 @@ from flask import request
 from pydantic import TypeAdapter, ValidationError
 
 from citywise.backend.api.problems import ProblemError, bad_parameter
-from citywise.backend.ingest.payloads import Identifier
+from citywise.backend.kinds import Identifier
 from citywise.backend.times import parse_ms
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)

@@ -10,14 +10,11 @@ from citywise.backend.api import access, parameters
 from citywise.backend.api.answers import as_public_json
 from citywise.backend.api.objects import place_feature, reading_object
 from citywise.backend.api.state import state
-from citywise.backend.ingest.payloads import KINDS
 from citywise.backend.store import clocks
 from citywise.backend.store.models import PlaceRow, ReadingRow
 from citywise.backend.times import iso
 
 blueprint = Blueprint("places", __name__)
-
-PLACE_KINDS = ("road", "garage", "weather_station", "air_station")
 
 
 @blueprint.get("/places")
@@ -25,7 +22,7 @@ PLACE_KINDS = ("road", "garage", "weather_station", "air_station")
 def list_places() -> Response:
     """Places as a GeoJSON FeatureCollection."""
     parameters.only("kind")
-    kinds = parameters.choices("kind", PLACE_KINDS)
+    kinds = parameters.choices("kind", tuple(state().kinds().places))
     query = select(PlaceRow).order_by(PlaceRow.id)
     if kinds:
         query = query.where(PlaceRow.kind.in_(kinds))
@@ -41,7 +38,7 @@ def list_places() -> Response:
 def list_readings() -> Response:
     """The latest reading of each sensor, with its age in stream seconds."""
     parameters.only("kind")
-    kinds = parameters.choices("kind", KINDS)
+    kinds = parameters.choices("kind", tuple(state().kinds()))
     query = select(ReadingRow).order_by(ReadingRow.kind, ReadingRow.place_id)
     if kinds:
         query = query.where(ReadingRow.kind.in_(kinds))

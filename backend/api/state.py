@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flask import current_app
 from sqlalchemy import Engine
 
 from citywise.backend.api.hub import Hub
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.settings import Settings
 
 
@@ -18,6 +20,12 @@ class WebState:
     settings: Settings
     engine: Engine
     hub: Hub
+    known_kinds: KnownKinds = field(default_factory=KnownKinds)
+
+    def kinds(self) -> Kinds:
+        """The kinds of observations and places as they are now."""
+        with self.engine.connect() as connection:
+            return self.known_kinds.read(connection)
 
 
 def state() -> WebState:

@@ -31,6 +31,8 @@ CITY_CENTRE = (10.2039, 56.1572)
 MOTORWAY_LIMIT_KMH = 130
 REPEATED_WITHIN = timedelta(minutes=5)
 
+ROADS, GARAGES, AIR = "traffic", "parking", "air"
+"""Kinds of the readings that planners use."""
 TRAFFIC = "traffic_observations_"
 PARKING = "parking_observations_"
 WEATHER = "weather_"

@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from citywise.backend.ingest.records import Reading
+from citywise.backend.kinds import Kind, Kinds
+from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.times import iso, parse_ms
-from citywise.reasoning import Iri, Literal, Triple
-from citywise.reasoning.rdf.mapping import XSD
+from citywise.reasoning import Iri, Literal, Location, Request, RequestError, Triple
+from citywise.reasoning.rdf.mapping import XSD, Mapper
 
 BASE = "https://w3id.org/citywise/"
 EVENT = BASE + "event/"
 PLACE = BASE + "place/"
 STREAM = BASE + "stream/"
 _OBSERVATION = BASE + "observation/"
-_CITY = BASE + "city#"
 _SOSA = "http://www.w3.org/ns/sosa/"
 
 FEATURE = Iri(_SOSA + "hasFeatureOfInterest")
 TIME = Iri(_SOSA + "resultTime")
 TYPE = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 OBSERVATION = Iri(_SOSA + "Observation")
-_DECIMAL, _INTEGER, DATETIME = XSD + "decimal", XSD + "integer", XSD + "dateTime"
-
-PROPERTIES: dict[str, dict[str, tuple[Iri, str]]] = {
-    "traffic": {
-        "speed_kmh": (Iri(_CITY + "averageSpeed"), _DECIMAL),
-        "vehicle_count": (Iri(_CITY + "vehicleCount"), _INTEGER),
-    },
-    "parking": {
-        "occupied": (Iri(_CITY + "occupiedPlaces"), _INTEGER),
-        "capacity": (Iri(_CITY + "totalPlaces"), _INTEGER),
-    },
-    "weather": {
-        "temperature_c": (Iri(_CITY + "temperature"), _DECIMAL),
-        "humidity_pct": (Iri(_CITY + "humidity"), _DECIMAL),
-        "wind_kmh": (Iri(_CITY + "windSpeed"), _DECIMAL),
-    },
-    "air": {
-        "ozone": (Iri(_CITY + "ozone"), _INTEGER),
-        "particulate_matter": (Iri(_CITY + "particulateMatter"), _INTEGER),
-        "carbon_monoxide": (Iri(_CITY + "carbonMonoxide"), _INTEGER),
-        "sulfur_dioxide": (Iri(_CITY + "sulfurDioxide"), _INTEGER),
-        "nitrogen_dioxide": (Iri(_CITY + "nitrogenDioxide"), _INTEGER),
-    },
-}
-"""Per kind of observation: payload field → RDF property and datatype."""
+DATETIME = XSD + "dateTime"
 
 
 def observation_iri(reading: Reading) -> str:
@@ -94,12 +72,40 @@ def kind_of(stream: str) -> str:
     return stream.removeprefix(STREAM)
 
 
-def predicates(kind: str) -> tuple[Iri, ...]:
+def streamed(request: Request, kinds: Kinds) -> Kinds:
+    """The kinds on a request's streams; raises `RequestError` for one that there is not."""
+    names = [kind_of(stream.iri) for stream in request.streams]
+    for name in names:
+        if name not in kinds:
+            known = ", ".join(kinds) or "none"
+            hint = did_you_mean(name, kinds, f"there are {known}")
+            said = f"there is no kind of observations `{name}` for `#from stream`; {hint}"
+            raise RequestError(Location(f"<{request.name}>", 1, 1), "stream", said)
+    return kinds.only(names)
+
+
+def scaled(request: Request, kinds: Kinds) -> Request:
+    """The request, whose rules see decimals times 1/step where it says no `#scale`."""
+    mapper = Mapper(request)
+    properties = [
+        (mapper.predicate(iri.value), kind.fields[name].scale)
+        for kind in kinds.values()
+        for name, iri, _datatype in kind.properties
+    ]
+    derived = {name: scale for name, scale in properties if name and scale > 1}
+    if derived.keys() <= request.scales.keys():
+        return request
+    return replace(request, scales={**derived, **request.scales})
+
+
+def predicates(kind: Kind) -> tuple[Iri, ...]:
     """The predicates of the triples that observations of a kind give."""
-    return (TYPE, FEATURE, TIME, *(predicate for predicate, _ in PROPERTIES[kind].values()))
+    return (TYPE, FEATURE, TIME, *(predicate for _, predicate, _ in kind.properties))
 
 
-def triples(reading: Reading, wanted: Container[Iri] | None = None) -> tuple[Triple, ...]:
+def triples(
+    reading: Reading, kind: Kind, wanted: Container[Iri] | None = None
+) -> tuple[Triple, ...]:
     """One observation as a graph (SOSA: feature of interest, result time; our values).
 
     With `wanted`, only the triples with these predicates, and the feature of interest.
@@ -112,21 +118,25 @@ def triples(reading: Reading, wanted: Container[Iri] | None = None) -> tuple[Tri
         found.append(Triple(node, TIME, Literal(iso(reading.observed_ms), DATETIME)))
     found += [
         Triple(node, predicate, value)
-        for predicate, value in values(reading)
+        for predicate, value in values(reading, kind)
         if wanted is None or predicate in wanted
     ]
     return tuple(found)
 
 
-def values(reading: Reading) -> Iterator[tuple[Iri, Literal]]:
+def values(reading: Reading, kind: Kind) -> Iterator[tuple[Iri, Literal]]:
     """What was observed: properties and their values."""
-    for field, (predicate, datatype) in PROPERTIES[reading.kind].items():
+    for field, predicate, datatype in kind.properties:
         value = reading.values.get(field)
         if value is not None:
             yield predicate, Literal(lexical(value), datatype)
 
 
 def lexical(value: str | float) -> str:
-    """A value's text: a number without an exponent, which xsd:decimal does not know."""
+    """A value's text: of a number without an exponent, which xsd:decimal does not know."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
     text = str(value)
     return format(Decimal(text), "f") if "e" in text else text

@@ -12,13 +12,16 @@ from typing import Literal
 
 from citywise.backend.city.aarhus import COPENHAGEN, Pack
 from citywise.backend.city.steps import Batch, SourceError, Step
-from citywise.backend.ingest.payloads import KINDS, Kind, Place
+from citywise.backend.ingest.payloads import Place
 from citywise.backend.times import from_ms, to_ms
 
 LEAD_IN = timedelta(hours=24)
 SETTLE = timedelta(hours=1)
 """Lead-in of weather and air: they have no state, so the latest values suffice."""
 MORNING = time(7)
+LASTING = ("traffic", "parking")
+"""Kinds with a state, which begins before the replay; events are made of these."""
+KINDS = (*LASTING, "weather", "air")
 
 
 class Replay:
@@ -38,7 +41,7 @@ class Replay:
         start: datetime | None = None,
         until: datetime | None = None,
         lead_in: timedelta | None = None,
-        kinds: Sequence[Kind] = KINDS,
+        kinds: Sequence[str] = KINDS,
     ) -> None:
         self._pack = Pack(data)
         self._lead_in = lead_in = LEAD_IN if lead_in is None else lead_in
@@ -63,8 +66,8 @@ class Replay:
         for ms, group in groupby(merged, key=itemgetter(0)):
             yield Step(ms, tuple(batch for _, batch in group))
 
-    def _batches(self, kind: Kind, sent: int) -> Iterator[tuple[int, Batch]]:
-        lead_in = self._lead_in if kind in ("traffic", "parking") else min(self._lead_in, SETTLE)
+    def _batches(self, kind: str, sent: int) -> Iterator[tuple[int, Batch]]:
+        lead_in = self._lead_in if kind in LASTING else min(self._lead_in, SETTLE)
         begin, until = max(sent, to_ms(self.start - lead_in)), to_ms(self.until)
         read = {
             "traffic": self._pack.traffic,

@@ -10,7 +10,8 @@ from typing import Literal, Protocol
 import orjson
 
 from citywise.backend.errors import CitywiseError
-from citywise.backend.ingest.payloads import OBSERVATIONS, Kind, Observation, Place
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.kinds import Kind, Observation, Reader
 from citywise.backend.times import from_ms
 
 Reading = Mapping[str, str | int | float | None]
@@ -29,13 +30,13 @@ class Batch:
     than everything else a replay does; `observations` gives the models.
     """
 
-    kind: Kind
+    kind: str
     readings: Sequence[Reading]
 
-    def observations(self) -> list[Observation]:
-        """The readings as models; raises pydantic's `ValidationError` on an impossible one."""
-        model = OBSERVATIONS[self.kind]
-        return [model.model_validate_json(orjson.dumps(reading)) for reading in self.readings]
+    def observations(self, kind: Kind) -> list[Observation]:
+        """The readings, typed; raises pydantic's `ValidationError` on an impossible one."""
+        reader = Reader(kind)
+        return [reader.of(reading) for reading in self.readings]
 
     def payloads(self, size: int) -> Iterator[bytes]:
         """JSON lists of at most `size` readings each."""

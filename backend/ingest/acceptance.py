@@ -7,28 +7,21 @@ must go to the dead letters with its reason.
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
 
 import orjson
-from pydantic import FailFast, TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from citywise.backend.ingest.faults import DeadLetter, described, explained, first, internal
-from citywise.backend.ingest.payloads import (
-    KINDS,
-    OBSERVATIONS,
-    Clock,
-    Kind,
-    Observation,
-    Place,
-)
-from citywise.backend.ingest.places import HOURS, readable
+from citywise.backend.ingest.payloads import Clock, Place
+from citywise.backend.ingest.places import HOURS, fitting, readable, unknown_kind
 from citywise.backend.ingest.records import Reading
 from citywise.backend.ingest.standing import Entry, context_entries, event_entries, of_place
+from citywise.backend.kinds import Kinds, Observation
 from citywise.backend.settings import Ingest
 
 LOG = logging.getLogger("citywise.ingest")
@@ -41,7 +34,7 @@ _SETTLE = timedelta(seconds=1)
 class Verdict:
     """What becomes of one message."""
 
-    kind: Kind | None = None
+    kind: str | None = None
     observations: list[Observation] = field(default_factory=list)
     duplicates: int = 0
     place: Place | None = None
@@ -54,13 +47,16 @@ class Verdict:
 
 
 class Acceptor:
-    """Judges messages in order of arrival; knows the places and what came lately."""
+    """Judges messages in order of arrival; knows the places and what came lately.
 
-    def __init__(self, prefix: str, limits: Ingest) -> None:
+    `kinds` may be replaced by others at any time.
+    """
+
+    def __init__(self, prefix: str, limits: Ingest, kinds: Kinds) -> None:
         self._prefix = prefix.rstrip("/") + "/"
         self._limits = limits
-        self._lists = {kind: _list_of(model) for kind, model in OBSERVATIONS.items()}
-        self._sensors: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+        self.kinds = kinds
+        self._sensors: dict[str, set[str]] = defaultdict(set)
         self._seen: dict[tuple[str, str], tuple[set[int], deque[int]]] = {}
         self.clock: Clock | None = None
         self._held: Clock | None = None
@@ -136,8 +132,10 @@ class Acceptor:
                 payload,
             )
         match parts:
-            case ["observations", kind] | ["observations", kind, _] if kind in OBSERVATIONS:
+            case ["observations", kind] | ["observations", kind, _] if kind in self.kinds:
                 return self._observations(kind, parts[2:], payload, received)
+            case ["observations", kind, *_] if kind not in self.kinds:
+                return _dead("topic", unknown_kind(kind, self.kinds), payload)
             case ["places", place_kind, place_id]:
                 return self._place(place_kind, place_id, payload)
             case ["events", event]:
@@ -148,6 +146,8 @@ class Acceptor:
                 topic = f"{self._prefix}context/<user>/…"
             case ["clock"]:
                 return self._clock(payload)
+            case ["$refused", device]:
+                return _refused(device, payload)
         return _dead(
             "topic", f"no payload is defined for topic `{topic}`; see docs/mqtt.md", payload
         )
@@ -159,11 +159,12 @@ class Acceptor:
             return Verdict(removed_place=place_id, standing=standing)
         try:
             place = Place.model_validate_json(payload)
-        except ValidationError as error:
-            return _dead(*described(first(error)), payload)
-        if (place.kind, place.id) != (kind, place_id):
-            found = f"`{place.kind}` `{place.id}`"
-            return _dead("schema", f"{found} is not the topic's `{kind}` `{place_id}`", payload)
+            if (place.kind, place.id) != (kind, place_id):
+                found = f"`{place.kind}` `{place.id}`"
+                return _dead("schema", f"{found} is not the topic's `{kind}` `{place_id}`", payload)
+            place = fitting(place, self.kinds)
+        except ValueError as error:
+            return _dead(*explained(error), payload)
         place, unread = readable(place)
         self.know(place)
         dead = [DeadLetter.of(HOURS, unread, payload)] if unread else []
@@ -190,7 +191,7 @@ class Acceptor:
         return Verdict(clock=clock)
 
     def _observations(
-        self, kind: Kind, sensor: list[str], payload: bytes, received: datetime
+        self, kind: str, sensor: list[str], payload: bytes, received: datetime
     ) -> Verdict:
         verdict = Verdict(kind=kind)
         observations = self._parse(kind, payload, verdict)
@@ -198,7 +199,7 @@ class Acceptor:
         for observation in observations:
             problem = self._problem(kind, sensor, observation, received)
             if problem is not None:
-                payload = observation.model_dump_json().encode()
+                payload = orjson.dumps(observation.to_json())
                 verdict.dead.append(DeadLetter.of(*problem, payload, observation.sensor))
             elif self._is_new(kind, observation.sensor, observation.observed_ms):
                 verdict.observations.append(observation)
@@ -216,18 +217,19 @@ class Acceptor:
         if any(o.observed_at <= present for o in observations):
             self._unsettled = received
 
-    def _parse(self, kind: Kind, payload: bytes, verdict: Verdict) -> list[Observation]:
+    def _parse(self, kind: str, payload: bytes, verdict: Verdict) -> list[Observation]:
         """The observations of a message; what is wrong goes to `verdict.dead`."""
+        reader = self.kinds.reader(kind)
         try:
             if not payload.lstrip().startswith(b"["):
-                return [OBSERVATIONS[kind].model_validate_json(payload)]
-            found: list[Observation] = self._lists[kind].validate_json(payload)
+                return [reader.one(payload)]
+            found = reader.several(payload)
         except ValidationError as error:
             return self._one_by_one(kind, payload, first(error), verdict)
         return [] if _is_too_long(found, payload, verdict) else found
 
     def _one_by_one(
-        self, kind: Kind, payload: bytes, fault: ErrorDetails, verdict: Verdict
+        self, kind: str, payload: bytes, fault: ErrorDetails, verdict: Verdict
     ) -> list[Observation]:
         """A message with a fault: keep the good observations of a batch."""
         try:
@@ -245,14 +247,14 @@ class Acceptor:
         good: list[Observation] = []
         for item in items:
             try:
-                good.append(OBSERVATIONS[kind].model_validate_json(item))
+                good.append(self.kinds.reader(kind).one(item))
             except ValidationError as error:
                 reason = described(first(error))
                 verdict.dead.append(DeadLetter.of(*reason, item, _sensor(item)))
         return good
 
     def _problem(
-        self, kind: Kind, sensor: list[str], observation: Observation, received: datetime
+        self, kind: str, sensor: list[str], observation: Observation, received: datetime
     ) -> tuple[str, str] | None:
         if sensor and sensor[0] != observation.sensor:
             return "schema", f"sensor `{observation.sensor}` is not the topic's `{sensor[0]}`"
@@ -293,6 +295,15 @@ class Acceptor:
         return True
 
 
+def _refused(device: str, payload: bytes) -> Verdict:
+    """What the broker dropped, since the device's token does not let it."""
+    try:
+        why = str(orjson.loads(payload)["why"])
+    except (ValueError, TypeError, KeyError):
+        why = "its token does not let it"
+    return _dead("not-allowed", f"device `{device}`: {why}", payload)
+
+
 def _standing(read: Callable[[str, bytes], list[Entry]], key: str, payload: bytes) -> Verdict:
     try:
         return Verdict(standing=read(key, payload))
@@ -321,11 +332,6 @@ def _sensor(item: bytes) -> str:
     found = orjson.loads(item)
     sensor = found.get("sensor") if isinstance(found, dict) else None
     return sensor if isinstance(sensor, str) else ""
-
-
-def _list_of(model: type[Observation]) -> TypeAdapter[list[Observation]]:
-    """Stops at the first fault: of a batch with one, each observation is read by itself."""
-    return TypeAdapter(Annotated[list[model], FailFast()])  # type: ignore[valid-type, arg-type]
 
 
 def _dead(reason: str, detail: str, payload: bytes) -> Verdict:

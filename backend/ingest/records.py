@@ -22,9 +22,10 @@ import orjson
 
 from citywise.backend.ingest import log, seals
 from citywise.backend.ingest.keyring import Keyring, beside
-from citywise.backend.ingest.payloads import IDENTITY, Clock, Observation
+from citywise.backend.ingest.payloads import Clock
 from citywise.backend.ingest.seals import Sealed
 from citywise.backend.ingest.standing import CONTEXT
+from citywise.backend.kinds import Observation
 from citywise.backend.times import from_ms, to_ms
 
 _INDEX_BITS = 16
@@ -111,18 +112,13 @@ class StandingRecord(NamedTuple):
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:
     """A record of observations of one kind."""
     rows = [
-        [
-            o.sensor,
-            o.observed_ms,
-            {k: v for k, v in vars(o).items() if k not in IDENTITY},
-            *([_bounded(o.model_extra)] if o.model_extra else ()),
-        ]
+        [o.sensor, o.observed_ms, o.values, *([bounded(o.extra)] if o.extra else ())]
         for o in observations
     ]
     return orjson.dumps({"k": kind, "r": received_ms, "v": rows})
 
 
-def _bounded(extra: Mapping[str, Any]) -> dict[str, Any]:
+def bounded(extra: Mapping[str, Any]) -> dict[str, Any]:
     """Fields that we do not know, as far as they are worth keeping: whatever a device sends beside
     its reading, the log does not grow by more than that."""
     kept: dict[str, Any] = {}

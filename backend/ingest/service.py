@@ -24,6 +24,8 @@ from citywise.backend.ingest.own_hours import OwnHours
 from citywise.backend.ingest.payloads import Clock
 from citywise.backend.ingest.server import LogServer
 from citywise.backend.ingest.subscription import Message, Subscription, topic_of
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.settings import Settings
 from citywise.backend.store.progress import Progress
 from citywise.backend.times import iso_or_none, to_ms, wall_ms
@@ -31,6 +33,7 @@ from citywise.backend.times import iso_or_none, to_ms, wall_ms
 LOG = logging.getLogger("citywise.ingest")
 _BEAT_SECONDS = 0.25
 _INLET_SECONDS = 0.05
+_KINDS_SECONDS = 2.0
 _WALL_CLOCK_MS = 250
 _HOUR_MS = 3_600_000
 _REMEMBER_BYTES = 32_000_000
@@ -69,7 +72,8 @@ class IngestService:
         self._store = store
         self._inlet = Inlet(store.engine)
         self._stop = stop
-        self._acceptor = Acceptor(settings.broker.prefix, settings.ingest)
+        self._known_kinds = KnownKinds()
+        self._acceptor = Acceptor(settings.broker.prefix, settings.ingest, Kinds())
         self._subscription = Subscription(settings.broker, stop)
         self._own_hours = OwnHours(store.engine)
         self._journal = Journal(settings.log_dir, settings.ingest.segment_bytes)
@@ -80,6 +84,7 @@ class IngestService:
         self._last_beat = 0.0
         self._last_row = 0.0
         self._last_inlet = 0.0
+        self._last_kinds = 0.0
 
     def run(self) -> None:
         """Work until stopped; where it is configured, serve the log to other machines."""
@@ -108,6 +113,7 @@ class IngestService:
     def _recall(self) -> None:
         """Know again what a process before this one knew: places, and recent readings; and
         finish what it had begun."""
+        self._read_kinds()
         self._inlet.remove(self._journal.inlet_ids)
         places = self._store.places(self._settings.broker.prefix)
         for place in places:
@@ -125,6 +131,12 @@ class IngestService:
                 self._acceptor.clock = entry.clock
         LOG.info("log ends at %d; %d places known", self._journal.end, len(places))
 
+    def _read_kinds(self) -> None:
+        """Know the kinds as they are now: an operator may make some while we run."""
+        self._last_kinds = time.monotonic()
+        with self._store.engine.connect() as connection:
+            self._acceptor.kinds = self._known_kinds.read(connection)
+
     # -- the writer's thread --------------------------------------------------------
 
     def _step(self) -> None:
@@ -134,6 +146,8 @@ class IngestService:
             time.sleep(0.1)
             return
         self._take_inlet()
+        if time.monotonic() - self._last_kinds >= _KINDS_SECONDS:
+            self._retry(self._read_kinds)
         group = self._subscription.group()
         if self._subscription.reconnected.is_set():
             self._subscription.reconnected.clear()

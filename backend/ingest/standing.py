@@ -14,15 +14,8 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, TypeAdapter, model_validator
 
-from citywise.backend.ingest.payloads import (
-    IDENTIFIER,
-    Geometry,
-    Identifier,
-    Line,
-    Name,
-    Payload,
-    Place,
-)
+from citywise.backend.ingest.payloads import Geometry, Line, Name, Payload, Place
+from citywise.backend.kinds import IDENTIFIER, Identifier
 from citywise.backend.people import consents
 
 Context = consents.Subject

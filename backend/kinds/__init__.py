@@ -19,10 +19,19 @@ from citywise.backend.kinds.observation import (
     Observation,
     Reader,
     UtcTime,
+    place_fields,
 )
-from citywise.backend.kinds.registry import KindError, Kinds, builtin, check_path, is_kind_path
+from citywise.backend.kinds.registry import (
+    FOLDER,
+    KindError,
+    Kinds,
+    builtin,
+    check_path,
+    is_kind_path,
+)
 
 __all__ = [
+    "FOLDER",
     "IDENTIFIER",
     "IDENTITY",
     "Field",
@@ -40,4 +49,5 @@ __all__ = [
     "builtin",
     "check_path",
     "is_kind_path",
+    "place_fields",
 ]

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Key
 
+from citywise.reasoning import Iri
 from citywise.reasoning.model.atoms import LARGEST, SMALLEST
 from citywise.reasoning.rdf.mapping import XSD
 
@@ -217,6 +218,11 @@ class Kind(_Entry):
     def rdf(self, field: str) -> str:
         """The IRI of a field's property."""
         return self.fields[field].rdf or f"{CITY}{self.kind}_{field}"
+
+    @cached_property
+    def properties(self) -> tuple[tuple[str, Iri, str], ...]:
+        """Each field with its property and datatype in RDF."""
+        return tuple((n, Iri(self.rdf(n)), field.datatype) for n, field in self.fields.items())
 
     def having(self, role: str) -> Iterator[str]:
         """The fields of a role."""

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic import Field as Key
 from typing_extensions import TypedDict
 
-from citywise.backend.kinds.kind import Field, Kind, Value
+from citywise.backend.kinds.kind import Field, Kind, PlaceKind, Value
 from citywise.backend.times import iso, to_ms
 
 IDENTITY = ("sensor", "observed_at")
@@ -28,6 +28,11 @@ IDENTITY = ("sensor", "observed_at")
 IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$"
 Identifier = Annotated[str, Key(pattern=IDENTIFIER)]
 _TEXT = StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")
+
+
+_STRICT = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+COMMON = frozenset(("length_m", "free_flow_kmh", "capacity", "opening_hours", "price"))
+"""Fields that every place may have (`backend.ingest.payloads.Place`)."""
 
 
 def _in_utc(time: datetime) -> datetime:
@@ -110,14 +115,34 @@ def of_field(field: Field) -> Any:
     return bounded if field.step is None else Annotated[bounded, AfterValidator(field.rounded)]
 
 
-def _form(kind: Kind) -> Any:
-    types: dict[str, Any] = {"sensor": Identifier, "observed_at": UtcTime}
-    for name, field in kind.fields.items():
+def place_fields(kind: PlaceKind, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a place has because of its kind; raises pydantic's `ValidationError`.
+
+    Those of `given` are all that its message has beside what every place has.
+    """
+    own = {name: value for name, value in given.items() if name in kind.fields}
+    needed = {n for n, field in kind.fields.items() if field.required and n not in COMMON}
+    if not own and not needed:
+        return {}
+    fields = {n: field for n, field in kind.fields.items() if n in own or n in needed}
+    form = TypedDict(kind.place, _types(fields))  # type: ignore[misc]
+    read: Any = with_config(_STRICT)(form)
+    found: dict[str, Any] = TypeAdapter(read).validate_json(orjson.dumps(own))
+    return found
+
+
+def _types(fields: Mapping[str, Field]) -> dict[str, Any]:
+    types: dict[str, Any] = {}
+    for name, field in fields.items():
         known = of_field(field)
         types[name] = known if field.required else NotRequired[known | None]
+    return types
+
+
+def _form(kind: Kind) -> Any:
+    types = {"sensor": Identifier, "observed_at": UtcTime, **_types(kind.fields)}
     form = TypedDict(kind.kind, types)  # type: ignore[misc]
-    strict = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
-    read = with_config(strict)(form)
+    read = with_config(_STRICT)(form)
     return Annotated[read, AfterValidator(_telling(kind))] if kind.needed else read
 
 

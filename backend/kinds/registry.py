@@ -65,6 +65,27 @@ class Kinds(Mapping[str, Kind]):
             found = self._readers[name] = Reader(self._kinds[name])
         return found
 
+    def only(self, names: Iterable[str]) -> Self:
+        """Those of some names, without places."""
+        wanted = set(names)
+        return type(self)(kind for name, kind in self._kinds.items() if name in wanted)
+
+    def beyond(self, others: Kinds) -> Self:
+        """Those that `others` do not have."""
+        kinds = (kind for name, kind in self._kinds.items() if name not in others)
+        places = (place for name, place in self.places.items() if name not in others.places)
+        return type(self)(kinds, places)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """All kinds as JSON."""
+        every = (*self._kinds.values(), *self.places.values())
+        return [kind.model_dump(mode="json", exclude_defaults=True) for kind in every]
+
+    @classmethod
+    def from_json(cls, bodies: Iterable[Mapping[str, Any]]) -> Self:
+        """What `to_json` gave."""
+        return cls().with_kinds(*map(of_json, bodies))
+
     def having(self, role: str) -> list[tuple[Kind, str]]:
         """The kinds and their fields that fill a role."""
         return [(kind, name) for kind in self._kinds.values() for name in kind.having(role)]
@@ -93,7 +114,7 @@ class Kinds(Mapping[str, Kind]):
         for path, kind in read:
             if kind is None:
                 continue
-            key = type(kind), _name(kind)
+            key = type(kind), name_of(kind)
             known = self.places.get(key[1]) if isinstance(kind, PlaceKind) else self.get(key[1])
             if key in more:
                 message = f"`{key[1]}` stands in {more[key][0].name} too; remove one"
@@ -106,18 +127,25 @@ class Kinds(Mapping[str, Kind]):
         found = self.with_kinds(*(kind for _path, kind in more.values()))
         for path, kind in more.values():
             if isinstance(kind, Kind):
-                findings += found._unknown_places(path, kind)
+                findings += found.unknown_places(str(path), kind)
         return found
 
-    def _unknown_places(self, path: Path, kind: Kind) -> Iterator[Finding]:
+    def unknown_places(self, file: str, kind: Kind) -> Iterator[Finding]:
+        """Kinds of place that a kind names and that there are not; `file` is its own."""
         for place in kind.places:
             if place not in self.places:
                 cure = did_you_mean(place, self.places, f"write {place}.toml beside this file")
                 message = f"`places`: there is no kind of place `{place}`; {cure}"
-                yield Finding(Location(str(path), 1, 1), "warning", "unknown-place", message)
+                yield Finding(Location(file, 1, 1), "warning", "unknown-place", message)
 
 
-def _name(kind: Kind | PlaceKind) -> str:
+def of_json(body: Mapping[str, Any]) -> Kind | PlaceKind:
+    """A kind from its JSON; raises pydantic's `ValidationError`."""
+    return (Kind if "kind" in body else PlaceKind).model_validate(body)
+
+
+def name_of(kind: Kind | PlaceKind) -> str:
+    """The name of a kind of observation or place."""
     return kind.kind if isinstance(kind, Kind) else kind.place
 
 

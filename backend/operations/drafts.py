@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
-from citywise.backend.ingest.payloads import Geometry, Identifier, Name, Payload, UtcTime
+from citywise.backend.ingest.payloads import Geometry, Name, Payload
+from citywise.backend.kinds import Identifier, UtcTime
 from citywise.backend.packs import ontology
 
 _ROOT = ontology.expand("ev:CityEvent")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citywise.backend.ingest import log, records
-from citywise.backend.ingest.payloads import KINDS, Kind
 from citywise.backend.ingest.records import Reading
 from citywise.backend.operations.sensors import Series
 
@@ -23,7 +22,7 @@ class History:
     def __init__(self, location: Path) -> None:
         self._location = location
         self._position: int | None = None
-        self._series: dict[tuple[Kind, str], Series] = {}
+        self._series: dict[tuple[str, str], Series] = {}
         self.since_ms: int | None = None
         """Time of the oldest reading that was read (stream time, Unix ms)."""
 
@@ -37,7 +36,7 @@ class History:
             self._take(reading)
         self._position = end
 
-    def series(self, kind: Kind, sensor: str) -> Series:
+    def series(self, kind: str, sensor: str) -> Series:
         """The last readings of one sensor; without any where it was not heard."""
         return self._series.get((kind, sensor)) or Series(kind, sensor)
 
@@ -61,12 +60,10 @@ class History:
                 yield from (e for e in records.decode(record) if isinstance(e, Reading))
 
     def _take(self, reading: Reading) -> None:
-        kind = next((known for known in KINDS if known == reading.kind), None)
-        if kind is None:
-            return
         if self.since_ms is None or reading.observed_ms < self.since_ms:
             self.since_ms = reading.observed_ms
-        found = self._series.get((kind, reading.sensor))
+        key = reading.kind, reading.sensor
+        found = self._series.get(key)
         if found is None:
-            found = self._series[kind, reading.sensor] = Series(kind, reading.sensor)
+            found = self._series[key] = Series(*key)
         found.take(reading.observed_ms, reading.values, reading.extra)

@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from citywise.backend.ingest.payloads import KINDS, Kind
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.operations.history import History
 from citywise.backend.operations.sensors import Peers, Series, State, Verdict, judge
 from citywise.backend.store import clocks
@@ -29,7 +30,7 @@ _PLACE = ("id", "name", "kind", "lat", "lon")
 class Sensor:
     """A sensor: its place, its last readings, and what is said of it."""
 
-    kind: Kind
+    kind: str
     place: dict[str, Any]
     series: Series
     verdict: Verdict
@@ -62,10 +63,13 @@ class Look:
 
     now_ms: int
     sensors: tuple[Sensor, ...]
+    kinds: Kinds
 
-    def counts(self) -> dict[Kind, dict[State, int]]:
+    def counts(self) -> dict[str, dict[State, int]]:
         """How many sensors of each kind are in each state."""
-        counts: dict[Kind, dict[State, int]] = {kind: dict.fromkeys(STATES, 0) for kind in KINDS}
+        counts: dict[str, dict[State, int]] = {
+            kind: dict.fromkeys(STATES, 0) for kind in self.kinds
+        }
         for sensor in self.sensors:
             counts[sensor.kind][sensor.verdict.state] += 1
         return counts
@@ -83,6 +87,7 @@ class Roster:
         self._engine = engine
         self._history = history
         self._aside = aside
+        self._kinds = KnownKinds()
         self._lock = Lock()
         self._look: Look | None = None
         self._at = 0.0
@@ -102,33 +107,33 @@ class Roster:
         self._aside(self._history.follow)
         with self._engine.connect() as connection:
             now_ms = clocks.read(connection).now_ms
+            kinds = self._kinds.read(connection)
             places = connection.execute(select(PlaceRow.__table__)).mappings().all()
             readings = connection.execute(select(ReadingRow.__table__)).all()
         latest = {(row.kind, row.place_id): (row.observed_ms, row.body) for row in readings}
-        known: list[tuple[Kind, Any, Series]] = []
+        known: list[tuple[str, Any, Series]] = []
         for place in places:
-            for kind in _kinds(place["body"].get("sensors", ())):
+            carried = place["body"].get("sensors", ())
+            for kind in (name for name in kinds if name in carried):
                 series = self._history.series(kind, place["id"])
                 if series.last is None and (found := latest.get((kind, place["id"]))):
                     series.take(*found)
                 known.append((kind, place, series))
-        sensors = self._judged(known, now_ms)
-        return Look(now_ms, tuple(sorted(sensors, key=lambda s: _order(s, now_ms))))
+        sensors = self._judged(known, kinds, now_ms)
+        return Look(now_ms, tuple(sorted(sensors, key=lambda s: _order(s, now_ms))), kinds)
 
-    def _judged(self, known: list[tuple[Kind, Any, Series]], now_ms: int) -> Iterator[Sensor]:
-        by_kind: dict[Kind, list[Series]] = defaultdict(list)
+    def _judged(
+        self, known: list[tuple[str, Any, Series]], kinds: Kinds, now_ms: int
+    ) -> Iterator[Sensor]:
+        by_kind: dict[str, list[Series]] = defaultdict(list)
         for kind, _place, series in known:
             by_kind[kind].append(series)
         peers = {kind: Peers(series) for kind, series in by_kind.items()}
         since = now_ms if self._history.since_ms is None else self._history.since_ms
         for kind, place, series in known:
             free_flow = place["body"].get("free_flow_kmh")
-            verdict = judge(series, peers[kind], now_ms, since, free_flow)
+            verdict = judge(series, kinds[kind], peers[kind], now_ms, since, free_flow)
             yield Sensor(kind, {key: place[key] for key in _PLACE}, series, verdict)
-
-
-def _kinds(names: Any) -> Iterator[Kind]:
-    return (kind for kind in KINDS if kind in names)
 
 
 def _order(sensor: Sensor, now_ms: int) -> tuple[int, float, str, str]:

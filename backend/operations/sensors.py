@@ -14,9 +14,8 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any, Literal
 
-from citywise.backend.ingest.payloads import POLLUTANTS, Kind
+from citywise.backend.kinds import Kind, Value
 
-Value = str | float | int | None
 Values = Mapping[str, Value]
 State = Literal["silent", "implausible", "ok"]
 Check = Literal["silent", "never-heard", "stuck", "over-capacity", "too-fast", "jump"]
@@ -37,38 +36,8 @@ FEW_OTHERS = 3
 """With fewer others, a sensor has to stay the same twice as long."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """What is still plausible of a kind of sensor.
-
-    `silent_s`: seconds without a reading that are never silence; `stuck_readings` and
-    `stuck_s`: from how many equal readings over how long on they are too many; `steps`: by
-    field, the most it changes from one reading to the next.
-    """
-
-    silent_s: float
-    stuck_readings: int
-    stuck_s: float
-    steps: Mapping[str, float] = field(default_factory=dict)
-
-
-_INDEX_STEP = 100.0
-BOUNDS: Mapping[Kind, Bounds] = {
-    "traffic": Bounds(15 * 60, 8, 30 * 60),
-    "parking": Bounds(45 * 60, 8, 9 * 3600),
-    "weather": Bounds(90 * 60, 12, 4 * 3600, {"temperature_c": 10.0}),
-    "air": Bounds(
-        30 * 60,
-        12,
-        3600,
-        dict.fromkeys(
-            POLLUTANTS,
-            _INDEX_STEP,
-        ),
-    ),
-}
-PARKING_STEP = 0.5
-"""Of the capacity, from one reading of a garage to the next."""
+FILLING_STEP = 0.5
+"""Of the capacity, from one reading of what fills to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +54,7 @@ class Series:
 
     __slots__ = ("_same", "kind", "samples", "sensor", "since_ms")
 
-    def __init__(self, kind: Kind, sensor: str) -> None:
+    def __init__(self, kind: str, sensor: str) -> None:
         self.kind, self.sensor = kind, sensor
         self.samples: deque[Sample] = deque(maxlen=KEPT)
         self.since_ms = 0
@@ -157,6 +126,7 @@ class Peers:
 
 def judge(
     series: Series,
+    kind: Kind,
     peers: Peers,
     now_ms: int,
     heard_since_ms: int,
@@ -166,17 +136,17 @@ def judge(
 
     `heard_since_ms`: from when on readings are known at all; `free_flow_kmh`: of its road.
     """
-    quiet = _quiet(series, now_ms, heard_since_ms)
+    quiet = _quiet(series, kind, now_ms, heard_since_ms)
     if quiet is not None:
         return Verdict("silent", (quiet,))
     if not series.samples:
         return Verdict("ok")
-    found = tuple(_implausible(series, peers, free_flow_kmh))
+    found = tuple(_implausible(series, kind, peers, free_flow_kmh))
     return Verdict("implausible" if found else "ok", found)
 
 
-def _quiet(series: Series, now_ms: int, heard_since_ms: int) -> Finding | None:
-    least = BOUNDS[series.kind].silent_s
+def _quiet(series: Series, kind: Kind, now_ms: int, heard_since_ms: int) -> Finding | None:
+    least = kind.silent_s
     if series.last is None:
         waited = (now_ms - heard_since_ms) / 1000
         if waited <= least:
@@ -193,21 +163,23 @@ def _quiet(series: Series, now_ms: int, heard_since_ms: int) -> Finding | None:
     return Finding("silent", f"no reading for {_span(age)}{usual}", numbers)
 
 
-def _implausible(series: Series, peers: Peers, free_flow_kmh: float | None) -> Iterator[Finding]:
+def _implausible(
+    series: Series, kind: Kind, peers: Peers, free_flow_kmh: float | None
+) -> Iterator[Finding]:
     for found in (
-        _stuck(series, peers),
-        _over_capacity(series),
-        _too_fast(series, free_flow_kmh),
-        _jump(series),
+        _stuck(series, kind, peers),
+        _over_capacity(series, kind),
+        _too_fast(series, kind, free_flow_kmh),
+        _jump(series, kind),
     ):
         if found is not None:
             yield found
 
 
-def _stuck(series: Series, peers: Peers) -> Finding | None:
-    last, bounds = series.samples[-1], BOUNDS[series.kind]
-    if _says_nothing(series.kind, last.values):
-        return None
+def _stuck(series: Series, kind: Kind, peers: Peers) -> Finding | None:
+    last, bounds = series.samples[-1], kind.health
+    if bounds.idle is not None and not last.values.get(bounds.idle):
+        return None  # Nobody drives, nobody parks: then it is usual that values stay.
     times = 2 if peers.are_few else 1
     lasted = (last.observed_ms - series.since_ms) / 1000
     if series.same < times * bounds.stuck_readings or lasted < times * bounds.stuck_s:
@@ -218,26 +190,21 @@ def _stuck(series: Series, peers: Peers) -> Finding | None:
     return Finding("stuck", text, {"lasted_s": lasted, "readings": series.same})
 
 
-def _says_nothing(kind: Kind, values: Values) -> bool:
-    """Whether it is usual that values stay: nobody drives, nobody parks."""
-    if kind == "traffic":
-        return not values.get("vehicle_count")
-    return kind == "parking" and not values.get("occupied")
-
-
-def _over_capacity(series: Series) -> Finding | None:
+def _over_capacity(series: Series, kind: Kind) -> Finding | None:
     values = series.samples[-1].values
-    occupied, capacity = _number(values, "occupied"), _number(values, "capacity")
+    occupied = _of_role(values, kind, "occupied_places")
+    capacity = _of_role(values, kind, "total_places")
     if occupied is None or not capacity or occupied <= FULLER_THAN_FULL * capacity:
         return None
     text = f"{occupied:g} cars where {capacity:g} fit"
     return Finding("over-capacity", text, {"occupied": occupied, "capacity": capacity})
 
 
-def _too_fast(series: Series, free_flow_kmh: float | None) -> Finding | None:
+def _too_fast(series: Series, kind: Kind, free_flow_kmh: float | None) -> Finding | None:
     """A speed without vehicles is the last one measured and says nothing."""
-    moving = [s.values for s in series.samples if s.values.get("vehicle_count")][-FAST_READINGS:]
-    speeds = [v for values in moving if (v := _number(values, "speed_kmh")) is not None]
+    every = [sample.values for sample in series.samples]
+    moving = [v for v in every if _of_role(v, kind, "road_vehicles")][-FAST_READINGS:]
+    speeds = [v for one in moving if (v := _of_role(one, kind, "road_speed")) is not None]
     if free_flow_kmh is None or len(speeds) < FAST_READINGS:
         return None
     speed = median(speeds)
@@ -247,10 +214,10 @@ def _too_fast(series: Series, free_flow_kmh: float | None) -> Finding | None:
     return Finding("too-fast", text, {"speed_kmh": speed, "free_flow_kmh": free_flow_kmh})
 
 
-def _jump(series: Series) -> Finding | None:
+def _jump(series: Series, kind: Kind) -> Finding | None:
     """The newest jump among the readings that are kept."""
     for before, after in reversed(list(pairwise(series.samples))):
-        for name, most in _steps(series.kind, after.values):
+        for name, most in _steps(kind, after.values):
             old, new = _number(before.values, name), _number(after.values, name)
             if old is not None and new is not None and abs(new - old) > most:
                 text = f"{name} from {old:g} to {new:g} between two readings"
@@ -259,9 +226,15 @@ def _jump(series: Series) -> Finding | None:
 
 
 def _steps(kind: Kind, values: Values) -> Iterator[tuple[str, float]]:
-    yield from BOUNDS[kind].steps.items()
-    if kind == "parking" and (capacity := _number(values, "capacity")):
-        yield "occupied", PARKING_STEP * capacity
+    """The most that fields change from one reading to the next."""
+    yield from ((name, field.jump) for name, field in kind.fields.items() if field.jump is not None)
+    if capacity := _of_role(values, kind, "total_places"):
+        yield from ((name, FILLING_STEP * capacity) for name in kind.having("occupied_places"))
+
+
+def _of_role(values: Values, kind: Kind, role: str) -> float | None:
+    """The number that a field of a role has; None where it is unknown or there is none."""
+    return next((_number(values, name) for name in kind.having(role)), None)
 
 
 def _number(values: Values, name: str) -> float | None:

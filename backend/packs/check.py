@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from citywise.backend.kinds import Kinds
 from citywise.backend.packs import enclosure, page_files, scenarios, strings
 from citywise.backend.packs.broken import reason_of
 from citywise.backend.packs.library import FILE, folders, of_template
@@ -23,21 +24,23 @@ from citywise.reasoning.languages.casp import read_file
 LOG = logging.getLogger("citywise.apps")
 
 
-def check_pack(folder: Path) -> list[Finding]:
-    """All findings about an app, by file and position."""
-    return _limited(folder)[1]
+def check_pack(folder: Path, kinds: Kinds | None = None) -> list[Finding]:
+    """All findings about an app, by file and position; `kinds` as of `manifest.load`."""
+    return _limited(folder, kinds)[1]
 
 
-def check_path(path: Path, *, partitioned: bool = False) -> list[Finding]:
+def check_path(
+    path: Path, *, partitioned: bool = False, kinds: Kinds | None = None
+) -> list[Finding]:
     """All findings about a program, an app, or what a folder holds of both.
 
     A template's rules are judged with its app. `partitioned` as `reasoning.run.language.check`.
     """
     folder = of_template(path)
     if folder is not None:
-        return [f for f in check_pack(folder) if Path(f.location.file) == path]
+        return [f for f in check_pack(folder, kinds) if Path(f.location.file) == path]
     apps = folders(path)
-    found = [finding for app in apps for finding in check_pack(app)]
+    found = [finding for app in apps for finding in check_pack(app, kinds)]
     others = check(path, partitioned=partitioned)
     return found + [f for f in others if not _is_within(Path(f.location.file), apps)]
 
@@ -46,21 +49,21 @@ def _is_within(path: Path, folders: Iterable[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def checked(folder: Path) -> Pack:
+def checked(folder: Path, kinds: Kinds | None = None) -> Pack:
     """The app in a folder; raises `PackError` if `check_pack` finds an error."""
-    pack, findings = _limited(folder)
+    pack, findings = _limited(folder, kinds)
     errors = [finding for finding in findings if finding.severity == "error"]
     if pack is None or errors:
         raise PackError(folder, errors)
     return pack
 
 
-def _limited(folder: Path) -> tuple[Pack | None, list[Finding]]:
+def _limited(folder: Path, kinds: Kinds | None) -> tuple[Pack | None, list[Finding]]:
     """An app as far as it can be read within limits, and the findings about it."""
     what = f"checking {folder}"
     try:
         with budget.metered(budget.limits(), LOG.error, what), budget.step(what):
-            return _judged(Loading(folder))
+            return _judged(Loading(folder, kinds))
     except LimitError as error:
         place = Location(str(folder / FILE), 1, 1)
         return None, [Finding(place, "error", "limit", str(error))]
@@ -93,9 +96,7 @@ class _Judgement:
         self._loading, self._pack = loading, pack
         self._manifest = pack.manifest
         self._rules = {
-            template.name: Rules(
-                template, loading.readings[template.name], pack.manifest, pack.ontology
-            )
+            template.name: Rules(template, loading.readings[template.name], pack)
             for template in pack.templates
         }
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import get_args
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from citywise.backend.ingest.standing import PACK_NAME
+from citywise.backend.kinds import builtin
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.manifest import VERSION
-from citywise.backend.packs.parameters import TYPES, PlaceKind
+from citywise.backend.packs.parameters import TYPES
 from citywise.backend.packs.toml_places import Places
 from citywise.backend.packs.values import one_of, show
 from citywise.reasoning import Finding
@@ -96,7 +96,7 @@ def _words(fault: ErrorDetails, key: tuple[str, ...], fields: list[str]) -> tupl
 
 
 def _type(value: JsonValue) -> str:
-    if value in get_args(PlaceKind):
+    if value in builtin().places:
         return f'found {show(value)}; write `type = "place"` and `kind = "{value}"`'
     return _choice(value, list(TYPES))
 

@@ -9,10 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 from citywise.backend.errors import CitywiseError
+from citywise.backend.kinds import FOLDER, Kinds
 from citywise.backend.packs import broken
 
+STANDING = ("events", "places")
+"""Streams that are no kinds of observations."""
 FILE = "app.toml"
 """An app's manifest: the folder that it lies in is the app's."""
 GROUP = "citywise.apps"
@@ -126,11 +130,22 @@ def app_name(folder: Path) -> str:
     return said(folder, "name") or folder.resolve().name
 
 
+def missing(folder: Path, kinds: Kinds) -> list[str]:
+    """The kinds of observations that an app reads and that there are not."""
+    known = {*STANDING, *kinds, *(path.stem for path in (folder / FOLDER).glob("*.toml"))}
+    streams = _manifest(folder).get("streams", [])
+    return [name for name in streams if name not in known] if isinstance(streams, list) else []
+
+
 def said(folder: Path, key: str) -> str | None:
     """A text that the manifest in a folder has at its top; None also where it cannot be read,
     which `loading` tells of."""
-    try:
-        found = tomllib.loads((folder / FILE).read_text(encoding="utf-8-sig")).get(key)
-    except (OSError, ValueError, RecursionError):
-        return None
+    found = _manifest(folder).get(key)
     return found if isinstance(found, str) else None
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / FILE).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return {}

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
+from citywise.backend.kinds import FOLDER, Kinds, builtin
 from citywise.backend.packs import enclosure, faults, strings, toml_errors
-from citywise.backend.packs.library import FILE
+from citywise.backend.packs.guesses import did_you_mean
+from citywise.backend.packs.library import FILE, STANDING
 from citywise.backend.packs.manifest import Manifest, Pack, PackError, TemplateEntry
 from citywise.backend.packs.ontology import Ontology, city, expand, extended, reads_as
-from citywise.backend.packs.parameters import AnyParameter, ClassParameter
+from citywise.backend.packs.parameters import (
+    AnyParameter,
+    ClassParameter,
+    PlaceParameter,
+    SensorParameter,
+)
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.packs.toml_places import Places
-from citywise.backend.packs.values import BadValueError
+from citywise.backend.packs.values import BadValueError, one_of, show
 from citywise.backend.packs.vocabulary import PREDICATES
 from citywise.reasoning import (
     Background,
@@ -42,8 +50,11 @@ BUILT_IN = "pack"
 class Loading:
     """One reading of an app's folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kinds: Kinds | None = None) -> None:
         self.folder = folder
+        self._others = builtin() if kinds is None else kinds
+        self.kinds = self._others
+        """All there are for it, its own included."""
         self.path = folder / FILE
         self.places = Places("", str(self.path))
         self.findings: list[Finding] = []
@@ -65,7 +76,9 @@ class Loading:
         manifest = self._manifest()
         if manifest is None:
             return None
-        ontology = self._ontology(manifest)
+        self.kinds = self._others.and_folder(self.folder / FOLDER, self.findings, replaces=False)
+        self._streams(manifest)
+        ontology = self._ontology(manifest).with_properties(self.kinds)
         self._files(manifest)
         translations = strings.read(self.folder, self.findings)
         templates = [
@@ -73,7 +86,10 @@ class Loading:
             for name, entry in manifest.templates.items()
             if (template := self._template(manifest, name, entry, ontology, translations))
         ]
-        return Pack(self.folder, manifest, tuple(templates), translations, ontology)
+        own = self.kinds.beyond(self._others)
+        return Pack(
+            self.folder, manifest, tuple(templates), translations, ontology, self.kinds, own
+        )
 
     def error(self, key: tuple[str, ...], code: str, message: str) -> None:
         """Note an error at a key of the manifest."""
@@ -130,6 +146,17 @@ class Loading:
             self.error(("ontology",), "limit", str(error))
         return city()
 
+    def _streams(self, manifest: Manifest) -> None:
+        """See that what the app reads is there."""
+        known = (*STANDING, *self.kinds)
+        for number, name in enumerate(manifest.streams):
+            if name not in known:
+                hint = did_you_mean(name, known, "choose one of them")
+                message = (
+                    f"`streams.{number}`: found {show(name)}, expected {one_of(known)}; {hint}"
+                )
+                self.error(("streams",), "value", message)
+
     def _files(self, manifest: Manifest) -> None:
         """See that rules and entries of the manifest belong together."""
         for name in manifest.requests:
@@ -182,6 +209,7 @@ class Loading:
             notices=manifest.notices,
             permissions=manifest.permissions,
             streams=manifest.streams,
+            observes=tuple(self.kinds.only(manifest.streams).values()),
             strings=strings.of_template(_with_own(manifest, translations), name),
             knowledge=self._settings(manifest, reading, ontology),
             superclasses={
@@ -209,7 +237,7 @@ class Loading:
         if outside := list(enclosure.knowledge(self.folder, reading)):
             self.findings += outside
             return None
-        found = self._known(reading)
+        found = self._knowledge(reading)
         if found is None:
             return None
         size = sum(len(fact.encode()) for fact in found.facts)
@@ -227,7 +255,7 @@ class Loading:
         facts = (*found.facts, *version.knowledge)
         return version.model_copy(update={"knowledge": facts, "supplied": tuple(sorted(supplied))})
 
-    def _known(self, reading: Reading) -> Background | None:
+    def _knowledge(self, reading: Reading) -> Background | None:
         """What a template's knowledge bases give, if nothing is wrong with them or its rules."""
         files = " + ".join(source.path for source in reading.request.knowledge)
         try:
@@ -265,6 +293,11 @@ class Loading:
         """The parameter with its classes and its default in canonical form."""
         if isinstance(parameter, ClassParameter):
             parameter = self._class_parameter(key, parameter, ontology)
+        elif isinstance(parameter, SensorParameter):
+            self._known(key, "observes", parameter.observes, self.kinds)
+            parameter = parameter.model_copy(update={"kinds": tuple(self.kinds)})
+        elif isinstance(parameter, PlaceParameter):
+            self._known(key, "kind", parameter.kind, self.kinds.places)
         if parameter.default is None:
             return parameter
         try:
@@ -273,6 +306,15 @@ class Loading:
             self.error((*key, "default"), "default", str(error))
             return parameter
         return parameter.model_copy(update={"default": default})
+
+    def _known(
+        self, key: tuple[str, ...], part: str, name: str | None, known: Iterable[str]
+    ) -> None:
+        """See that there is the kind that a parameter names."""
+        if name is not None and name not in (there := list(known)):
+            hint = did_you_mean(name, there, "choose one of them")
+            message = f"`{'.'.join((*key, part))}`: found {show(name)}, expected {one_of(there)}"
+            self.error((*key, part), "value", f"{message}; {hint}")
 
     def _class_parameter(
         self, key: tuple[str, ...], parameter: ClassParameter, ontology: Ontology

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest.standing import Context, PackName
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.kind import NAME as KIND_NAME
 from citywise.backend.packs.ontology import Ontology
 from citywise.backend.packs.parameters import AnyParameter
 from citywise.backend.packs.template import NoticeText, TemplateVersion
@@ -18,7 +20,8 @@ from citywise.reasoning import Finding
 
 VERSION = r"^\d+\.\d+\.\d+$"
 Name = PackName
-Stream = Literal["events", "places", "traffic", "parking", "weather", "air"]
+Stream = Annotated[str, Field(pattern=KIND_NAME)]
+"""`events`, `places`, or a kind of observations."""
 Permission = Context
 
 
@@ -74,6 +77,10 @@ class Pack:
     """Translations by language and dotted path."""
     ontology: Ontology
     """Our terms and the pack's own."""
+    kinds: Kinds = field(default_factory=Kinds)
+    """All kinds there are for it, its own included."""
+    own_kinds: Kinds = field(default_factory=Kinds)
+    """Those that it brings."""
 
     @property
     def name(self) -> str:
@@ -90,11 +97,13 @@ class Pack:
         return {template.name: template for template in self.templates}[name]
 
 
-def load(folder: Path) -> Pack:
+def load(folder: Path, kinds: Kinds | None = None) -> Pack:
     """Read a pack; raises `PackError` with all problems.
+
+    `kinds` are those there are beside its own; if left out, those that come with Citywise.
 
     What the rules say is not judged here, but that they can be read: see `check.check_pack`.
     """
     from citywise.backend.packs.loading import Loading
 
-    return Loading(folder).pack()
+    return Loading(folder, kinds).pack()

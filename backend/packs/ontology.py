@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+from citywise.backend.kinds import Kinds
 from citywise.backend.machine import REPOSITORY
 from citywise.reasoning import Iri, KnowledgeSource, Literal, Triple, budget, limited
 from citywise.reasoning.rdf import knowledge
@@ -56,6 +57,21 @@ class Ontology:
     def namespaces(self) -> frozenset[str]:
         """The namespaces in which it has terms: up to the last `#` or `/`."""
         return frozenset(iri[: -len(local_name(iri))] for iri in self.terms)
+
+    def with_properties(self, kinds: Kinds) -> Ontology:
+        """These terms and the properties of some kinds of observations."""
+        own = {
+            iri.value: frozenset((f"{_OWL}DatatypeProperty",))
+            for kind in kinds.values()
+            for _name, iri, _datatype in kind.properties
+        }
+        labels = {
+            (kind.rdf(name), language): text
+            for kind in kinds.values()
+            for name, about in kind.fields.items()
+            for language, text in about.label.items()
+        }
+        return Ontology({**own, **self.terms}, self.parents, {**labels, **self.labels})
 
     def superclasses(self, iri: str) -> frozenset[str]:
         """A class and all classes above it."""

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import Field, JsonValue, model_validator
 
 from citywise.backend.city.observations import PLACE
-from citywise.backend.ingest.payloads import IDENTIFIER, KINDS, Kind
+from citywise.backend.kinds import IDENTIFIER, builtin
+from citywise.backend.kinds.kind import NAME
 from citywise.backend.packs import patterns, shapes, spans
 from citywise.backend.packs.numbers import NumberParameter
 from citywise.backend.packs.ontology import local_name, reads_as
@@ -17,7 +18,7 @@ from citywise.backend.packs.values import BadValueError, one_of, show
 from citywise.reasoning import Iri, ItemError
 from citywise.reasoning.model import atoms
 
-PlaceKind = Literal["road", "garage", "weather_station", "air_station"]
+KindName = Annotated[str, Field(pattern=NAME)]
 
 
 class ChoiceParameter(Parameter):
@@ -42,7 +43,7 @@ class PlaceParameter(Parameter):
     """A place of the city by its id, of one `kind` if that is given; the fact holds its IRI."""
 
     type: Literal["place"]
-    kind: PlaceKind | None = None
+    kind: KindName | None = None
 
     def one(self, value: JsonValue, path: str) -> JsonValue:
         return _identifier(value, path, f"the id of a {(self.kind or 'place').replace('_', ' ')}")
@@ -60,19 +61,22 @@ class SensorParameter(Parameter):
 
     The value is `{"place": id, "observes": kind}`, or the place's id alone where the
     manifest fixes `observes`. The fact has two arguments: the place's IRI, the kind.
+    Loading a pack fills `kinds` with all that there are.
     """
 
     type: Literal["sensor"]
-    observes: Kind | None = None
+    observes: KindName | None = None
+    kinds: tuple[str, ...] = Field(default=(), strict=False)
     arity: ClassVar[int] = 2
 
     def one(self, value: JsonValue, path: str) -> JsonValue:
         if isinstance(value, str) and self.observes:
             value = {"place": value, "observes": self.observes}
         if not isinstance(value, dict) or set(value) != {"place", "observes"}:
-            expected = 'an object like {"place": "158324", "observes": "traffic"}'
+            kind = self.observes or next(iter(self._kinds), "noise")
+            expected = f'an object like {{"place": "158324", "observes": "{kind}"}}'
             raise BadValueError(path, show(value), expected, "give both keys and no others")
-        kinds = (self.observes,) if self.observes else KINDS
+        kinds = self._kinds
         if value["observes"] not in kinds:
             raise BadValueError(
                 f"{path}.observes", show(value["observes"]), one_of(kinds), "choose one of them"
@@ -80,16 +84,20 @@ class SensorParameter(Parameter):
         _identifier(value["place"], f"{path}.place", "the id of a place")
         return {"place": value["place"], "observes": value["observes"]}
 
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        """What a value may name; of versions from before kinds were files all that come along."""
+        return (self.observes,) if self.observes else self.kinds or tuple(builtin())
+
     def arguments(self, value: Any) -> tuple[Argument, ...]:
         return Iri(PLACE + value["place"]), value["observes"]
 
     def item_schema(self) -> dict[str, Any]:
-        kinds = [self.observes] if self.observes else list(KINDS)
         return {
             "type": "object",
             "properties": {
                 "place": {"type": "string", "pattern": IDENTIFIER},
-                "observes": {"type": "string", "enum": kinds},
+                "observes": {"type": "string", "enum": list(self._kinds)},
             },
             "required": ["place", "observes"],
             "additionalProperties": False,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from citywise.backend.city.observations import kind_of, predicates
+from citywise.backend.city.observations import predicates, streamed
+from citywise.backend.kinds import Kinds
 from citywise.backend.packs.template import TemplateVersion
-from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES, PROPERTIES_SUPPLIED
+from citywise.backend.packs.vocabulary import CONCLUSIONS, PREDICATES, supplied_properties
 from citywise.reasoning import Encoder, Engine, Limits, Request, Signature
 from citywise.reasoning.asp import Statements
 from citywise.reasoning.asp.rules import read
@@ -60,7 +61,7 @@ def _prepare(template: TemplateVersion) -> Prepared:
     )
     statements = read(request.rules, request.labels)
     known = frozenset(map(_signature, template.supplied))
-    everywhere = known | statements.known | _of_windows(request)
+    everywhere = known | statements.known | _of_windows(request, template.kinds)
     everywhere |= {told.signature for told in PREDICATES.values() if told.everywhere}
     supplied = request.used - request.derived - everywhere
     naming = _naming(template, request)
@@ -72,15 +73,16 @@ def _naming(template: TemplateVersion, request: Request) -> dict[Signature, tupl
     """The arguments at which facts name what their subjects reach, as `Supply` has it."""
     mapper = Mapper(request)
     naming = {name for name, supplied in PREDICATES.items() if supplied.names}
-    naming |= {mapper.predicate(i) or "" for i, told in PROPERTIES_SUPPLIED.items() if told.names}
+    properties = supplied_properties(template.kinds)
+    naming |= {mapper.predicate(i) or "" for i, told in properties.items() if told.names}
     naming |= {name for name, p in template.parameters.items() if p.type in ("place", "sensor")}
     return {signature: (1,) for signature in request.used if signature.name in naming}
 
 
-def _of_windows(request: Request) -> frozenset[Signature]:
+def _of_windows(request: Request, kinds: Kinds) -> frozenset[Signature]:
     """Predicates that the windows of a request supply."""
     encoder = Encoder(request)
-    iris = (iri for s in request.streams for iri in predicates(kind_of(s.iri)))
+    iris = (iri for kind in streamed(request, kinds).values() for iri in predicates(kind))
     return frozenset(signature for iri in iris for signature in encoder.signatures(iri.value))
 
 

@@ -7,13 +7,11 @@ from functools import cached_property
 
 from clingo.ast import ASTType
 
-from citywise.backend.city.observations import kind_of, stream_iri
-from citywise.backend.ingest.payloads import KINDS
+from citywise.backend.city.observations import kind_of, scaled, stream_iri
 from citywise.backend.packs.conclusions import Conclusions
 from citywise.backend.packs.guesses import did_you_mean
-from citywise.backend.packs.manifest import Manifest
+from citywise.backend.packs.manifest import Pack
 from citywise.backend.packs.names import Names
-from citywise.backend.packs.ontology import Ontology
 from citywise.backend.packs.parameters import ChoiceParameter, RouteParameter
 from citywise.backend.packs.rule_atoms import (
     Findings,
@@ -25,14 +23,14 @@ from citywise.backend.packs.rule_atoms import (
     text,
     word,
 )
+from citywise.backend.packs.scales import scale_faults
 from citywise.backend.packs.template import RADIUS, TemplateVersion
 from citywise.backend.packs.vocabulary import (
     CONCLUSIONS,
-    DECIMALS,
     KNOWN_PREFIXES,
     PREDICATES,
-    PROPERTIES_SUPPLIED,
     Supplied,
+    supplied_properties,
 )
 from citywise.reasoning import Finding, Signature
 from citywise.reasoning.asp import Node, body_atoms, variables
@@ -45,13 +43,14 @@ _ARGUMENTS = {"sensor": "Place,Kind", "time_span": "From,To"}
 class Rules:
     """The rules of a template against what there is."""
 
-    def __init__(
-        self, template: TemplateVersion, reading: Reading, manifest: Manifest, ontology: Ontology
-    ) -> None:
+    def __init__(self, template: TemplateVersion, reading: Reading, pack: Pack) -> None:
+        manifest = pack.manifest
         self._template, self._reading, self._manifest = template, reading, manifest
-        self._request = reading.request
+        self._kinds = pack.kinds
+        self._told = supplied_properties(template.kinds)
+        self._request = scaled(reading.request, template.kinds)
         self._say = Findings(reading)
-        self._resources = Names(self._request.prefixes, ontology)
+        self._resources = Names(self._request.prefixes, pack.ontology)
         self.conclusions = Conclusions(template, reading, manifest, self._resources)
         self._atoms = list(plain(reading, body_atoms))
 
@@ -65,6 +64,7 @@ class Rules:
         for atom in self._atoms:
             yield from self._arguments(atom)
         yield from self._radii()
+        yield from scale_faults(self._reading, self._request, self._template, self._say)
         yield from self._names()
         yield from self._unread()
 
@@ -95,8 +95,8 @@ class Rules:
             if regime := self._reading.directives.entailment:
                 message = f"`[{regime}]`: a template infers from knowledge bases only; remove it"
                 yield self._say.at(statement.start, "entailment", message)
-            if kind not in KINDS:
-                known = ", ".join(f"<{stream_iri(k)}>" for k in KINDS)
+            if kind not in self._kinds:
+                known = ", ".join(f"<{stream_iri(k)}>" for k in self._kinds)
                 message = f"there is no stream <{iri}>; there are {known}"
                 yield self._say.at(statement.start, "stream", message)
             elif kind not in self._manifest.streams:
@@ -148,7 +148,7 @@ class Rules:
         found, windows = signature(atom), self._request.streams
         if fault := self._resources.undefined_property(iri):
             yield self._say.error(atom, "unknown-property", fault)
-        elif supplied := PROPERTIES_SUPPLIED.get(iri):
+        elif supplied := self._told.get(iri):
             yield from self._needs(atom, supplied)
             if found.arity != 2 and not windows:
                 yield self._arity(atom, f"{found.name}(Subject,Value)")
@@ -161,7 +161,12 @@ class Rules:
     def _unscaled(self, atom: Node, iri: str) -> Iterator[Finding]:
         """A decimal that meets arithmetic or an order comparison, which know integers only."""
         compared = signature(atom) in self._request.compared
-        if compared and iri in DECIMALS and atom.name not in self._request.scales:
+        decimal = any(
+            found.value == iri and kind.fields[name].type == "decimal"
+            for kind in self._template.kinds.values()
+            for name, found, _datatype in kind.properties
+        )
+        if compared and decimal and atom.name not in self._request.scales:
             message = (
                 f"`{atom.name}` has decimals, and a rule compares or computes with them; write "
             )

@@ -123,7 +123,7 @@ class TemplateRun:
         self._evaluation = KeyedEvaluation(found.rules, self._engine, found.supplied)
         self._supply = Supply(template, self._evaluation, users, zone)
         self._kinds = {kind for kind in template.streams if self._supply.sight.latest(kind)}
-        self._windows = Windows(found.request) if found.request.streams else None
+        self._windows = Windows(found.request, template.kinds) if found.request.streams else None
         self._scope = frozenset({"instance", "event", "place", *template.permissions})
         self._since: int | None = None
         """Where in the log begins all that stands, as an entry's position."""

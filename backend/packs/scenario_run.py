@@ -92,7 +92,7 @@ def run(pack: Pack, path: Path, conclude: Conclude) -> Outcome:
 
 def produced(pack: Pack, path: Path, conclude: Conclude, failed: Failed) -> Iterator[Line]:
     """The notices that a scenario brings, in order; raises `ScenarioError`."""
-    entries = scenarios.entries(path, pack.templates, scenarios.ALONE)
+    entries = scenarios.entries(path, pack.templates, scenarios.ALONE, pack.kinds)
     names = scenarios.names(entries)
     templates = {template.name: template for template in pack.templates}
     for change in conclude(entries, pack.templates, failed):

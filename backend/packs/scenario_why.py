@@ -33,7 +33,7 @@ def reasons(
     `ScenarioError` where the scenario has no such instance or begins later, and
     `NoInstanceError` where the instance was not there then.
     """
-    entries = scenarios.entries(path, pack.templates, scenarios.ALONE)
+    entries = scenarios.entries(path, pack.templates, scenarios.ALONE, pack.kinds)
     template = pack.template(_template(path, entries, instance))
     if kind not in template.notices:
         hint = did_you_mean(kind, template.notices, f"there are: {', '.join(template.notices)}")

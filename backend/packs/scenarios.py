@@ -12,8 +12,10 @@ from pydantic import ValidationError
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import standing
-from citywise.backend.ingest.payloads import OBSERVATIONS, Place
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.places import fitting
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
+from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.packs import scenario_places
 from citywise.backend.packs.activities import unknown_activity
 from citywise.backend.packs.guesses import did_you_mean
@@ -52,14 +54,19 @@ def expected_path(scenario: Path) -> Path:
 
 
 def entries(
-    path: Path, templates: Sequence[TemplateVersion], city: Places | None = None
+    path: Path,
+    templates: Sequence[TemplateVersion],
+    city: Places | None = None,
+    kinds: Kinds | None = None,
 ) -> list[LogEntry]:
     """The log entries of a scenario: in order of time, a clock after each distinct time.
 
     `city` are the places that there are beside its own, `ALONE` for none; it may not name
-    others. Raises `ScenarioError` with all lines at fault.
+    others. `kinds` are those of its readings, by default those that come with Citywise.
+    Raises `ScenarioError` with all lines at fault.
     """
-    return _Scenario(path, templates, city).entries()
+    kinds = builtin() if kinds is None else kinds
+    return _Scenario(path, templates, city, kinds).entries()
 
 
 def names(found: Sequence[LogEntry]) -> dict[str, str]:
@@ -94,9 +101,9 @@ class _Scenario:
     """One reading of a scenario."""
 
     def __init__(
-        self, path: Path, templates: Sequence[TemplateVersion], city: Places | None
+        self, path: Path, templates: Sequence[TemplateVersion], city: Places | None, kinds: Kinds
     ) -> None:
-        self._path, self._city = path, city
+        self._path, self._city, self._kinds = path, city, kinds
         self._number = 0
         self._templates = {template.name: template for template in templates}
         self._places = dict(city or {})
@@ -192,7 +199,8 @@ class _Scenario:
 
     def _place(self, body: dict[str, Any]) -> None:
         body = {"sensors": [], **body}
-        place = _valid("place", lambda: Place.model_validate_json(orjson.dumps(body)))
+        text = orjson.dumps(body)
+        place = _valid("place", lambda: fitting(Place.model_validate_json(text), self._kinds))
         entry = standing.of_place(place)
         self._places[place.id] = body
         self._stands(entry)
@@ -255,16 +263,14 @@ class _Scenario:
 
     def _reading(self, body: dict[str, Any]) -> None:
         kind = body.pop("kind", None)
-        model = OBSERVATIONS.get(kind)
-        if model is None:
-            raise _LineError(f"`kind` is {kind!r}, expected one of {', '.join(OBSERVATIONS)}")
+        if not isinstance(kind, str) or kind not in self._kinds:
+            raise _LineError(f"`kind` is {kind!r}, expected one of {', '.join(self._kinds)}")
         assert self._now is not None
-        text = orjson.dumps({"observed_at": iso(self._now), **body})
-        found = _valid("reading", lambda: model.model_validate_json(text))
+        reader, told = self._kinds.reader(kind), {"observed_at": iso(self._now), **body}
+        found = _valid("reading", lambda: reader.of(told))
         self._mention(f"reading of {kind}: sensor", found.sensor)
-        fields = ((k, v) for k, v in vars(found).items() if k not in ("sensor", "observed_at"))
         times = found.observed_ms, self._now
-        self._found.append(Reading(kind, found.sensor, *times, dict(fields), self._position))
+        self._found.append(Reading(kind, found.sensor, *times, found.values, self._position))
 
 
 def _checked(subject: str, key: str, body: Mapping[str, Any] | None) -> standing.Entry:

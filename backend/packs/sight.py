@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from citywise.backend.city.observations import EVENT, PLACE, PROPERTIES
+from citywise.backend.city.observations import EVENT, PLACE
 from citywise.backend.packs.template import TemplateVersion
 from citywise.reasoning import Iri, Signature
 from citywise.reasoning.rdf.mapping import Mapper, Term, quote
@@ -25,11 +25,11 @@ class Sight:
         self.names = frozenset(signature.name for signature in request.used)
         """Names of the predicates that the rules read."""
         self._windowed = {source.iri.rsplit("/", 1)[1] for source in request.streams}
-        self.places = "places" in template.streams or any(map(self.latest, PROPERTIES))
+        self.places = "places" in template.streams or any(map(self.latest, template.kinds))
         """Whether the rules see places."""
         self.events = "events" in template.streams
         """Whether the rules see events."""
-        self.reads_readings = bool(request.streams) or any(map(self.latest, PROPERTIES))
+        self.reads_readings = bool(request.streams) or any(map(self.latest, template.kinds))
         """Whether the rules see sensors' readings themselves."""
 
     def reads(self, *names: str) -> bool:
@@ -44,8 +44,9 @@ class Sight:
         """Whether the rules read the latest values of a kind of observations."""
         if kind in self._windowed or kind not in self._template.streams:
             return False
-        properties = PROPERTIES.get(kind, {}).values()
-        found = (self._mapper.predicate(iri.value) for iri, _ in properties)
+        known = self._template.kinds.get(kind)
+        properties = known.properties if known else ()
+        found = (self._mapper.predicate(iri.value) for _, iri, _ in properties)
         return any(Signature(name, 2) in self._used for name in found if name)
 
     def term(self, iri: str) -> str:

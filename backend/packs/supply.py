@@ -98,7 +98,9 @@ class Supply:
         """The latest values of a sensor."""
         entity, group = self.sight.place(reading.sensor), ("reading", reading.kind)
         try:
-            self._facts.put(entity, group, self.sight.atoms(entity, values(reading)))
+            kind = self._template.kinds.get(reading.kind)
+            found = self.sight.atoms(entity, values(reading, kind)) if kind else ()
+            self._facts.put(entity, group, found)
             self.faults.pop(f"{UNREADABLE} {reading.kind}", None)
         except Exception as error:  # noqa: BLE001 - one reading must not stop the others
             self._facts.put(entity, group, ())

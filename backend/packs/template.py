@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from citywise.backend.city.observations import scaled
+from citywise.backend.kinds import Kind, Kinds, builtin
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.numbers import NumberParameter
 from citywise.backend.packs.ontology import city
@@ -75,6 +78,9 @@ class TemplateVersion(BaseModel):
     """The kinds of notices of the app."""
     permissions: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
+    observes: tuple[Kind, ...] | None = None
+    """The kinds of observations among its streams; of versions from before they were files
+    None: then those that come along."""
     superclasses: dict[str, tuple[str, ...]] = {}
     """Of each class of the app's own ontology: itself and all classes above it, as IRIs."""
     strings: dict[str, dict[str, str]] = {}
@@ -86,6 +92,11 @@ class TemplateVersion(BaseModel):
     def request_name(self) -> str:
         """`app/template@version`, under which its rows and traces stand."""
         return f"{self.app}/{self.name}@{self.version}"
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The kinds of observations on its streams."""
+        return builtin().only(self.streams) if self.observes is None else Kinds(self.observes)
 
     @cached_property
     def digest(self) -> str:
@@ -101,8 +112,18 @@ class TemplateVersion(BaseModel):
             parameters,
             sorted(self.permissions),
             sorted(self.streams),
+            *([scales] if (scales := self._scales()) else ()),
         )
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+
+    def _scales(self) -> dict[str, int]:
+        """What rules see of decimals that have a step: properties and scales."""
+        return {
+            iri.value: kind.fields[name].scale
+            for kind in self.kinds.values()
+            for name, iri, _datatype in kind.properties
+            if kind.fields[name].scale > 1
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The whole version as JSON."""
@@ -118,7 +139,8 @@ class TemplateVersion(BaseModel):
     @cached_property
     def reading(self) -> Reading:
         """The rules, read; their knowledge bases are in `knowledge`, not to be read again."""
-        return read(self.rules, name=self.name, file=self.file, folder=Path())
+        found = read(self.rules, name=self.name, file=self.file, folder=Path())
+        return replace(found, request=scaled(found.request, self.kinds))
 
     @property
     def request(self) -> Request:
@@ -280,4 +302,6 @@ def _decisive(parameter: AnyParameter) -> dict[str, Any]:
     left_out = {"title", "help"}
     if isinstance(parameter, ClassParameter) and parameter.of in parameter.choices:
         left_out.add("choices")
+    if isinstance(parameter, SensorParameter):
+        left_out.add("kinds")
     return parameter.model_dump(mode="json", exclude=left_out)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from citywise.backend.city.observations import PROPERTIES
+from citywise.backend.kinds import Kinds
 from citywise.backend.packs.ontology import PREFIXES
 from citywise.reasoning import Signature
-from citywise.reasoning.rdf.mapping import XSD
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 KNOWN_PREFIXES: Mapping[str, str] = {
@@ -22,13 +22,6 @@ KNOWN_PREFIXES: Mapping[str, str] = {
     "sosa": "http://www.w3.org/ns/sosa/",
 }
 """Prefixes as our documents have them, for who forgot to declare one."""
-DECIMALS = frozenset(
-    iri.value
-    for fields in PROPERTIES.values()
-    for iri, datatype in fields.values()
-    if datatype == XSD + "decimal"
-)
-"""Properties whose values have decimals."""
 
 
 @dataclass(frozen=True)
@@ -155,20 +148,7 @@ PREDICATES: Mapping[str, Supplied] = {
 """Predicates of the framework by name."""
 
 
-def _readings() -> dict[str, Supplied]:
-    return {
-        iri.value: Supplied(
-            "property(Place,Value)",
-            f"the latest {field} of the place",
-            (),
-            (kind,),
-        )
-        for kind, fields in PROPERTIES.items()
-        for field, (iri, _datatype) in fields.items()
-    }
-
-
-PROPERTIES_SUPPLIED: Mapping[str, Supplied] = {
+_OF_STANDING: Mapping[str, Supplied] = {
     RDF + "type": Supplied(
         "rdf_type(Event,Class)", "an open event's type, and every class above it", (), ("events",)
     ),
@@ -187,9 +167,24 @@ PROPERTIES_SUPPLIED: Mapping[str, Supplied] = {
     PREFIXES["ctx"] + "activity": Supplied(
         "ctx_activity(Me,Activity)", "what the user is doing", ("activity",)
     ),
-    **_readings(),
 }
-"""Properties that the framework tells, by IRI: in rules their names depend on the prefixes."""
+
+
+@lru_cache(maxsize=64)
+def supplied_properties(kinds: Kinds) -> Mapping[str, Supplied]:
+    """Properties that the framework tells, by IRI: in rules their names depend on the prefixes.
+
+    Beside those of what stands they are the latest values of some kinds of observations.
+    """
+    readings = {
+        iri.value: Supplied(
+            "property(Place,Value)", f"the latest {field} of the place", (), (name,)
+        )
+        for name, kind in kinds.items()
+        for field, iri, _datatype in kind.properties
+    }
+    return {**_OF_STANDING, **readings}
+
 
 CONCLUSIONS: Mapping[str, Signature] = {
     "notice": Signature("notice", 4),

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from citywise.backend.city.observations import kind_of, stream_iri, triples
+from citywise.backend.city.observations import stream_iri, streamed, triples
 from citywise.backend.ingest.records import Reading
+from citywise.backend.kinds import Kind, Kinds
 from citywise.reasoning import AnswerSet, Item, Reasoner, Request, State, WindowFacts
 
 
 class Windows:
     """The windows over observation streams that a template has beside what stands."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, kinds: Kinds) -> None:
         self.facts: list[str] = []
         """The facts of all windows as of their last ticks."""
         self.refused: list[str] = []
         """Readings of the last ticks that have no value in ASP, and why."""
         self.reasoner = Reasoner(request, clocked=True, engine=self)
-        self._kinds = frozenset(kind_of(source.iri) for source in request.streams)
+        self._kinds = streamed(request, kinds)
         self._scale = 1000 // request.ticks_per_second
 
     def answer_sets(self, window: WindowFacts, models: int = 0) -> tuple[AnswerSet, ...]:
@@ -55,7 +56,11 @@ class Windows:
 
     def _items(self, readings: Iterable[Reading]) -> list[Item]:
         return [
-            Item(r.observed_ms // self._scale, triples(r), r.position, stream=stream_iri(r.kind))
-            for r in readings
-            if r.kind in self._kinds
+            self._item(reading, kind)
+            for reading in readings
+            if (kind := self._kinds.get(reading.kind)) is not None
         ]
+
+    def _item(self, reading: Reading, kind: Kind) -> Item:
+        time, stream = reading.observed_ms // self._scale, stream_iri(reading.kind)
+        return Item(time, triples(reading, kind), reading.position, stream=stream)

@@ -106,7 +106,7 @@ class Replayed:
             return
         waiting: list[Standing] = []
         city = {place.id: place.model_dump(mode="json") for place in self._places()}
-        for entry in scenarios.entries(self._file, self._pack.templates, city):
+        for entry in scenarios.entries(self._file, self._pack.templates, city, self._pack.kinds):
             if isinstance(entry, Standing):
                 waiting.append(entry)
             elif isinstance(entry, ClockReading):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from citywise.backend.city.events import changes
-from citywise.backend.city.observations import ObservationKey, kind_of, observation_key
+from citywise.backend.city.observations import ObservationKey, observation_key
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading
 from citywise.backend.pipeline.prepared import Prepared
 from citywise.backend.pipeline.sharing import Sight
@@ -44,8 +44,8 @@ class RequestRun:
         self.name = request.name
         self._part, self._division = found.part, found.division
         self._scale = 1000 // request.ticks_per_second
-        self._kinds = frozenset(kind_of(stream.iri) for stream in request.streams)
-        self._sight = Sight(request, self._kinds)
+        self._kinds = frozenset(found.kinds)
+        self._sight = Sight(request, found.kinds)
         self._observed: dict[ObservationKey, Item] = {}
         """The items that a window may need, by their observations."""
         self._most = _FEW

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from citywise.backend.city.observations import FEATURE, PLACE, kind_of, predicates
+from citywise.backend.city.observations import FEATURE, PLACE, predicates
+from citywise.backend.kinds import Kinds
 from citywise.reasoning import Encoder, Iri, Request, Signature, State
 from citywise.reasoning.model.carried import clock, fed
 from citywise.reasoning.model.engine import program
@@ -48,17 +49,19 @@ class Division:
     """Which part of a request a reading, a fact of its knowledge bases, and an atom that is
     fed back belong to.
 
-    `knowledge` are the predicates of the knowledge bases. Raises `IndivisibleError` if
-    there is no key that is the place of a reading.
+    `kinds` are those on its streams, `knowledge` the predicates of the knowledge bases. Raises
+    `IndivisibleError` if there is no key that is the place of a reading.
     """
 
-    def __init__(self, request: Request, knowledge: frozenset[Signature] = frozenset()) -> None:
+    def __init__(
+        self, request: Request, kinds: Kinds, knowledge: frozenset[Signature] = frozenset()
+    ) -> None:
         if not request.shows or request.shows_terms:
             raise IndivisibleError("it does not say with `#show p/n.` which atoms it shows")
         encoder = Encoder(request)
         self._feature = encoder.mapper.predicate(FEATURE.value) or ""
         self._term = encoder.mapper.term
-        iris = {iri for s in request.streams for iri in predicates(kind_of(s.iri))}
+        iris = {iri for kind in kinds.values() for iri in predicates(kind)}
         streamed = frozenset(s for iri in iris for s in encoder.signatures(iri.value))
         left, now = fed(request), clock(request)
         supplied = frozenset({*streamed, *left, *now, *knowledge})

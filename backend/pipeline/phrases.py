@@ -13,6 +13,7 @@ from functools import lru_cache
 from citywise.backend.city import observations
 from citywise.backend.city.observations import DATETIME, FEATURE, PLACE, TIME, TYPE
 from citywise.backend.ingest.records import Reading
+from citywise.backend.kinds import Kind
 from citywise.backend.times import iso
 from citywise.reasoning import Iri, Literal
 from citywise.reasoning.rdf.mapping import Mapper, Term
@@ -35,8 +36,8 @@ class Phrases:
         Those of which it sees the triples.
     """
 
-    def __init__(self, mapper: Mapper, kind: str, predicates: Iterable[Iri]) -> None:
-        self._mapper, self._kind = mapper, kind
+    def __init__(self, mapper: Mapper, kind: Kind, predicates: Iterable[Iri]) -> None:
+        self._mapper, self._kind = mapper, kind.kind
         self._stem = lru_cache(maxsize=_MOST)(self._new_stem)
         seen = set(predicates)
         forms = {iri: mapper.form(iri.value) for iri in seen}
@@ -50,7 +51,7 @@ class Phrases:
         ]
         self._of_value = [
             (forms[iri], self._put(forms[iri], _number(datatype)), field)
-            for field, (iri, datatype) in observations.PROPERTIES[kind].items()
+            for field, iri, datatype in kind.properties
             if iri in seen
         ]
 
@@ -65,7 +66,7 @@ class Phrases:
         said = [(form, put(sensor)) for form, put in self._of_sensor]
         said += [(form, put(moment)) for form, put in self._of_time]
         said += [
-            (form, put(str(value)))
+            (form, put(observations.lexical(value)))
             for form, put, field in self._of_value
             if (value := values.get(field)) is not None
         ]
@@ -98,4 +99,4 @@ def _time(text: str) -> Term:
 
 
 def _number(datatype: str) -> Callable[[str], Term]:
-    return lambda text: Literal(observations.lexical(text), datatype)
+    return lambda text: Literal(text, datatype)

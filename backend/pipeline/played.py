@@ -11,6 +11,7 @@ from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import stored
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from citywise.backend.ingest.standing import of_place
+from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.notices.objects import notice_object
 from citywise.backend.notices.wording import spoken
 from citywise.backend.packs.notices import OpenNotices
@@ -21,7 +22,7 @@ from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline.evaluation import RequestRun, Row
 from citywise.backend.pipeline.ledger import announced, ordered
 from citywise.backend.pipeline.prepared import prepared
-from citywise.backend.pipeline.requests import find
+from citywise.backend.pipeline.requests import find, possible
 from citywise.backend.settings import Pipeline
 from citywise.backend.space.geometry import Spot
 from citywise.reasoning import Choice, ItemError
@@ -42,7 +43,8 @@ class Played:
     """The city's requests and apps' templates over log entries, one after the other.
 
     `requests` run beside the city's own; None: none at all. What they conclude stands for the
-    templates from the same clock on. `failed` is told what could not be evaluated.
+    templates from the same clock on. `failed` is told what could not be evaluated. `kinds` are
+    those of the readings; if left out, those that come with Citywise.
     """
 
     def __init__(
@@ -52,11 +54,16 @@ class Played:
         requests: Sequence[str] | None = (),
         failed: Failed = unheard,
         engine: Choice = "auto",
+        kinds: Kinds | None = None,
     ) -> None:
         settings = Pipeline()
         limits = settings.limits.of_engine()
         names = () if requests is None else dict.fromkeys([*settings.requests, *requests])
-        self._requests = [RequestRun(prepared(find(name), limits, engine=engine)) for name in names]
+        self._kinds = builtin() if kinds is None else kinds
+        self._requests = [
+            RequestRun(prepared(path, self._kinds, limits, engine=engine))
+            for path in possible(map(find, names), self._kinds)
+        ]
         self.runs = [TemplateRun(template) for template in templates]
         self._places: dict[str, Place] = {}
         self._names: dict[str, tuple[str, float | None, float | None]] = {}
@@ -106,7 +113,8 @@ class Played:
         for template, sight in self._sights:
             try:
                 if reading.kind in template.streams:
-                    sight.atoms(sight.place(reading.sensor), values(reading))
+                    kind = self._kinds[reading.kind]
+                    sight.atoms(sight.place(reading.sensor), values(reading, kind))
             except ItemError as error:
                 why = f"reading of {reading.kind} of `{reading.sensor}`: {error}"
                 self._failed(reading.observed_ms, template.request_name, why)

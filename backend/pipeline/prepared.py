@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from citywise.backend.city.observations import scaled, streamed
+from citywise.backend.kinds import Kinds
 from citywise.backend.pipeline.parts import WHOLE, Division, Part
 from citywise.reasoning import (
     Background,
@@ -68,6 +70,8 @@ class Prepared:
     """A part of a request and what evaluates it, kept from one stretch to the next."""
 
     request: Request
+    kinds: Kinds
+    """Those on its streams."""
     knowledge: Knowledge
     limits: Limits
     choice: Choice = "auto"
@@ -92,6 +96,7 @@ class _Known:
     """A request and what its rules see of its knowledge bases."""
 
     request: Request
+    kinds: Kinds
     background: Background
     limits: Limits
 
@@ -103,12 +108,12 @@ class _Known:
             why = limited(self._indivisible, self.limits, what, LIMITS)
         except LimitError as error:
             why = str(error)
-        return why or Division(self.request, self.background.supplied)
+        return why or Division(self.request, self.kinds, self.background.supplied)
 
     def _indivisible(self) -> str | None:
         """Why the request does not divide; None if it does."""
         try:
-            Division(self.request, self.background.supplied)
+            Division(self.request, self.kinds, self.background.supplied)
         except IndivisibleError as reason:
             return str(reason)
         return None
@@ -122,19 +127,28 @@ class _Own:
     supplied: frozenset[Signature] = field(default=frozenset())
 
 
-def prepared(path: Path, limits: Limits, part: Part = WHOLE, engine: Choice = "auto") -> Prepared:
+def prepared(
+    path: Path, kinds: Kinds, limits: Limits, part: Part = WHOLE, engine: Choice = "auto"
+) -> Prepared:
     """A part of the request in a file; it is read again when the file or its knowledge
     changes. To read it, and what follows from its knowledge, has the limits of an evaluation.
+
+    Of `kinds` those on its streams are of use.
 
     Raises `RequestError` for either, `LimitError` for what takes too much to read, and
     `IndivisibleError` for a part of what does not divide.
     """
-    return _prepared(path, _stamps(path), limits, part, engine)
+    return _prepared(path, kinds, _stamps(path), limits, part, engine)
 
 
-def division(path: Path, limits: Limits) -> Division | str:
+def division(path: Path, kinds: Kinds, limits: Limits) -> Division | str:
     """How the request in a file divides, or why it does not; raises as `prepared`."""
-    return _known(path, _stamps(path), limits).division
+    return _known(path, kinds, _stamps(path), limits).division
+
+
+def observed(path: Path, kinds: Kinds) -> Kinds:
+    """The kinds on the streams of the request in a file; raises `RequestError`."""
+    return streamed(_written(path, _stamp(path)), kinds)
 
 
 def _stamps(path: Path) -> tuple[_Stamp, ...]:
@@ -165,10 +179,12 @@ def _base(source: KnowledgeSource, scope: str, _own: _Stamp, limits: Limits) -> 
 
 
 @_remembered(64)
-def _known(path: Path, when: tuple[_Stamp, ...], limits: Limits) -> _Known:
+def _known(path: Path, kinds: Kinds, when: tuple[_Stamp, ...], limits: Limits) -> _Known:
     written = _written(path, when[0])
+    kinds = streamed(written, kinds)
+    written = scaled(written, kinds)
     if not written.knowledge and not any(stream.entailment for stream in written.streams):
-        return _Known(written, Background(), limits)
+        return _Known(written, kinds, Background(), limits)
     sources = dict.fromkeys(written.knowledge)
     named = [(source, f"k{number}") for number, source in enumerate(sources)]
     bases = {one: _base(*one, _stamp(Path(one[0].path)), limits) for one in named}
@@ -180,20 +196,26 @@ def _known(path: Path, when: tuple[_Stamp, ...], limits: Limits) -> _Known:
 
     files = " + ".join(source.path for source in sources)
     what = f"request `{written.name}` with what follows{f' from {files}' if files else ''}"
-    return _Known(*limited(work, limits, what, LIMITS), limits)
+    request, found = limited(work, limits, what, LIMITS)
+    return _Known(request, kinds, found, limits)
 
 
 @functools.lru_cache(maxsize=128)
 def _prepared(
-    path: Path, stamps: tuple[_Stamp, ...], limits: Limits, part: Part, engine: Choice
+    path: Path,
+    kinds: Kinds,
+    stamps: tuple[_Stamp, ...],
+    limits: Limits,
+    part: Part,
+    engine: Choice,
 ) -> Prepared:
-    known = _known(path, stamps, limits)
+    known = _known(path, kinds, stamps, limits)
     if part.of == 1:
-        return Prepared(known.request, known.background, limits, engine)
+        return Prepared(known.request, known.kinds, known.background, limits, engine)
     if isinstance(known.division, str):
         raise IndivisibleError(
             f"request `{known.request.name}` runs in one piece: {known.division}"
         )
     facts = known.division.knowledge(known.background.facts, part)
     own = _Own("".join(f"{fact}.\n" for fact in facts), known.background.supplied)
-    return Prepared(known.request, own, limits, engine, part, known.division)
+    return Prepared(known.request, known.kinds, own, limits, engine, part, known.division)

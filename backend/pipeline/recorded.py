@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from citywise.backend.city.replay import Replay
+from citywise.backend.city.replay import LASTING, Replay
 from citywise.backend.city.source import SETTLE_MS
 from citywise.backend.city.steps import Source
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
@@ -129,7 +129,7 @@ def _settled(found: Iterable[LogEntry]) -> Iterator[LogEntry]:
 
 
 def _replay(data: Path, start: datetime, until: datetime, lead_in: float) -> Replay:
-    return Replay(data, start, until, timedelta(hours=lead_in), kinds=("traffic", "parking"))
+    return Replay(data, start, until, timedelta(hours=lead_in), kinds=LASTING)
 
 
 def entries(source: Source) -> Iterator[Reading | ClockReading]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from citywise.backend.errors import CitywiseError
-from citywise.backend.pipeline.prepared import prepared
-from citywise.reasoning import Choice, Limits, engine_for
+from citywise.backend.kinds import Kinds
+from citywise.backend.pipeline.prepared import observed, prepared
+from citywise.reasoning import Choice, Limits, RequestError, engine_for
 
+LOG = logging.getLogger("citywise.requests")
 OWN = Path(__file__).resolve().parent.parent / "city" / "requests"
 
 
@@ -29,12 +33,24 @@ def find(name: str) -> Path:
     )
 
 
-def check(path: Path, limits: Limits, engine: Choice = "auto") -> None:
+def possible(paths: Iterable[Path], kinds: Kinds) -> Iterator[Path]:
+    """The requests whose streams are of some kinds; of those that cannot be read, all."""
+    for path in paths:
+        try:
+            observed(path, kinds)
+        except RequestError as error:
+            if error.code == "stream":
+                LOG.warning("request `%s` is left out: %s", path.stem, error.message)
+                continue
+        yield path
+
+
+def check(path: Path, kinds: Kinds, limits: Limits, engine: Choice = "auto") -> None:
     """Read a request and see that the pipeline can run it.
 
     Raises `RequestError` for its text and its knowledge bases, `LimitError` for what takes too
     much to read, `UnsupportedError` if it has to be evaluated incrementally and cannot be.
     """
-    found = prepared(path, limits, engine=engine)
+    found = prepared(path, kinds, limits, engine=engine)
     if engine == "incremental":
         engine_for(found.request, found.knowledge, choice=engine)

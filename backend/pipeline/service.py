@@ -18,6 +18,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from citywise.backend.ingest import log, records
+from citywise.backend.kinds import Kinds, installed
 from citywise.backend.operations import fitting
 from citywise.backend.pipeline import cluster
 from citywise.backend.pipeline.evaluation import Row
@@ -59,6 +60,7 @@ class PipelineService:
         self._errors: dict[str, str | None] = {}
         self._names: list[str] = []
         self._parts: dict[str, int] = {}
+        self._kinds = Kinds()
         self._whole: dict[str, str] = {}
         """Why requests run in one piece."""
         self._batch_seconds = 0.0
@@ -101,6 +103,8 @@ class PipelineService:
 
     def _begin(self) -> tuple[SparkSession, StreamingQuery]:
         pipeline = self._settings.pipeline
+        with self._engine.connect() as connection:
+            self._kinds = installed.read(connection)
         paths = [find(name) for name in pipeline.requests]
         for path in paths:
             self._check(path)
@@ -121,7 +125,7 @@ class PipelineService:
         running: it is tried again with each batch, and its trace says why."""
         pipeline = self._settings.pipeline
         try:
-            check(path, pipeline.limits.of_engine(), pipeline.engine)
+            check(path, self._kinds, pipeline.limits.of_engine(), pipeline.engine)
         except (RequestError, LimitError) as error:
             LOG.error("request `%s` cannot be evaluated: %s", path.stem, error)
 
@@ -133,7 +137,7 @@ class PipelineService:
         found = {}
         for path in paths:
             with suppress(RequestError, LimitError):  # of which `_check` has told
-                if isinstance(why := division(path, limits), str):
+                if isinstance(why := division(path, self._kinds, limits), str):
                     found[path.stem] = why
         for name, why in found.items():
             LOG.info("request `%s` runs in one piece: %s", name, why)

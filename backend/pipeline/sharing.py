@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from citywise.backend.city.observations import predicates, stream_iri, triples
 from citywise.backend.ingest.records import Reading
+from citywise.backend.kinds import Kind, Kinds
 from citywise.backend.pipeline.phrases import Phrases
 from citywise.reasoning import Encoder, Iri, Item, ItemError, Request, Triple
 from citywise.reasoning.model import atoms
@@ -55,27 +56,31 @@ class Observed(Item):
     """A reading as an item; its triples, which hardly anybody asks for, are put together
     when they are."""
 
-    __slots__ = ("reading", "told", "wanted")
+    __slots__ = ("kind", "reading", "told", "wanted")
 
     reading: Reading
+    kind: Kind
     wanted: frozenset[Iri]
     """Predicates of the triples that are its content, with the feature of interest."""
     told: tuple[int, tuple[str, ...]] | None
     """Its facts, and what times in them are counted from; of all requests that see it."""
 
-    def __init__(self, reading: Reading, scale: int, stream: str, wanted: frozenset[Iri]) -> None:
+    def __init__(
+        self, reading: Reading, scale: int, stream: str, wanted: frozenset[Iri], kind: Kind
+    ) -> None:
         _set(self, "time", reading.observed_ms // scale)
         _set(self, "position", reading.position)
         _set(self, "until", None)
         _set(self, "stream", stream)
         _set(self, "reading", reading)
+        _set(self, "kind", kind)
         _set(self, "wanted", wanted)
         _set(self, "told", None)
 
     @property
     def content(self) -> tuple[Triple, ...]:
         """The reading's triples."""
-        return triples(self.reading, self.wanted)
+        return triples(self.reading, self.kind, self.wanted)
 
     def tell(self, base: int, facts: tuple[str, ...]) -> tuple[str, ...]:
         """Keep its facts."""
@@ -94,23 +99,25 @@ class Sight:
     Parameters
     ----------
     kinds:
-        Kinds of observations on the request's streams.
+        Those on the request's streams.
     """
 
-    def __init__(self, request: Request, kinds: frozenset[str]) -> None:
+    def __init__(self, request: Request, kinds: Kinds) -> None:
         self.encoder = ReadingEncoder(request, kinds)
         """Gives the facts of the items."""
         self._wanted = self.encoder.wanted
         self._scale = 1000 // request.ticks_per_second
+        self._kinds = kinds
         self._streams = {kind: stream_iri(kind) for kind in kinds}
-        self._known = _items(self.encoder.view, self._wanted, self._scale)
+        self._known = _items((self.encoder.view, kinds), self._wanted, self._scale)
 
     def item(self, reading: Reading) -> Observed:
         """A reading with its triples, on its stream."""
         known = self._known.get(reading)
         if known is None:
             stream = self._streams[reading.kind]
-            made = Observed(reading, self._scale, stream, self._wanted)
+            kind = self._kinds[reading.kind]
+            made = Observed(reading, self._scale, stream, self._wanted, kind)
             known = self._known.put(reading, made)
         return known
 
@@ -124,15 +131,15 @@ class ReadingEncoder(Encoder):
     """An encoder that gives the facts of readings without their triples, and asks first
     whether another, which sees them as it does, has given them."""
 
-    def __init__(self, request: Request, kinds: frozenset[str]) -> None:
+    def __init__(self, request: Request, kinds: Kinds) -> None:
         super().__init__(request)
-        seen = {kind: predicates(kind) for kind in kinds}
+        seen = {name: predicates(kind) for name, kind in kinds.items()}
         every = frozenset(iri for iris in seen.values() for iri in iris)
         self.view = self.mapper.view(iri.value for iri in every)
         """What decides the facts of readings: encoders with equal views give the same."""
         self.wanted = frozenset(iri for iri in every if self.signatures(iri.value))
         """Predicates that the request can see."""
-        self._phrases = {kind: self._phrased(kind) for kind in kinds}
+        self._phrases = {name: self._phrased(kind) for name, kind in kinds.items()}
         self._supplies = {
             stream_iri(kind): frozenset(s for iri in iris for s in self.signatures(iri.value))
             for kind, iris in seen.items()
@@ -162,5 +169,5 @@ class ReadingEncoder(Encoder):
         if not self._supplies[item.stream] <= self.supplied:
             self.supply(item.content)
 
-    def _phrased(self, kind: str) -> Phrases:
+    def _phrased(self, kind: Kind) -> Phrases:
         return Phrases(self.mapper, kind, self.wanted.intersection(predicates(kind)))

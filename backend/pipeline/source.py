@@ -22,10 +22,12 @@ from sqlalchemy import Engine, func, select
 
 from citywise.backend.ingest import log, records
 from citywise.backend.ingest.log import LogError
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.pipeline import worker
 from citywise.backend.pipeline.behind import Behind
 from citywise.backend.pipeline.parts import Division
-from citywise.backend.pipeline.prepared import division
+from citywise.backend.pipeline.prepared import division, observed
 from citywise.backend.pipeline.requests import find
 from citywise.backend.pipeline.running import Running, RunningTemplates
 from citywise.backend.pipeline.worker import READINGS, Task
@@ -43,14 +45,16 @@ _PART_BYTES = 20_000
 """A stretch of the log that is worth a part of its own (about 350 readings)."""
 
 
-def parts_of(request: Path, partitions: str, workers: int, stretch: int, limits: Limits) -> int:
+def parts_of(
+    request: Path, kinds: Kinds, partitions: str, workers: int, stretch: int, limits: Limits
+) -> int:
     """Into how many parts a request divides for a stretch of so many bytes; one that cannot be
     read is one task, which says so."""
     wanted = min(workers, stretch // _PART_BYTES) if partitions == "auto" else int(partitions)
     if wanted <= 1:
         return 1
     try:
-        return wanted if isinstance(division(request, limits), Division) else 1
+        return wanted if isinstance(division(request, kinds, limits), Division) else 1
     except (ReasoningError, OSError):
         return 1
 
@@ -93,7 +97,7 @@ class LogStreamReader(DataSourceStreamReader):
         self._log = options["log_dir"]
         self._location = options["log_for_tasks"]
         self._database = options["database"]
-        self._requests = options["requests"].split(",")
+        self._requests = [r for r in options["requests"].split(",") if r]
         self._sources: dict[str, str] = orjson.loads(options["sources"])
         self._start = int(options["start"])
         self._most = int(options["max_batch_bytes"])
@@ -104,6 +108,8 @@ class LogStreamReader(DataSourceStreamReader):
         self._choice: Any = options["engine"]
         self._engine: Engine | None = None
         self._templates = RunningTemplates()
+        self._known_kinds = KnownKinds()
+        self._kinds = Kinds()
         self._behind = Behind()
         self._begun = False
         """Whether a batch was planned, since when it is known who is behind."""
@@ -111,6 +117,7 @@ class LogStreamReader(DataSourceStreamReader):
     def __getstate__(self) -> dict[str, Any]:
         """What goes to the workers, who have no business with the database."""
         ours = {"_database": "", "_engine": None, "_templates": None, "_behind": None}
+        ours |= {"_known_kinds": None, "_kinds": None}
         return {**vars(self), **ours}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
@@ -138,6 +145,7 @@ class LogStreamReader(DataSourceStreamReader):
         with self._store().connect() as connection:
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
             templates = self._templates.read(connection)
+            self._kinds = self._known_kinds.read(connection)
         readings = self._readings(cursors.get(READINGS), begin, stop)
         tasks: list[Task] = []
         for request in self._requests:
@@ -191,11 +199,20 @@ class LogStreamReader(DataSourceStreamReader):
         """A request's task, or one for each of its parts."""
         path = find(request)
         found = self._task(path.stem, self._sources[request], cursor, begin, stop)
+        kinds = self._observed(path)
+        found = replace(found, kinds=kinds.to_json())
         for whole in self._in_turn(found, begin):
             stretch, limits = whole.end - whole.start, Limits(**self._limits)
-            parts = parts_of(path, self._partitions, self._workers, stretch, limits)
+            parts = parts_of(path, kinds, self._partitions, self._workers, stretch, limits)
             for number in range(parts):
                 yield replace(whole, part=number, parts=parts)
+
+    def _observed(self, path: Path) -> Kinds:
+        """The kinds that a request's task needs; none where it cannot be read, which it says."""
+        try:
+            return observed(path, self._kinds)
+        except (ReasoningError, OSError):
+            return Kinds()
 
     def _of_template(
         self, template: Running, cursor: object, begin: int, stop: int

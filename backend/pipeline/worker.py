@@ -20,6 +20,7 @@ import orjson
 from citywise.backend.ingest import records
 from citywise.backend.ingest.log import LogError
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading
+from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline import bundle
 from citywise.backend.pipeline.evaluation import RequestRun, Row
@@ -59,6 +60,8 @@ class Task:
     part: int = 0
     """Number of the part to evaluate, of `parts`."""
     parts: int = 1
+    kinds: Sequence[Mapping[str, Any]] | None = None
+    """Those on the streams of a request's file; None: those that come with Citywise."""
     template: Mapping[str, Any] | None = None
     """An app's template in place of a request's file."""
     engine: Choice = "auto"
@@ -191,7 +194,8 @@ class Worker:
         """The run that a task continues, what it is kept by, and whether it was kept."""
         part = Part(task.part, task.parts)
         limits = Limits(**task.limits)
-        found = prepared(bundle.source(task.source), limits, part, task.engine)
+        kinds = builtin() if task.kinds is None else _kinds(orjson.dumps(task.kinds))
+        found = prepared(bundle.source(task.source), kinds, limits, part, task.engine)
         state = State.from_json(task.state)
         if found.division is not None:
             state = found.division.own(state, part)
@@ -229,6 +233,12 @@ class Worker:
 def _version(body: bytes) -> TemplateVersion:
     """A template version, read once."""
     return TemplateVersion.from_json(orjson.loads(body))
+
+
+@lru_cache(maxsize=64)
+def _kinds(bodies: bytes) -> Kinds:
+    """Kinds, read once."""
+    return Kinds.from_json(orjson.loads(bodies))
 
 
 _HERE = Worker()

@@ -7,13 +7,12 @@ to its middle, each by the inverse of its distance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from citywise.backend.ingest.payloads import POLLUTANTS
 from citywise.backend.roads.network import F64, I64, RoadNetwork
 from citywise.backend.space.geometry import project
 
@@ -32,9 +31,11 @@ class Station(NamedTuple):
     lat: float
 
 
-def index(reading: Mapping[str, Any]) -> float:
-    """The air-quality index of a reading: the highest of those pollutants that it knows."""
-    return float(max(found for name in POLLUTANTS if (found := reading.get(name)) is not None))
+def index(reading: Mapping[str, Any], pollutants: Iterable[str]) -> float | None:
+    """The air-quality index of a reading: the highest of those pollutants that it knows; None
+    where it knows none."""
+    known = [found for name in pollutants if (found := reading.get(name)) is not None]
+    return float(max(known)) if known else None
 
 
 class AirMap:

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from citywise.backend.ingest.payloads import Place
+from citywise.backend.kinds import Kinds
 from citywise.backend.roads import air
 from citywise.backend.roads.conditions import Known, Model
 from citywise.backend.roads.garages import TREND_MS, Garage, counted, garage_of, usually
 from citywise.backend.roads.learned import SLOTS
 from citywise.backend.roads.network import F64, RoadNetwork
+from citywise.backend.roads.roles import Counter, Roles, Speedometer
 from citywise.backend.roads.tariffs import Tariff
 from citywise.backend.roads.travel_times import Speeds
 from citywise.backend.roads.watched import Watched
 
 Readings = Sequence[tuple[str, int, Mapping[str, Any]]]
-"""Sensor, time (Unix ms) and values, as the payloads of `backend.ingest` name them; each
+"""Sensor, time (Unix ms) and values, as their kind names them; each
 sensor at most once."""
 UsualOf = Callable[[Sequence[str]], F64]
 """What is usual at places: a row of hours of the week for each."""
@@ -28,9 +30,10 @@ UsualOf = Callable[[Sequence[str]], F64]
 class Gathering:
     """What the places and readings of a city have told so far."""
 
-    def __init__(self, network: RoadNetwork, parking: Tariff) -> None:
+    def __init__(self, network: RoadNetwork, parking: Tariff, kinds: Kinds) -> None:
         self.model = Model(network)
-        self._watched = Watched(network)
+        self.roles = Roles(kinds)
+        self._watched = Watched(network, self.roles.roads)
         self._sensor = {sensor: index for index, sensor in enumerate(network.sensors)}
         self._parking = parking
         self._speeds = Speeds.none(len(network.sensors))
@@ -46,11 +49,11 @@ class Gathering:
         """Take note of all places that there are."""
         some = sorted(places, key=lambda place: place.id)
         self._watch(self._watched.by(some))
-        measuring = [place for place in some if "air" in place.sensors]
+        measuring = [place for place in some if self.roles.air.keys() & set(place.sensors)]
         stations = tuple(air.Station(place.id, *place.middle) for place in measuring)
         if stations != self.model.air.stations:
             self.model = self.model.with_stations(stations)
-        garages = [garage_of(p, self._parking) for p in some if p.kind == "garage"]
+        garages = [garage_of(p, self._parking) for p in some if p.kind in self.roles.places]
         self._garages = {garage.id: garage for garage in garages}
         self._new = set(self._garages)
 
@@ -66,30 +69,48 @@ class Gathering:
         if self._usual_of is not None:
             self.usual(self._usual_of)
 
-    def traffic(self, readings: Readings) -> None:
+    def take(self, kind: str, readings: Readings) -> None:
+        """Take in readings of a kind, by the roles of its fields."""
+        if road := self.roles.roads.get(kind):
+            self._roads(readings, road)
+        if counter := self.roles.garages.get(kind):
+            self._parking_of(readings, counter)
+        if indices := self.roles.air.get(kind):
+            self._airs(readings, indices)
+
+    def _roads(self, readings: Readings, road: Speedometer) -> None:
         """Take in what roads measure."""
-        rows = [(self._sensor[s], t, body) for s, t, body in readings if s in self._sensor]
+        rows = [
+            (self._sensor[sensor], t_ms, *found)
+            for sensor, t_ms, body in readings
+            if sensor in self._sensor and (found := road.read(body)) is not None
+        ]
         if rows:
-            sensor, t_ms = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
-            speed = np.array([body["speed_kmh"] for *_, body in rows], dtype=np.float64)
-            vehicles = np.array([body["vehicle_count"] for *_, body in rows], dtype=np.int64)
+            sensor, t_ms, vehicles = (
+                np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1, 3)
+            )
+            speed = np.array([row[2] for row in rows], dtype=np.float64)
             self._speeds = self._speeds.seen(sensor, t_ms, speed, vehicles)
 
-    def parking(self, readings: Readings) -> None:
+    def _parking_of(self, readings: Readings, counter: Counter) -> None:
         """Take in the counts of garages; one that is not newer than the last is left out."""
         for sensor, t_ms, body in readings:
+            count = counter.read(body)
+            if count is None:
+                continue
             counts = self._counts.setdefault(sensor, [])
             if not counts or t_ms > counts[-1][0]:
                 recent = [count for count in counts if count[0] >= t_ms - TREND_MS]
-                self._counts[sensor] = [*recent, (t_ms, body["occupied"])]
-                self._capacity[sensor] = body["capacity"]
+                self._counts[sensor] = [*recent, (t_ms, count.occupied)]
+                self._capacity[sensor] = count.capacity
             self._new.add(sensor)
 
-    def airs(self, readings: Readings) -> None:
+    def _airs(self, readings: Readings, indices: Sequence[str]) -> None:
         """Take in what stations say of the air."""
         for sensor, t_ms, body in readings:
-            if t_ms > self._air.get(sensor, (-1, 0.0))[0]:
-                self._air[sensor] = (t_ms, air.index(body))
+            index = air.index(body, indices)
+            if index is not None and t_ms > self._air.get(sensor, (-1, 0.0))[0]:
+                self._air[sensor] = (t_ms, index)
 
     def usual(self, usual_of: UsualOf) -> None:
         """Take note of what is usual."""

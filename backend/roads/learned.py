@@ -15,7 +15,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from sqlalchemy import Connection, Engine, func, select
 
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.roads.network import F64, I64
+from citywise.backend.roads.roles import Roles
 from citywise.backend.roads.travel_times import pace
 from citywise.backend.store.models import LearnedRow, ReadingRow
 from citywise.backend.store.upsert import upsert
@@ -130,6 +132,7 @@ class Learner:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._kinds = KnownKinds()
         self._change = -1
         self._last_ms: dict[str, int] | None = None
 
@@ -142,8 +145,9 @@ class Learner:
         with self._engine.begin() as connection:
             if self._last_ms is None:
                 self._last_ms = _last(connection)
-            rows = connection.execute(_readings(self._change)).mappings().all()
-            seen = [one for one in map(_seen, rows) if one and self._is_new(one)]
+            roles = Roles(self._kinds.read(connection))
+            rows = connection.execute(_readings(self._change, roles)).mappings().all()
+            seen = [one for row in rows if (one := _seen(row, roles)) and self._is_new(one)]
             upsert(connection, LearnedRow, _counted(connection, seen))
         self._change = max([self._change, *(row["change"] for row in rows)])
         self._last_ms |= {one.place: one.t_ms for one in seen}
@@ -160,20 +164,22 @@ def _last(connection: Connection) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def _readings(change: int) -> Any:
+def _readings(change: int, roles: Roles) -> Any:
     row = ReadingRow
     columns = (row.kind, row.place_id, row.observed_ms, row.body, row.change)
-    return select(*columns).where(row.change > change, row.kind.in_(("traffic", "parking")))
+    return select(*columns).where(row.change > change, row.kind.in_({*roles.roads, *roles.garages}))
 
 
-def _seen(row: Mapping[Any, Any]) -> _Seen | None:
+def _seen(row: Mapping[Any, Any], roles: Roles) -> _Seen | None:
     """What a reading tells of its place; None: nothing."""
-    body = row["body"]
-    if row["kind"] == "parking":
-        return _Seen(row["place_id"], row["observed_ms"], body["occupied"] / body["capacity"])
-    if not body["vehicle_count"]:
+    body, place, observed_ms = row["body"], row["place_id"], row["observed_ms"]
+    if counter := roles.garages.get(row["kind"]):
+        count = counter.read(body)
+        return count and _Seen(place, observed_ms, count.occupied / count.capacity)
+    road = roles.roads[row["kind"]].read(body)
+    if road is None or not road[1]:
         return None
-    return _Seen(row["place_id"], row["observed_ms"], float(pace(np.array([body["speed_kmh"]]))[0]))
+    return _Seen(place, observed_ms, float(pace(np.array([road[0]]))[0]))
 
 
 def _counted(connection: Connection, seen: Iterable[_Seen]) -> list[dict[str, Any]]:

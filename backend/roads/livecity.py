@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
 from time import monotonic
@@ -12,9 +13,11 @@ from sqlalchemy import Connection, Engine, Select, func, select
 
 from citywise.backend.city.events import OPERATOR
 from citywise.backend.ingest.places import stored
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.roads.conditions import Conditions, Costing
 from citywise.backend.roads.disturbances import OpenEvent
-from citywise.backend.roads.gathering import Gathering, Readings
+from citywise.backend.roads.gathering import Gathering
 from citywise.backend.roads.learned import Weeks
 from citywise.backend.roads.network import RoadNetwork
 from citywise.backend.roads.tariffs import ASSUMED, Tariff
@@ -24,7 +27,6 @@ from citywise.backend.store.models import EventRow, OperatorEventRow, PlaceRow, 
 
 _LEARNED_EVERY_S = 60.0
 """Seconds (wall clock) between looks at what is usual."""
-_KINDS = ("traffic", "parking", "air")
 
 
 _NEWEST = select(
@@ -42,9 +44,7 @@ _BY_HAND = (
     .where(OperatorEventRow.state.in_(("planned", "open")))
     .order_by(OperatorEventRow.id)
 )
-_READINGS = select(
-    ReadingRow.kind, ReadingRow.place_id, ReadingRow.observed_ms, ReadingRow.body
-).where(ReadingRow.kind.in_(_KINDS))
+_READINGS = select(ReadingRow.kind, ReadingRow.place_id, ReadingRow.observed_ms, ReadingRow.body)
 _WHAT = ("id", "type", "level", "place_id", "start_ms", "place")
 _OPEN_EVENTS = (
     select(
@@ -84,7 +84,11 @@ class LiveCity:
     def __init__(self, engine: Engine, network: RoadNetwork, parking: Tariff = ASSUMED) -> None:
         self._engine = engine
         self._lock = Lock()
-        self._gathering = Gathering(network, parking)
+        self._network, self._parking = network, parking
+        self._known_kinds = KnownKinds()
+        with engine.connect() as connection:
+            kinds = self._known_kinds.read(connection)
+        self._gathering = Gathering(network, parking, kinds)
         self._gathering.model.warm()
         self._weeks = Weeks()
         self._marks = _Marks(None, (), (), ())
@@ -95,6 +99,7 @@ class LiveCity:
         """The conditions now; cheap where nothing has changed. May be called by any thread."""
         with self._lock, self._engine.connect() as connection:
             now_ms = clocks.read(connection).now_ms
+            self._follow_kinds(self._known_kinds.read(connection))
             marks = _marks(connection)
             if any([self._learn(connection), self._gather(connection, marks)]):
                 known = replace(
@@ -107,6 +112,14 @@ class LiveCity:
                 self._take_events(connection)
             self._marks = marks
             return Conditions(now_ms, self._gathering.garages(now_ms), self._costing)
+
+    def _follow_kinds(self, kinds: Kinds) -> None:
+        """Begin anew where other kinds than before tell of roads, garages or the air."""
+        if kinds == self._gathering.roles.kinds:
+            return
+        self._gathering = Gathering(self._network, self._parking, kinds)
+        self._marks = _Marks(None, (), (), ())
+        self._learned_at, self._weeks = None, Weeks()
 
     def _learn(self, connection: Connection) -> bool:
         """Look at what is usual, now and then; whether that is new."""
@@ -130,17 +143,14 @@ class LiveCity:
         return marks[:2] != before[:2]
 
     def _take_readings(self, connection: Connection, after: int) -> None:
-        found: dict[str, list[tuple[str, int, Any]]] = {kind: [] for kind in _KINDS}
-        query = _READINGS.where(ReadingRow.change > after)
+        found: dict[str, list[tuple[str, int, Any]]] = defaultdict(list)
+        query = _READINGS.where(
+            ReadingRow.change > after, ReadingRow.kind.in_(self._gathering.roles.names)
+        )
         for kind, place_id, observed_ms, body in connection.execute(query):
             found[kind].append((place_id, observed_ms, body))
-        takes: list[Callable[[Readings], None]] = [
-            self._gathering.traffic,
-            self._gathering.parking,
-            self._gathering.airs,
-        ]
-        for kind, take in zip(_KINDS, takes, strict=True):
-            take(found[kind])
+        for kind, readings in found.items():
+            self._gathering.take(kind, readings)
 
     def _take_events(self, connection: Connection) -> None:
         events, planned = _found(connection, _OPEN_EVENTS), _found(connection, _PLANNED_EVENTS)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from citywise.backend.city.aarhus import TRAFFIC, Instant, Pack, PackError
+from citywise.backend.city.aarhus import AIR, GARAGES, ROADS, TRAFFIC, Instant, Pack, PackError
+from citywise.backend.kinds import builtin
 from citywise.backend.roads.conditions import Conditions, Costing
 from citywise.backend.roads.gathering import Gathering, Readings
 from citywise.backend.roads.learned import SLOTS, weeks_of
@@ -31,20 +32,20 @@ def recorded(data: Path, network: RoadNetwork, at_ms: int, parking: Tariff = ASS
     Nothing of later times counts, and of garages the last count however old. There are no
     events: those are conclusions of the pipeline. Raises `PackError`.
     """
-    pack, gathering = Pack(data), Gathering(network, parking)
+    pack, gathering = Pack(data), Gathering(network, parking, builtin())
     gathering.describe(pack.places())
     counts = [_readings(instant) for instant in pack.parking(0, at_ms)]
     for readings in counts:
-        gathering.parking(readings)
+        gathering.take(GARAGES, readings)
     weeks = _usual_traffic(pack, network, at_ms) | _usual_counts(counts, at_ms)
     unknown = np.full(SLOTS, np.nan)
     gathering.usual(
         lambda places: np.array([weeks.get(p, unknown) for p in places]).reshape(-1, SLOTS)
     )
     for instant in pack.traffic(at_ms - _TRAFFIC_MS, at_ms):
-        gathering.traffic(_readings(instant))
+        gathering.take(ROADS, _readings(instant))
     for instant in pack.air(at_ms - _AIR_MS, at_ms):
-        gathering.airs(_readings(instant))
+        gathering.take(AIR, _readings(instant))
     costing = Costing(gathering.model, gathering.known())
     return Conditions(at_ms, gathering.garages(at_ms), costing)
 

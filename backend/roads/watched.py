@@ -6,7 +6,7 @@ of no sensors: there each measured road is matched to the path between its ends 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,10 +22,10 @@ _Road = tuple[Position, Position, float]
 
 
 class Watched:
-    """Matches roads to a network, each once."""
+    """Matches roads to a network, each once; a road has sensors of kinds that measure speeds."""
 
-    def __init__(self, network: RoadNetwork) -> None:
-        self._network = network
+    def __init__(self, network: RoadNetwork, speeds: Collection[str]) -> None:
+        self._network, self._speeds = network, frozenset(speeds)
         self._paths: dict[_Road, list[int] | None] = {}
 
     @cached_property
@@ -37,7 +37,7 @@ class Watched:
         the same where it names its sensors itself."""
         if self._network.sensors:
             return self._network
-        roads = {p.id: road for p in places if (road := _road(p))}
+        roads = {p.id: r for p in places if self._speeds & {*p.sensors} and (r := _road(p))}
         paths = {name: path for name, road in roads.items() if (path := self._path(road))}
         return replace(
             self._network,
@@ -56,9 +56,9 @@ class Watched:
 
 
 def _road(place: Place) -> _Road | None:
-    """The measured road that a place is, if it is one."""
+    """The road that a place is, if it is one."""
     line = place.geometry
-    if not isinstance(line, LineString) or "traffic" not in place.sensors:
+    if not isinstance(line, LineString):
         return None
     points = line.coordinates
     return points[0], points[-1], place.length_m or metres(points)

@@ -234,6 +234,19 @@ class AppTablesRow(Base):
     """Why the last upgrade failed."""
 
 
+class KindRow(Base):
+    """A kind of observation or place (`backend.kinds.installed`)."""
+
+    __tablename__ = "kinds"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """`kind/<name>` or `place/<name>`."""
+    version: Mapped[int] = mapped_column(Integer)
+    body: Mapped[dict[str, Any]] = mapped_column(JSON)
+    origin: Mapped[str] = mapped_column(String(16))
+    """`files` or `operator`."""
+    changed_ms: Mapped[int] = mapped_column(BigInteger)
+
+
 class NoticeRow(Base):
     """A notice to a user: open while `closed_ms` is null."""
 
@@ -327,6 +340,8 @@ class TokenRow(Base):
     created_ms: Mapped[int] = mapped_column(BigInteger)
     used_ms: Mapped[int | None] = mapped_column(BigInteger)
     expires_ms: Mapped[int | None] = mapped_column(BigInteger)
+    scope: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """What its rights to the city are limited to (`backend.people.scopes`)."""
 
 
 class InvitationRow(Base):

@@ -47,7 +47,7 @@ def test_a_reading_tells_its_age_in_stream_time(client: FlaskClient, town: Town)
     }
     newer = client.get("/api/v1/readings?kind=parking").json["readings"][0]
     assert newer["age_s"] == 0, "a reading that overtook the clock is not younger than nothing"
-    assert client.get("/api/v1/readings?kind=noise").json["parameter"] == "kind"
+    assert client.get("/api/v1/readings?kind=smell").json["parameter"] == "kind"
 
 
 def test_dead_letters_come_newest_first_with_counts_of_all(client: FlaskClient, town: Town) -> None:

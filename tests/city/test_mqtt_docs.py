@@ -12,9 +12,8 @@ from pydantic import BaseModel
 from citywise.apps.meeting_mgr.readings import Reading, RoomReading, Values
 from citywise.backend.city.pacing import Command
 from citywise.backend.city.source import AHEAD, BATCH
-from citywise.backend.ingest import payloads
 from citywise.backend.ingest.acceptance import Acceptor
-from citywise.backend.ingest.payloads import KINDS, Clock, Observation, Place, Point
+from citywise.backend.ingest.payloads import Clock, Place, Point
 from citywise.backend.ingest.standing import (
     CONTEXT,
     ContextUpdate,
@@ -22,12 +21,14 @@ from citywise.backend.ingest.standing import (
     UserPosition,
     UserRoute,
 )
+from citywise.backend.kinds import builtin
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.settings import Ingest
 
 TEXT = (REPOSITORY / "docs" / "mqtt.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```json\n(.*?)```", TEXT, re.DOTALL)
 LETTERS = re.findall(r"^\| `([a-z-]+)` \| .* \| `(\{.*)` \|$", TEXT, re.MULTILINE)
+KINDS = builtin()
 MODELS: dict[str, type[BaseModel]] = {
     "Command": Command,
     "Place": Place,
@@ -36,7 +37,6 @@ MODELS: dict[str, type[BaseModel]] = {
     "EventState": EventState,
     "Reading": Reading,
     "RoomReading": RoomReading,
-    **{model.__name__: model for model in payloads.OBSERVATIONS.values()},
 }
 
 
@@ -44,24 +44,28 @@ MODELS: dict[str, type[BaseModel]] = {
 def test_every_example_is_what_its_model_accepts(model: str, text: str) -> None:
     value = json.loads(text)
     for item in value if isinstance(value, list) else [value]:
-        MODELS[model].model_validate_json(json.dumps(item))
+        if model in KINDS:
+            KINDS.reader(model).of(item)
+        else:
+            MODELS[model].model_validate_json(json.dumps(item))
 
 
 def test_every_model_has_an_example_and_every_field_is_named() -> None:
-    assert {model for model, _ in EXAMPLES} == set(MODELS)
+    shown = {"traffic", "parking", "weather", "air", "noise"}
+    assert {model for model, _ in EXAMPLES} == {*MODELS, *shown}
     models: list[type[BaseModel]] = [*MODELS.values(), UserPosition, UserRoute, Values]
     fields = {field for model in models for field in model.model_fields}
+    fields |= {field for kind in shown for field in KINDS[kind].fields}
     missing = {field for field in fields if f"`{field}`" not in TEXT and f'"{field}"' not in TEXT}
     assert not missing
 
 
 def test_every_kind_of_place_and_observation_is_named() -> None:
-    kinds = Place.model_fields["kind"].annotation
-    assert all(f"`{kind}`" in TEXT for kind in (*KINDS, *kinds.__args__))
+    assert all(f"`{kind}`" in TEXT for kind in (*KINDS, *KINDS.places))
 
 
 def test_the_topics_and_limits_of_what_stands_are_those_of_the_code() -> None:
-    acceptor = Acceptor("citywise", Ingest())
+    acceptor = Acceptor("citywise", Ingest(), KINDS)
     now = datetime(2014, 8, 5, 7, tzinfo=UTC)
     examples = dict(reversed([e for e in EXAMPLES if e[0] in ("EventState", "ContextUpdate")]))
     for topic, model in (("events/<id>", "EventState"), ("context/<user>", "ContextUpdate")):
@@ -78,7 +82,7 @@ def test_the_topics_and_limits_of_what_stands_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(("reason", "payload"), LETTERS)
 def test_every_example_of_a_dead_letter_is_one(reason: str, payload: str) -> None:
     now = datetime(2014, 8, 5, 7, tzinfo=UTC)
-    acceptor = Acceptor("citywise", Ingest(clock="topic"))
+    acceptor = Acceptor("citywise", Ingest(clock="topic"), KINDS)
     point = Point(coordinates=(10.1, 56.2))
     acceptor.know(Place(id="158324", kind="road", name="x", geometry=point, sensors=("traffic",)))
     acceptor.clock = Clock(now=now, complete=now, source="replay")
@@ -105,4 +109,4 @@ def test_the_limits_are_those_of_the_code() -> None:
 
 def test_times_without_a_zone_are_refused() -> None:
     with pytest.raises(ValueError, match="timezone"):
-        Observation.model_validate_json('{"sensor": "a", "observed_at": "2014-08-05T07:00:00"}')
+        KINDS.reader("weather").of({"sensor": "a", "observed_at": "2014-08-05T07:00:00"})

@@ -19,7 +19,7 @@ from citywise.backend.city.simulated import town
 from citywise.backend.city.simulated.day import Day
 from citywise.backend.city.simulation import START, Simulation
 from citywise.backend.city.steps import Reading, Source, SourceError, Step
-from citywise.backend.ingest.payloads import KINDS
+from citywise.backend.kinds import builtin
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def test_every_reading_is_valid_and_has_a_place() -> None:
     known = {(place.id, kind) for place in source.places() for kind in place.sensors}
     for step in source.steps():
         for batch in step.batches:
-            for observation in batch.observations():
+            for observation in batch.observations(builtin()[batch.kind]):
                 assert (observation.sensor, batch.kind) in known
                 assert observation.observed_at == step.time
 
@@ -201,7 +201,7 @@ def test_both_sources_speak_of_the_same_things_in_the_same_words(small_pack: Pac
     replay = Replay(small_pack.root, start, start, timedelta(0))
     simulation = Simulation(1, START, START + timedelta(minutes=15))
     assert _fields(replay) == _fields(simulation)
-    assert set(_fields(replay)) == set(KINDS)
+    assert set(_fields(replay)) == {"traffic", "parking", "weather", "air"}
     assert {"road", "garage"} <= {p.kind for p in replay.places()}
     assert {p.kind for p in replay.places()} <= {p.kind for p in simulation.places()}
 

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from citywise.backend.ingest.payloads import KINDS
-
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 POINT = {"type": "Point", "coordinates": [10.1, 56.15]}
 LINE = {"type": "LineString", "coordinates": [[10.19, 56.15], [10.2, 56.16], [10.22, 56.15]]}
@@ -58,7 +56,7 @@ def _place(n: int, chance: random.Random) -> tuple[str, Any, tuple[str, str | in
 
 
 def _observation(n: int, chance: random.Random) -> tuple[str, Any, tuple[str, str | int]]:
-    kind = chance.choice(KINDS)
+    kind = chance.choice([*_VALUES])
     at = START + timedelta(milliseconds=n)
     sensor = _SENSORS[kind]
     body: Any = {"sensor": sensor, "observed_at": at.isoformat(), **_VALUES[kind]}

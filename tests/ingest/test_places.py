@@ -15,6 +15,7 @@ from citywise.backend.ingest.acceptance import Acceptor
 from citywise.backend.ingest.intake import Entry, IntakeStore
 from citywise.backend.ingest.payloads import Place, Point
 from citywise.backend.ingest.places import stored
+from citywise.backend.kinds import builtin
 from citywise.backend.roads.garages import garage_of
 from citywise.backend.roads.tariffs import Tariff
 from citywise.backend.settings import Ingest
@@ -47,7 +48,7 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
 @pytest.mark.parametrize("hours", ["((((", "(" * 400, "8 to 5", "Mo-Fr\u0000 08:00-18:00"])
 def test_a_place_is_taken_without_hours_that_cannot_be_read(engine: Engine, hours: str) -> None:
     payload = message(hours)
-    verdict = Acceptor("citywise", Ingest()).judge(TOPIC, payload, NOW)
+    verdict = Acceptor("citywise", Ingest(), builtin()).judge(TOPIC, payload, NOW)
     assert verdict.place == GARAGE
     (standing,) = verdict.standing
     assert standing.body == GARAGE.model_dump(mode="json")
@@ -65,7 +66,7 @@ def test_a_place_is_taken_without_hours_that_cannot_be_read(engine: Engine, hour
 
 def test_hours_that_can_be_read_are_kept() -> None:
     payload = message("Mo-Sa 06:00-24:00; PH off")
-    verdict = Acceptor("citywise", Ingest()).judge(TOPIC, payload, NOW)
+    verdict = Acceptor("citywise", Ingest(), builtin()).judge(TOPIC, payload, NOW)
     assert verdict.place is not None
     assert verdict.place.opening_hours == "Mo-Sa 06:00-24:00; PH off"
     assert verdict.dead == []

@@ -12,33 +12,33 @@ from rdflib import Graph
 from rdflib.namespace import RDF, SOSA
 
 from citywise.backend.city.events import Event
-from citywise.backend.city.observations import BASE, PLACE, PROPERTIES, observation_iri, triples
+from citywise.backend.city.observations import BASE, PLACE, observation_iri, triples
 from citywise.backend.city.simulation import Simulation
 from citywise.backend.ingest.log import Record
-from citywise.backend.ingest.payloads import OBSERVATIONS, Kind, Observation
 from citywise.backend.ingest.records import Reading, decode, encode_readings
+from citywise.backend.kinds import Observation, builtin
 from tests.ontologies.test_vocabularies import DOCUMENT
 from tests.ontologies.vocabulary import graph, local, rdf, violations
 
 BLOCKS = re.findall(r"```turtle\n(.*?)```", DOCUMENT, re.DOTALL)
 PREFIXES = re.findall(r"```turtle prefixes\n(.*?)```", DOCUMENT, re.DOTALL)[0]
 TIME = datetime(2014, 8, 5, 7, 5, tzinfo=UTC)
-VALUES: dict[Kind, dict[str, float | int]] = {
+VALUES: dict[str, dict[str, float | int]] = {
     "traffic": {"speed_kmh": 21.5, "vehicle_count": 14},
     "parking": {"occupied": 420, "capacity": 400},
     "weather": {"temperature_c": -3.5, "humidity_pct": 81.0, "wind_kmh": 12.0},
-    "air": dict.fromkeys(PROPERTIES["air"], 40),
+    "air": dict.fromkeys(builtin()["air"].fields, 40),
 }
 
 
-def readings(kind: Kind, observations: list[Observation]) -> Iterator[Reading]:
+def readings(kind: str, observations: list[Observation]) -> Iterator[Reading]:
     """Observations as they come out of the log."""
     for item in decode(Record(0, 1, encode_readings(kind, 0, observations))):
         assert isinstance(item, Reading)
         yield item
 
 
-def reading(kind: Kind, sensor: str, values: dict[str, Any]) -> Reading:
+def reading(kind: str, sensor: str, values: dict[str, Any]) -> Reading:
     """A reading that no message check has seen."""
     return Reading(kind, sensor, round(TIME.timestamp() * 1000), 0, values, 0)
 
@@ -52,59 +52,55 @@ def turtle(text: str) -> Graph:
 
 def test_what_the_simulated_city_sends_conforms() -> None:
     steps = Simulation(seed=1).steps()
-    data, missing = Graph(), set(OBSERVATIONS)
+    data, missing = Graph(), set(VALUES)
     while missing:
         for batch in next(steps).batches:
             if batch.kind in missing:
                 missing.discard(batch.kind)
-                for item in readings(batch.kind, batch.observations()[:20]):
-                    data += rdf(triples(item))
+                for item in readings(batch.kind, batch.observations(builtin()[batch.kind])[:20]):
+                    data += rdf(triples(item, builtin()[item.kind]))
     assert len(set(data.subjects(RDF.type, SOSA.Observation))) > 20
     assert violations(data) == set()
 
 
 def test_a_weather_reading_without_values_conforms() -> None:
-    model = OBSERVATIONS["weather"](sensor="w", observed_at=TIME)
-    assert violations(rdf(triples(next(readings("weather", [model]))))) == set()
+    item = next(readings("weather", [Observation("w", TIME, {}, {})]))
+    assert violations(rdf(triples(item, builtin()["weather"]))) == set()
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_the_shapes_draw_the_line_where_the_messages_do(kind: Kind) -> None:
+def test_the_shapes_draw_the_line_where_the_messages_do(kind: str) -> None:
     """Each bound of each field: on it both accept, beyond it both refuse."""
     data, expected = Graph(), set()
-    for field, info in OBSERVATIONS[kind].model_fields.items():
-        for number, (value, fits) in enumerate(around(info.metadata)):
+    for field, about in builtin()[kind].fields.items():
+        for number, (value, fits) in enumerate(around(about.range)):
             values = VALUES[kind] | {field: value}
             item = reading(kind, f"{field}.{number}", values)
             assert accepts(kind, values) == fits
-            data += rdf(triples(item))
+            data += rdf(triples(item, builtin()[item.kind]))
             if not fits:
                 expected |= {(observation_iri(item), local(predicate(kind, field)))}
     assert expected
     assert violations(data) == expected
 
 
-def around(metadata: list[Any]) -> Iterator[tuple[int, bool]]:
-    for bound in metadata:
-        for name, step in (("ge", -1), ("le", 1)):
-            if (limit := getattr(bound, name, None)) is not None:
-                yield limit, True
-                yield limit + step, False
-        if (limit := getattr(bound, "gt", None)) is not None:
-            yield limit + 1, True
-            yield limit, False
+def around(bounds: tuple[float, float] | None) -> Iterator[tuple[float, bool]]:
+    assert bounds is not None
+    for limit, step in zip(bounds, (-1, 1), strict=True):
+        yield limit, True
+        yield limit + step, False
 
 
-def accepts(kind: Kind, values: dict[str, Any]) -> bool:
+def accepts(kind: str, values: dict[str, Any]) -> bool:
     try:
-        OBSERVATIONS[kind](sensor="s", observed_at=TIME, **values)
+        builtin().reader(kind).of({"sensor": "s", "observed_at": TIME.isoformat(), **values})
     except ValueError:
         return False
     return True
 
 
-def predicate(kind: Kind, field: str) -> Any:
-    return PROPERTIES[kind][field][0].value
+def predicate(kind: str, field: str) -> Any:
+    return builtin()[kind].rdf(field)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +160,7 @@ def test_an_example_of_the_document_conforms(block: str) -> None:
 def test_the_query_of_the_document_gives_one_observation_for_each_value() -> None:
     (query,) = re.findall(r"```sparql\n(.*?)```", DOCUMENT, re.DOTALL)
     item = reading("traffic", "1", VALUES["traffic"])
-    single = (rdf(triples(item)) + graph("city")).query(query).graph
+    single = (rdf(triples(item, builtin()[item.kind])) + graph("city")).query(query).graph
     assert single is not None
     assert {
         (local(p), str(v))

@@ -12,13 +12,14 @@ import pytest
 from citywise.backend.ingest import log, records
 from citywise.backend.ingest.frames import LogError
 from citywise.backend.ingest.log import LogWriter
-from citywise.backend.ingest.payloads import Clock, TrafficObservation
+from citywise.backend.ingest.payloads import Clock
 from citywise.backend.ingest.records import (
     StandingRow,
     encode_clock,
     encode_readings,
     encode_standing,
 )
+from citywise.backend.kinds import Observation
 from citywise.backend.operations import history
 from citywise.backend.operations.history import History
 
@@ -37,9 +38,7 @@ class City:
         at = START + timedelta(minutes=self.minute)
         self.minute += 1
         told = [
-            TrafficObservation(
-                sensor=sensor, observed_at=at, speed_kmh=float(self.minute), vehicle_count=3
-            )
+            Observation(sensor, at, {"speed_kmh": float(self.minute), "vehicle_count": 3}, {})
             for sensor in sensors
         ]
         place = StandingRow("position", "somebody", b'{"lat":56.15,"lon":10.2}')

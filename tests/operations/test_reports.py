@@ -10,8 +10,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from citywise.backend.ingest.log import LogWriter
-from citywise.backend.ingest.payloads import TrafficObservation
 from citywise.backend.ingest.records import encode_readings
+from citywise.backend.kinds import Observation
 from citywise.backend.operations import roster
 from citywise.backend.operations.requests import GROWS_BYTES, GROWS_OVER_MS, GROWS_WITHIN_MS, Lags
 from citywise.backend.settings import Settings, Source
@@ -38,11 +38,11 @@ def speaks(writer: LogWriter, sensor: str, readings: int, minutes_ago: int = 0) 
     """A sensor has spoken every five minutes, last `minutes_ago`."""
     ends = AT_NOON - timedelta(minutes=minutes_ago)
     told = [
-        TrafficObservation(
-            sensor=sensor,
-            observed_at=ends - timedelta(minutes=5 * n),
-            speed_kmh=40.0 + n,
-            vehicle_count=9,
+        Observation(
+            sensor,
+            ends - timedelta(minutes=5 * n),
+            {"speed_kmh": 40.0 + n, "vehicle_count": 9},
+            {},
         )
         for n in reversed(range(readings))
     ]

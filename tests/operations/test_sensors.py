@@ -13,16 +13,17 @@ import pytest
 from citywise.backend.city.replay import Replay
 from citywise.backend.city.simulation import Simulation
 from citywise.backend.city.steps import Source
-from citywise.backend.ingest.payloads import Kind, Place
-from citywise.backend.operations.sensors import BOUNDS, KEPT, Peers, Series, Values, Verdict, judge
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.kinds import builtin
+from citywise.backend.operations.sensors import KEPT, Peers, Series, Values, Verdict, judge
 from citywise.backend.times import to_ms
 
 MINUTE = 60_000
 NOON = 1_407_240_000_000
-Readings = Mapping[tuple[Kind, str], list[tuple[int, Values]]]
+Readings = Mapping[tuple[str, str], list[tuple[int, Values]]]
 
 
-def series(kind: Kind, values: Iterable[Values], every_min: int = 5, ends_ms: int = NOON) -> Series:
+def series(kind: str, values: Iterable[Values], every_min: int = 5, ends_ms: int = NOON) -> Series:
     """One whose last reading is at `ends_ms`."""
     found, told = Series(kind, "s"), list(values)
     for number, one in enumerate(told):
@@ -53,7 +54,7 @@ LATER = NOON + 16 * MINUTE
 
 
 def checks(found: Series, now_ms: int = NOON, **more: Any) -> list[str]:
-    verdict = judge(found, more.pop("peers", LIVELY), now_ms, 0, **more)
+    verdict = judge(found, builtin()[found.kind], more.pop("peers", LIVELY), now_ms, 0, **more)
     return [finding.check for finding in verdict.findings]
 
 
@@ -138,12 +139,15 @@ def test_a_sensor_that_is_alone_has_to_stay_the_same_twice_as_long() -> None:
 
 
 def test_a_silent_sensor_is_not_also_judged_by_what_it_said() -> None:
-    verdict = judge(series("parking", parking(500, 500, 500)), LIVELY, NOON + 10**8, 0)
+    verdict = judge(
+        series("parking", parking(500, 500, 500)), builtin()["parking"], LIVELY, NOON + 10**8, 0
+    )
     assert (verdict.state, [f.check for f in verdict.findings]) == ("silent", ["silent"])
 
 
 def test_a_reason_says_what_was_found_and_what_is_usual() -> None:
-    (finding,) = judge(series("traffic", traffic(50, 51, 52)), LIVELY, LATER, 0).findings
+    told = series("traffic", traffic(50, 51, 52))
+    (finding,) = judge(told, builtin()["traffic"], LIVELY, LATER, 0).findings
     assert finding.text == "no reading for 16 min; usually every 5 min"
     assert finding.numbers == {"age_s": 960, "limit_s": 900, "period_s": 300}
 
@@ -164,8 +168,8 @@ def test_a_reading_that_comes_late_changes_nothing() -> None:
 # --- Whole cities ------------------------------------------------------------------------
 
 
-def readings_of(source: Source, until_ms: int) -> dict[tuple[Kind, str], list[tuple[int, Values]]]:
-    found: dict[tuple[Kind, str], list[tuple[int, Values]]] = defaultdict(list)
+def readings_of(source: Source, until_ms: int) -> dict[tuple[str, str], list[tuple[int, Values]]]:
+    found: dict[tuple[str, str], list[tuple[int, Values]]] = defaultdict(list)
     for step in source.steps():
         if step.ms > until_ms:
             break
@@ -178,7 +182,7 @@ def readings_of(source: Source, until_ms: int) -> dict[tuple[Kind, str], list[tu
 
 def judged(
     places: Iterable[Place], readings: Readings, now_ms: int
-) -> dict[tuple[Kind, str], Verdict]:
+) -> dict[tuple[str, str], Verdict]:
     """Every sensor of a city, by kind and place."""
     known = {place.id: place for place in places}
     followed = {(kind, p.id): Series(kind, p.id) for p in known.values() for kind in p.sensors}
@@ -187,14 +191,16 @@ def judged(
             if ms <= now_ms:
                 followed[key].take(ms, values)
     first = min(ms for told in readings.values() for ms, _ in told[:1])
-    peers = {kind: Peers(s for (k, _), s in followed.items() if k == kind) for kind in BOUNDS}
+    peers = {kind: Peers(s for (k, _), s in followed.items() if k == kind) for kind in builtin()}
     return {
-        (kind, name): judge(found, peers[kind], now_ms, first, known[name].free_flow_kmh)
+        (kind, name): judge(
+            found, builtin()[kind], peers[kind], now_ms, first, known[name].free_flow_kmh
+        )
         for (kind, name), found in followed.items()
     }
 
 
-def named(found: Mapping[tuple[Kind, str], Verdict]) -> set[tuple[str, str]]:
+def named(found: Mapping[tuple[str, str], Verdict]) -> set[tuple[str, str]]:
     """Place and check of everything that is wrong."""
     return {(name, f.check) for (_, name), verdict in found.items() for f in verdict.findings}
 
@@ -203,7 +209,7 @@ START = datetime(2025, 5, 27, 4, 30, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def simulated() -> tuple[list[Place], dict[tuple[Kind, str], list[tuple[int, Values]]]]:
+def simulated() -> tuple[list[Place], dict[tuple[str, str], list[tuple[int, Values]]]]:
     """Half a day of the simulated city."""
     city = Simulation(seed=1, start=START, lead_in=timedelta(hours=6))
     return city.places(), readings_of(city, to_ms(START) + 6 * 60 * MINUTE)
@@ -218,7 +224,7 @@ def test_in_a_clean_simulated_city_nothing_is_wrong(simulated: Any, hours: int) 
     assert len(found) <= 1
 
 
-def spoilt(readings: Readings, kind: Kind, values: Values | None) -> tuple[str, Readings]:
+def spoilt(readings: Readings, kind: str, values: Values | None) -> tuple[str, Readings]:
     """A sensor of a kind, and the readings with its last hour told as `values` (None: not
     at all)."""
     name = sorted(sensor for k, sensor in readings if k == kind)[0]
@@ -243,7 +249,7 @@ def spoilt(readings: Readings, kind: Kind, values: Values | None) -> tuple[str, 
     ],
 )
 def test_a_fault_put_into_the_simulated_city_is_found_and_no_other(
-    simulated: Any, kind: Kind, values: Values | None, expected: set[str]
+    simulated: Any, kind: str, values: Values | None, expected: set[str]
 ) -> None:
     places, readings = simulated
     now = to_ms(START) + 4 * 60 * MINUTE

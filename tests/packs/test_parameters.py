@@ -108,7 +108,7 @@ def test_a_value_gives_the_arguments_of_its_facts(
         ("choice", {"choices": ["low", "high"]}, "hihg", "expected one of low, high"),
         ("place", {"kind": "weather_station"}, 'x"). p(1', "the id of a weather station"),
         ("sensor", {}, "158324", 'expected an object like {"place": "158324"'),
-        ("sensor", {}, {"place": "1", "observes": "noise"}, "it.observes: found"),
+        ("sensor", {}, {"place": "1", "observes": "smell"}, "it.observes: found"),
         ("sensor", {"observes": "air"}, {"place": "", "observes": "air"}, "it.place: found"),
         ("route", {}, "yours", 'expected "mine" or'),
         ("route", {}, {"coordinates": [[10.2, 56.15], [10.3, 156]]}, "it.coordinates[1][1]: found"),

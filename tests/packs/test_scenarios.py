@@ -128,7 +128,7 @@ def test_values_of_an_instance_are_bound(app: AppFolder) -> None:
             {"t": START, "instance": {**MINE, "values": {"radius": "near"}}},
             'radius: found "near", expected a whole number from 50 to 1000',
         ),
-        ({"t": START, "reading": {"kind": "noise"}}, "`kind` is 'noise', expected one of traffic,"),
+        ({"t": START, "reading": {"kind": "smell"}}, "`kind` is 'smell', expected one of air,"),
         ({"t": START, "reading": {"kind": "air", "sensor": "x"}}, "reading: none of `ozone`"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citywise.backend.ingest.records import ClockReading, Reading
+from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.evaluation import RequestRun, Row
 from citywise.backend.pipeline.prepared import prepared
 from citywise.reasoning.limits import Limits
@@ -65,7 +66,7 @@ def opened(found: list[Row]) -> list[tuple[int, str]]:
 
 def test_a_request_reads_its_knowledge_base(tmp_path: Path) -> None:
     write(tmp_path, "main_streets.ttl", STREETS)
-    run = RequestRun(prepared(write(tmp_path, "main.casp", REQUEST), LIMITS))
+    run = RequestRun(prepared(write(tmp_path, "main.casp", REQUEST), builtin(), LIMITS))
     found = rows(run, {"1": 50, "2": 50}, {"1": 5, "2": 5}, {"1": 50, "2": 5})
     assert [place for _t_ms, place in opened(found)] == ["1"]
 
@@ -73,7 +74,7 @@ def test_a_request_reads_its_knowledge_base(tmp_path: Path) -> None:
 def test_a_second_is_not_over_when_it_begins(tmp_path: Path) -> None:
     """A request that counts in seconds takes what comes in the rest of the clock's second."""
     write(tmp_path, "main_streets.ttl", STREETS)
-    run = RequestRun(prepared(write(tmp_path, "main.casp", REQUEST), LIMITS))
+    run = RequestRun(prepared(write(tmp_path, "main.casp", REQUEST), builtin(), LIMITS))
     values = {"speed_kmh": 5, "vehicle_count": 3}
     entries: list[Reading | ClockReading] = [
         ClockReading(2000, 2000, 1),
@@ -89,7 +90,7 @@ def test_a_second_is_not_over_when_it_begins(tmp_path: Path) -> None:
 def test_a_request_at_its_limit_is_traced_and_the_others_go_on(tmp_path: Path) -> None:
     write(tmp_path, "main_streets.ttl", STREETS)
     runs = {
-        name: RequestRun(prepared(write(tmp_path, f"{name}.casp", text), LIMITS))
+        name: RequestRun(prepared(write(tmp_path, f"{name}.casp", text), builtin(), LIMITS))
         for name, text in (("steady", REQUEST), ("growing", REQUEST + GROWING))
     }
     speeds = [{"1": 50.0}, {"1": 4.0}, {"1": 50.0}, {"1": 50.0}, {"1": 8.0}]

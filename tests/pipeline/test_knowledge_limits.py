@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
+from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.prepared import division, prepared
 from citywise.backend.pipeline.requests import check, find
 from citywise.backend.pipeline.source import parts_of
@@ -78,14 +79,14 @@ def test_what_was_stopped_is_not_tried_again_until_its_file_changes(tmp_path: Pa
     """It would cost everybody as much again with every batch."""
     path, limits = request(tmp_path, CIRCLE, " [rdfs]"), Limits(**LITTLE)
     with pytest.raises(LimitError):
-        prepared(path, limits)
+        prepared(path, builtin(), limits)
     before = sum(os.times()[2:4])
     for _again in range(3):
         with pytest.raises(LimitError, match=r"k\.ttl was stopped"):
-            prepared(path, limits)
+            prepared(path, builtin(), limits)
     assert sum(os.times()[2:4]) - before < 0.2
     request(tmp_path, PREFIXES, " [rdfs]")
-    assert prepared(path, limits).request.name == "jams"
+    assert prepared(path, builtin(), limits).request.name == "jams"
 
 
 def test_a_request_that_cannot_be_read_is_planned_as_one_task(
@@ -93,12 +94,12 @@ def test_a_request_that_cannot_be_read_is_planned_as_one_task(
 ) -> None:
     """The planner is everybody's; the worker meets the same and says so."""
     slow, limits = request(tmp_path, CIRCLE, " [rdfs]"), Limits(**LITTLE)
-    assert parts_of(slow, "4", 4, 2_000_000, limits) == 1
+    assert parts_of(slow, builtin(), "4", 4, 2_000_000, limits) == 1
     for knowledge in ("this is no Turtle", None):
         path = request(tmp_path, knowledge or "")
         if knowledge is None:
             (tmp_path / "k.ttl").unlink()
-        assert parts_of(path, "4", 4, 2_000_000, limits) == 1
+        assert parts_of(path, builtin(), "4", 4, 2_000_000, limits) == 1
         assert str(tmp_path / "k.ttl") in stuck(Worker(), stretches.task(path, 0, 1, {}))
 
 
@@ -107,23 +108,23 @@ def test_a_stream_may_entail_without_knowledge(tmp_path: Path) -> None:
     text = path.read_text().replace("#from <k.ttl>.\n", "").replace("250ms].", "250ms] [rdfs].")
     assert "[rdfs]" in text
     path.write_text(text)
-    assert prepared(path, Limits(**LIMITS)).knowledge.text == ""
+    assert prepared(path, builtin(), Limits(**LIMITS)).knowledge.text == ""
 
 
 def test_a_check_has_the_limits(tmp_path: Path) -> None:
     with pytest.raises(LimitError, match=r"k\.ttl was stopped"):
-        check(request(tmp_path, CIRCLE, " [rdfs]"), Limits(**LITTLE))
+        check(request(tmp_path, CIRCLE, " [rdfs]"), builtin(), Limits(**LITTLE))
     with pytest.raises(RequestError, match=r"k\.ttl:1:1"):
-        check(request(tmp_path, "this is no Turtle"), Limits(**LIMITS))
+        check(request(tmp_path, "this is no Turtle"), builtin(), Limits(**LIMITS))
 
 
 def test_knowledge_within_the_limits_is_there(tmp_path: Path) -> None:
     path = request(tmp_path, PREFIXES + "e:a rdfs:subClassOf e:b .\n", " [rdfs]")
     path.write_text(path.read_text() + "#prefix e: <http://e/>.\nx(X) :- rdfs_subClassOf(X,_).\n")
     path.write_text("#prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#>.\n" + path.read_text())
-    found = prepared(path, Limits(**LIMITS))
+    found = prepared(path, builtin(), Limits(**LIMITS))
     assert 'rdfs_subClassOf("e_a","e_b")' in found.knowledge.text
-    assert division(path, Limits(**LIMITS))
+    assert division(path, builtin(), Limits(**LIMITS))
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.evaluation import Row
 from citywise.backend.pipeline.merging import PartsError, merged
 from citywise.backend.pipeline.parts import Division, Part
@@ -192,26 +193,26 @@ def test_what_would_not_answer_the_same_runs_in_one_piece(
     tmp_path: Path, rules: str, because: str
 ) -> None:
     request = written(HEAD + rules)(tmp_path)
-    found = division(request, Limits(**LIMITS))
+    found = division(request, builtin(), Limits(**LIMITS))
     assert isinstance(found, str)
     assert because in found
 
 
 def test_a_rule_that_would_read_its_share_runs_in_one_piece(tmp_path: Path) -> None:
     """In each part it would conclude from the absence of readings that others have."""
-    found = division(written(SHARED)(tmp_path), Limits(**LIMITS))
+    found = division(written(SHARED)(tmp_path), builtin(), Limits(**LIMITS))
     assert isinstance(found, str)
     assert "its share of city_main/2" in found
 
 
 def test_a_request_that_shows_everything_runs_in_one_piece(tmp_path: Path) -> None:
     request = written(HEAD.replace("#show event/5.", "") + SLOW)(tmp_path)
-    assert "#show" in str(division(request, Limits(**LIMITS)))
+    assert "#show" in str(division(request, builtin(), Limits(**LIMITS)))
 
 
 def test_the_requests_of_the_city_divide_by_place() -> None:
     for name in ("traffic_jam", "garage_nearly_full"):
-        found = division(find(name), Limits(**LIMITS))
+        found = division(find(name), builtin(), Limits(**LIMITS))
         assert isinstance(found, Division)
         sensors = [str(sensor) for sensor in range(1000)]
         parts = [found.of_sensor(sensor, 4) for sensor in sensors]
@@ -221,17 +222,17 @@ def test_the_requests_of_the_city_divide_by_place() -> None:
 def test_a_part_gets_the_knowledge_of_its_places_only(tmp_path: Path) -> None:
     """Else it would conclude from the absence of readings that others have."""
     request = written(KNOWN)(tmp_path)
-    found = division(request, Limits(**LIMITS))
+    found = division(request, builtin(), Limits(**LIMITS))
     assert isinstance(found, Division)
     facts = [f'city_main("place_{road}",true)' for road in range(7)]
     dealt = [list(found.knowledge(facts, Part(part, 3))) for part in range(3)]
     assert sorted(fact for each in dealt for fact in each) == facts
-    assert prepared(request, Limits(**LIMITS), Part(1, 3)).part == Part(1, 3)
+    assert prepared(request, builtin(), Limits(**LIMITS), Part(1, 3)).part == Part(1, 3)
 
 
 def test_a_fact_that_names_a_constant_is_in_the_part_of_its_value(tmp_path: Path) -> None:
     request = written(KNOWN + '#const home = "place_3".')(tmp_path)
-    found = division(request, Limits(**LIMITS))
+    found = division(request, builtin(), Limits(**LIMITS))
     assert isinstance(found, Division)
     for part in map(Part, range(3), [3, 3, 3]):
         expected = ["city_main(home,true)"] if found.of_sensor("3", 3) == part.number else []

@@ -10,6 +10,7 @@ import pytest
 
 from citywise.backend.city.observations import observation_iri, observation_key, triples
 from citywise.backend.ingest.records import Reading
+from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.sharing import Sight
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.languages.casp.parsing import parse
@@ -72,21 +73,23 @@ def told(encoder: Encoder, item: Item, base: int) -> tuple[Any, frozenset[Any]]:
 def test_facts_of_readings_are_those_of_their_triples(prefixes: str, scale: str, base: int) -> None:
     """Facts, errors, and which predicates the stream is known to supply."""
     seen = request(prefixes, scale)
-    sight, plain = Sight(seen, frozenset({"traffic"})), Encoder(seen)
+    sight, plain = Sight(seen, builtin().only(["traffic"])), Encoder(seen)
     for reading in readings():
         item = sight.item(reading)
-        given = Item(item.time, triples(reading), item.position, stream=item.stream)
+        given = Item(
+            item.time, triples(reading, builtin()["traffic"]), item.position, stream=item.stream
+        )
         assert told(sight.encoder, item, base) == told(plain, given, base)
 
 
 def test_a_reading_gives_its_triples_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    sight = Sight(request(PREFIXES["the observation's"], SCALE), frozenset({"traffic"}))
+    sight = Sight(request(PREFIXES["the observation's"], SCALE), builtin().only(["traffic"]))
     values = {"speed_kmh": 50, "vehicle_count": 3}
     items = [sight.item(Reading("traffic", "7", START_MS, START_MS, values, n)) for n in (7, 8)]
     sight.encoder.facts(items[0])
     asked: list[Reading] = []
 
-    def note(reading: Reading, _wanted: object) -> tuple[()]:
+    def note(reading: Reading, *_kind_and_wanted: object) -> tuple[()]:
         asked.append(reading)
         return ()
 

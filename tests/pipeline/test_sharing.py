@@ -9,6 +9,7 @@ import pytest
 
 from citywise.backend.ingest import records
 from citywise.backend.ingest.records import ClockReading, Reading
+from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.sharing import Memory, Sight
 from citywise.backend.pipeline.slices import Entry, Slices
 from citywise.reasoning.languages.casp.parsing import parse_file
@@ -106,7 +107,7 @@ def test_requests_that_see_a_reading_alike_share_its_triples_and_facts(tmp_path:
     write(tmp_path, "main_streets.ttl", STREETS)
     other = REQUEST.replace("Speed < 100", "Speed < 77")
     sights = [
-        Sight(parse_file(write(tmp_path, f"{number}.casp", text)), frozenset({"traffic"}))
+        Sight(parse_file(write(tmp_path, f"{number}.casp", text)), builtin().only(["traffic"]))
         for number, text in enumerate((REQUEST, other))
     ]
     shared = reading()
@@ -138,11 +139,11 @@ def test_requests_that_see_a_reading_differently_each_get_their_own_facts(
     shared, found = reading(), []
     for number, text in enumerate(texts):
         request = parse_file(write(tmp_path, f"{number}.casp", text))
-        sight = Sight(request, frozenset({"traffic"}))
+        sight = Sight(request, builtin().only(["traffic"]))
         item = sight.item(shared)
         base = 0 if request.unit == "s" else START_MS
         found.append([f.replace(str(_subject(f)), "O") for f in sight.encoder.facts(item, base)])
-        alone = Sight(request, frozenset({"traffic"}))
+        alone = Sight(request, builtin().only(["traffic"]))
         assert sight.encoder.facts(item, base) == alone.encoder.facts(alone.item(reading()), base)
     assert expected in found[1]
 

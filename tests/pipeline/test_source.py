@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.requests import find
 from citywise.backend.pipeline.results import Results
 from citywise.backend.pipeline.source import (
@@ -116,7 +117,7 @@ def test_a_request_continues_where_it_is_committed_and_rests_if_that_is_further(
 def test_a_request_is_divided_as_far_as_the_stretch_or_the_setting_says(
     partitions: str, workers: int, stretch: int, parts: int
 ) -> None:
-    assert parts_of(find(JAMS), partitions, workers, stretch, Limits(**LIMITS)) == parts
+    assert parts_of(find(JAMS), builtin(), partitions, workers, stretch, Limits(**LIMITS)) == parts
 
 
 def test_a_request_that_does_not_divide_has_one_task_whatever_the_setting_says(
@@ -124,7 +125,7 @@ def test_a_request_that_does_not_divide_has_one_task_whatever_the_setting_says(
 ) -> None:
     path = tmp_path / "any.casp"
     path.write_text(find(JAMS).read_text() + "\n{ lucky }.\n")
-    assert parts_of(path, "4", 4, 2_000_000, Limits(**LIMITS)) == 1
+    assert parts_of(path, builtin(), "4", 4, 2_000_000, Limits(**LIMITS)) == 1
 
 
 def test_workers_are_not_told_the_database_and_its_password(tmp_path: Path) -> None:

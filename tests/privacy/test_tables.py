@@ -30,6 +30,7 @@ OF_THE_CITY = {
     "refusals",
     "learned",
     "app_tables",
+    "kinds",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
 

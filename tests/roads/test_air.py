@@ -14,8 +14,10 @@ OWN = Station("s4", WEST + 4.5 * STEP, SOUTH)
 
 
 def test_the_index_is_that_of_the_worst_pollutant() -> None:
-    names = ("ozone", "particulate_matter", "carbon_monoxide", "sulfur_dioxide")
-    assert index(dict.fromkeys(names, 20) | {"nitrogen_dioxide": 70}) == 70
+    names = ("ozone", "particulate_matter", "carbon_monoxide", "nitrogen_dioxide")
+    assert index(dict.fromkeys(names, 20) | {"nitrogen_dioxide": 70}, names) == 70
+    assert index({"ozone": 20, "nitrogen_dioxide": None}, names) == 20
+    assert index({}, names) is None
 
 
 def test_a_road_that_measures_its_air_tells_of_its_own_edges() -> None:

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import Engine, delete, update
 
 from citywise.backend.city.events import OPERATOR
-from citywise.backend.ingest.payloads import POLLUTANTS, Place
+from citywise.backend.ingest.payloads import Place
+from citywise.backend.kinds import builtin
 from citywise.backend.roads import Mode
 from citywise.backend.roads.costs import Basis
 from citywise.backend.roads.learned import SLOTS
@@ -237,7 +238,7 @@ def test_a_garage_that_is_taken_away_is_gone(town: Town, city: LiveCity) -> None
 
 def test_the_air_is_known_for_three_hours(town: Town, city: LiveCity) -> None:
     town.place(block(1, "traffic", "air"))
-    town.read("air", "s1", NOW_MS, **dict.fromkeys(POLLUTANTS, 80))
+    town.read("air", "s1", NOW_MS, **dict.fromkeys(builtin()["air"].fields, 80))
     found = city.refresh().costs()
     assert found.air_known
     assert found.air == pytest.approx(80)

@@ -17,7 +17,8 @@ from citywise.apps.travel_planner.planner import Planner
 from citywise.apps.travel_planner.replies import Reply
 from citywise.apps.travel_planner.requests import ParkingRequest, TravelRequest, read
 from citywise.apps.travel_planner.worker import Desk
-from citywise.backend.ingest.payloads import AirObservation, Place, Point
+from citywise.backend.ingest.payloads import Place, Point
+from citywise.backend.kinds import builtin
 from citywise.backend.roads import City, Gazetteer
 from citywise.backend.roads.aarhus import network
 from citywise.backend.roads.cityfiles import simulated_city
@@ -99,7 +100,7 @@ def breathed(city: City, centre: int = 300, border: int = 20) -> Conditions:
     corners = [(west, south), (west, north), (east, south), (east, north)]
     stations = {"air-0": (CENTRE, centre)}
     stations |= {f"air-{n}": (corner, border) for n, corner in enumerate(corners, 1)}
-    gathering = Gathering(city.network, Tariff(per_hour=20.0))
+    gathering = Gathering(city.network, Tariff(per_hour=20.0), builtin())
     gathering.describe(
         Place(
             id=name,
@@ -110,9 +111,9 @@ def breathed(city: City, centre: int = 300, border: int = 20) -> Conditions:
         )
         for name, (at, _) in stations.items()
     )
-    kinds = AirObservation.model_fields.keys() - {"sensor", "observed_at"}
+    kinds = builtin()["air"].fields
     read = [(name, NOW_MS, dict.fromkeys(kinds, index)) for name, (_, index) in stations.items()]
-    gathering.airs(read)
+    gathering.take("air", read)
     return Conditions(NOW_MS, (), Costing(gathering.model, gathering.known()))
 
 

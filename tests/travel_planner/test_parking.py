@@ -13,6 +13,7 @@ import pytest
 
 from citywise.apps.travel_planner.planner import Planner
 from citywise.backend.city.aarhus import Pack
+from citywise.backend.kinds import builtin
 from citywise.backend.roads.conditions import Conditions, Costing
 from citywise.backend.roads.gathering import Gathering
 from citywise.backend.roads.tariffs import ASSUMED
@@ -194,13 +195,14 @@ def references(pack: Path) -> list[Json]:
 
 def counted(planner: Planner, pack: Path, times: list[int]) -> Iterator[Conditions]:
     """The garages of the recorded city as they were known at some times, one after the other."""
-    source, gathering = Pack(pack), Gathering(planner.city.network, ASSUMED)
+    source, gathering = Pack(pack), Gathering(planner.city.network, ASSUMED, builtin())
     gathering.describe(source.places())
     instants = source.parking(0, times[-1])
     instant = next(instants, None)
     for at_ms in times:
         while instant is not None and instant[0] <= at_ms:
-            gathering.parking([(str(one["sensor"]), instant[0], one) for one in instant[1]])
+            counts = [(str(one["sensor"]), instant[0], one) for one in instant[1]]
+            gathering.take("parking", counts)
             instant = next(instants, None)
         costing = Costing(gathering.model, gathering.known())
         yield Conditions(at_ms, gathering.garages(at_ms), costing)

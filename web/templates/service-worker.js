@@ -7,7 +7,7 @@ const DATA = 'citywise-data';
 const FILES = {{ (shell + vendor)|tojson }};
 const PAGES = {{ pages|tojson }};
 const KEPT_API = /^\/api\/v1\/(places|readings|events|clock)$/;
-const FIRST_DATA = ['places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);
+const FIRST_DATA = ['kinds', 'places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);
 const SNOOZE_MINUTES = 15;
 
 self.addEventListener('install', (event) => {

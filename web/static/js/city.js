@@ -15,6 +15,8 @@ class City extends EventTarget {
   places = new Map();
   readings = new Map();
   events = new Map();
+  kinds = new Map(); // Of observations, as their files say.
+  placeKinds = new Map();
   clock = null;
   state = 'connecting'; // live, reconnecting, offline
   loaded = false;
@@ -64,6 +66,31 @@ class City extends EventTarget {
     return this.readings.get(`${kind}/${placeId}`);
   }
 
+  /** The names of fields that fill a role, by kind. */
+  having(role) {
+    const found = [];
+    for (const { kind, fields } of this.kinds.values()) {
+      const names = Object.keys(fields).filter((name) => fields[name].role === role);
+      if (names.length) found.push([kind, names]);
+    }
+    return found;
+  }
+
+  /** A place's newest reading of a kind that fills the first of some roles, its values by
+      the names that `roles` gives them. */
+  told(placeId, roles) {
+    const [first] = Object.values(roles);
+    let newest;
+    for (const [kind] of this.having(first)) {
+      const reading = this.reading(kind, placeId);
+      if (reading && !(newest?.observedMs > reading.observedMs)) newest = reading;
+    }
+    if (!newest) return undefined;
+    const { fields } = this.kinds.get(newest.kind);
+    const field = (role) => Object.keys(fields).find((name) => fields[name].role === role);
+    return { observedMs: newest.observedMs, ...Object.fromEntries(Object.entries(roles).map(([name, role]) => [name, newest[field(role)]])) };
+  }
+
   openEvents() {
     return [...this.events.values()].filter((event) => event.endMs === null);
   }
@@ -76,10 +103,12 @@ class City extends EventTarget {
     if (this.#loading) return;
     this.#loading = true;
     try {
-      const [places, readings, events, clock] = await Promise.all([
-        this.#get('/places'), this.#get('/readings'), this.#get('/events?open=true'),
-        this.#get('/clock'),
+      const [kinds, places, readings, events, clock] = await Promise.all([
+        this.#get('/kinds'), this.#get('/places'), this.#get('/readings'),
+        this.#get('/events?open=true'), this.#get('/clock'),
       ]);
+      this.kinds = new Map(kinds.kinds.map((kind) => [kind.kind, kind]));
+      this.placeKinds = new Map(kinds.places.map((kind) => [kind.place, kind]));
       this.#setClock(clock);
       for (const feature of places.features) {
         this.places.set(feature.id, { ...feature.properties, geometry: feature.geometry });

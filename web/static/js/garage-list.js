@@ -3,7 +3,7 @@ import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { locale, t } from './strings.js';
 import { ago } from './times.js';
-import { garageState } from './traffic.js';
+import { GARAGE, garageState } from './traffic.js';
 
 /** A garage in words; `update` brings them up to date. */
 export function garageCard(place, heading = 'h3') {
@@ -16,7 +16,7 @@ export function garageCard(place, heading = 'h3') {
     h('header', {}, h(heading, {}, place.name), state), h('p', { class: 'free' }, free), meter, taken, age);
 
   function update(now) {
-    const found = garageState(place, city.reading('parking', place.id), now);
+    const found = garageState(place, city.told(place.id, GARAGE), now);
     element.dataset.state = found.state;
     element.toggleAttribute('data-old', found.old);
     setText(state, t(`garage.${found.state}`));

@@ -3,7 +3,7 @@ import { city } from './city.js';
 import { h, setText } from './elements.js';
 import { garageCard } from './garage-list.js';
 import { number, t } from './strings.js';
-import { garageState } from './traffic.js';
+import { GARAGE, garageState } from './traffic.js';
 
 const { L } = window;
 
@@ -20,7 +20,7 @@ export class GaragesLayer {
     for (const place of city.places.values()) {
       if (place.kind !== 'garage' || place.geometry.type !== 'Point') continue;
       const garage = this.#garages.get(place.id) ?? this.#add(place);
-      this.#restate(garage, garageState(place, city.reading('parking', place.id), now));
+      this.#restate(garage, garageState(place, city.told(place.id, GARAGE), now));
     }
   }
 

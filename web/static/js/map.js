@@ -3,6 +3,7 @@ import { query } from './api.js';
 import { city } from './city.js';
 import { h, setText } from './elements.js';
 import { garageCard } from './garage-list.js';
+import { kindCard } from './kind-list.js';
 import { middle } from './parameter-shapes.js';
 import { roadCard } from './road-list.js';
 import { t } from './strings.js';
@@ -28,9 +29,9 @@ export class CityMap extends HTMLElement {
     const holder = this.querySelector('.folium-map');
     const { map, events } = holder.cityMap;
     this.map = map;
-    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }] = await Promise.all([
+    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }] = await Promise.all([
       import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),
-      import('./labels-layer.js'),
+      import('./labels-layer.js'), import('./kind-layer.js'),
     ]);
     const openCard = (...args) => this.open(...args);
     this.roads = new RoadsLayer(map, openCard);
@@ -38,6 +39,7 @@ export class CityMap extends HTMLElement {
     this.events = new EventsLayer(events, openCard);
     this.labels = new LabelsLayer(map);
     this.layers = { events: this.events, roads: this.roads, garages: this.garages };
+    this.kinds = new KindLayers(this, map, openCard);
     this.#label(holder);
     this.#switches();
     new ResizeObserver(() => map.invalidateSize({ pan: false })).observe(holder);
@@ -57,6 +59,7 @@ export class CityMap extends HTMLElement {
     const now = city.now();
     this.roads.update(now);
     this.garages.update(now);
+    this.kinds.update(now);
     this.events.update();
     this.labels.update();
     if (this.popup?.isOpen()) this.#updateCard(now);
@@ -114,7 +117,7 @@ export class CityMap extends HTMLElement {
   /** Open the card of a road or garage, at its middle. */
   #showPlace(place) {
     const [lon, lat] = middle(place.geometry);
-    const card = (place.kind === 'road' ? roadCard : garageCard)(place, 'h2');
+    const card = ({ road: roadCard, garage: garageCard }[place.kind] ?? kindCard)(place, 'h2');
     this.map.setView([lat, lon], NEAR_ZOOM, { animate: false });
     this.open(card, [lat, lon]);
   }

@@ -1,12 +1,12 @@
 // Sensors that are silent or tell what cannot be, and why one thinks so.
 import { ask, query } from './api.js';
 import { h, keyed, setText } from './elements.js';
+import { kindName } from './kinds.js';
 import { OperatorPart } from './operator-part.js';
 import { knows, number, t } from './strings.js';
 import { ago, duration } from './times.js';
 
 const STATES = ['silent,implausible', 'silent', 'implausible', 'ok'];
-const KINDS = ['traffic', 'parking', 'weather', 'air'];
 const MOST = 100;
 
 /** A reason in the page's language, else as the server words it. */
@@ -32,7 +32,8 @@ customElements.define('operator-sensors', class extends OperatorPart {
   build() {
     const reload = () => this.refresh();
     this.state = h('select', { onchange: reload }, ...STATES.map((state) => h('option', { value: state }, t(`sensor.show.${state.replace(',', '.')}`))));
-    this.kind = h('select', { onchange: reload }, h('option', { value: '' }, t('sensor.all')), ...KINDS.map((kind) => h('option', { value: kind }, t(`stream.${kind}`))));
+    this.kinds = h('optgroup', { label: t('sensor.kind') });
+    this.kind = h('select', { onchange: reload }, h('option', { value: '' }, t('sensor.all')), this.kinds);
     this.counts = h('p', { class: 'quiet' });
     this.list = h('ul', { class: 'cards' });
     this.empty = h('p', { class: 'empty', 'data-good': true, hidden: true }, t('sensor.none'));
@@ -46,7 +47,8 @@ customElements.define('operator-sensors', class extends OperatorPart {
   }
 
   show({ counts, sensors, truncated }) {
-    const lines = Object.entries(counts).map(([kind, count]) => t('sensor.count', { kind: t(`stream.${kind}`), ok: count.ok ?? 0, silent: count.silent ?? 0, implausible: count.implausible ?? 0 }));
+    keyed(this.kinds, Object.keys(counts), (kind) => kind, (kind) => h('option', { value: kind }), (option, kind) => setText(option, kindName(kind)));
+    const lines = Object.entries(counts).map(([kind, count]) => t('sensor.count', { kind: kindName(kind), ok: count.ok ?? 0, silent: count.silent ?? 0, implausible: count.implausible ?? 0 }));
     setText(this.counts, lines.join(' · '));
     keyed(this.list, sensors, ({ kind, place }) => `${kind} ${place.id}`, (sensor) => this.#item(sensor), (item, sensor) => this.#update(item, sensor));
     this.empty.hidden = sensors.length > 0;
@@ -68,6 +70,6 @@ customElements.define('operator-sensors', class extends OperatorPart {
     if (parts.reasons.textContent !== words.join('')) parts.reasons.replaceChildren(...words.map((text) => h('li', {}, text)));
     const heard = last ? `${ago(last.age_s)}: ${listed(last.values)}` : t('sensor.never');
     const extra = last ? listed(last.extra) : '';
-    setText(parts.last, [t(`stream.${kind}`), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : ''].filter(Boolean).join(' · '));
+    setText(parts.last, [kindName(kind), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : ''].filter(Boolean).join(' · '));
   }
 });

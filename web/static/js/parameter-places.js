@@ -1,6 +1,7 @@
 // Widgets for places and sensors, from the places the city knows.
 import { city } from './city.js';
 import { h } from './elements.js';
+import { kindName } from './kinds.js';
 import { locale, t } from './strings.js';
 
 const MANY = 20;
@@ -49,9 +50,9 @@ export function placeWidget({ kind, required, title }) {
 }
 
 export function sensorWidget({ observes, required, title }) {
-  const kinds = observes ? [observes] : ['traffic', 'parking', 'weather', 'air'];
+  const kinds = observes ? [observes] : [...city.kinds.keys()];
   const kind = h('select', { 'aria-label': t('form.observes', { title }), hidden: kinds.length === 1 },
-    ...kinds.map((name) => h('option', { value: name }, t(`stream.${name}`))));
+    ...kinds.map((name) => h('option', { value: name }, kindName(name))));
   const { select, element, set } = placeSelect((place) => place.sensors?.some((name) => kinds.includes(name)), { required, title });
   return {
     element: h('span', { class: 'number' }, element, kind),

@@ -3,14 +3,14 @@ import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
 import { t } from './strings.js';
 import { ago } from './times.js';
-import { roadState } from './traffic.js';
+import { ROAD, roadState } from './traffic.js';
 
 const SLOW = ['jam', 'heavy', 'slow'];
 const PAGE = 25;
 
 /** The state of a road now. */
 export const stateOf = (place, now) =>
-  roadState(place, city.reading('traffic', place.id), city.jamAt(place.id), now);
+  roadState(place, city.told(place.id, ROAD), city.jamAt(place.id), now);
 
 /** A road in words; `update` brings them up to date. */
 export function roadCard(place, heading = 'h3') {

@@ -34,13 +34,17 @@ export function garageState(place, reading, now) {
 /** An air-quality index in a word. */
 export const airName = (value) => (value <= 50 ? 'good' : value <= 100 ? 'fair' : value <= 150 ? 'moderate' : 'poor');
 
+/** The fields that a place's readings have for some purposes, by role. */
+export const ROAD = { speed_kmh: 'road_speed', vehicle_count: 'road_vehicles' };
+export const GARAGE = { occupied: 'occupied_places', capacity: 'total_places' };
+export const AIR = 'air_index';
+
 /** The worst index of an air reading; what is unknown (null) is none. */
-export const worstAir = (r) =>
-  Math.max(r.ozone, r.particulate_matter, r.carbon_monoxide, r.sulfur_dioxide, r.nitrogen_dioxide);
+export const worstAir = (reading, names) => Math.max(...names.map((name) => reading[name] ?? 0));
 
 /** The air of the city: the median over all places of each place's worst index. */
-export function airIndex(readings) {
-  const worst = readings.map(worstAir).sort((a, b) => a - b);
+export function airIndex(readings, names) {
+  const worst = readings.map((reading) => worstAir(reading, names.get(reading.kind))).sort((a, b) => a - b);
   if (!worst.length) return null;
   const value = worst[Math.floor(worst.length / 2)];
   return { value, name: airName(value) };

@@ -3,10 +3,10 @@ import { city } from './city.js';
 import { h, icon, keyed, setText } from './elements.js';
 import { t } from './strings.js';
 import { ago } from './times.js';
-import { airIndex } from './traffic.js';
+import { AIR, airIndex } from './traffic.js';
 
 const OLD_S = 2 * 3600;
-const VALUES = { temperature: 'temperature_c', wind: 'wind_kmh', humidity: 'humidity_pct' };
+const ROLES = { temperature: 'air_temperature', wind: 'wind_speed', humidity: 'air_humidity' };
 
 customElements.define('city-weather', class extends HTMLElement {
   connectedCallback() {
@@ -18,11 +18,13 @@ customElements.define('city-weather', class extends HTMLElement {
 
   #show() {
     const all = [...city.readings.values()];
-    const newest = all.filter((r) => r.kind === 'weather')
+    const kinds = new Set(Object.values(ROLES).flatMap((role) => city.having(role).map(([kind]) => kind)));
+    const newest = all.filter((r) => kinds.has(r.kind))
       .reduce((a, b) => (a && a.observedMs > b.observedMs ? a : b), null);
     keyed(this.weather, newest ? this.#words(newest) : [], ([name]) => name,
       ([name]) => h('span', { class: `weather-${name}` }), (span, [, text]) => setText(span, text));
-    const air = airIndex(all.filter((reading) => reading.kind === 'air'));
+    const indices = new Map(city.having(AIR));
+    const air = airIndex(all.filter((reading) => indices.has(reading.kind)), indices);
     this.air.hidden = !air;
     if (air) {
       this.air.dataset.air = air.name;
@@ -32,7 +34,8 @@ customElements.define('city-weather', class extends HTMLElement {
   }
 
   #words(reading) {
-    const words = Object.entries(VALUES)
+    const fields = (role) => Object.fromEntries(city.having(role))[reading.kind]?.[0];
+    const words = Object.entries(ROLES).map(([name, role]) => [name, fields(role)])
       .filter(([, key]) => typeof reading[key] === 'number')
       .map(([name, key]) => [name, t(`weather.${name}`, { value: reading[key] })]);
     const ageS = (city.now() - reading.observedMs) / 1000;

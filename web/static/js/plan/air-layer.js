@@ -1,7 +1,7 @@
 // The air where it is measured: a dot for each place, its size and ring telling how bad it is.
 import { city } from '../city.js';
 import { t } from '../strings.js';
-import { airName, worstAir } from '../traffic.js';
+import { AIR, airName, worstAir } from '../traffic.js';
 
 const { L } = window;
 const RADIUS = { good: 5, fair: 7, moderate: 9, poor: 11 };
@@ -22,9 +22,11 @@ export class AirLayer {
   }
 
   update() {
+    const indices = new Map(city.having(AIR));
     for (const reading of city.readings.values()) {
-      const place = reading.kind === 'air' && city.places.get(reading.place_id);
-      if (place) this.#show(place, worstAir(reading));
+      const names = indices.get(reading.kind);
+      const place = names && city.places.get(reading.place_id);
+      if (place) this.#show(place, worstAir(reading, names));
     }
   }
 

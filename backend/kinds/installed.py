@@ -1,0 +1,105 @@
+"""The kinds that a running system has, in its database: every process reads them there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, delete, func, select
+
+from citywise.backend.kinds.kind import Kind, PlaceKind
+from citywise.backend.kinds.registry import Kinds, builtin, name_of, of_json
+from citywise.backend.store.models import KindRow
+from citywise.backend.store.upsert import upsert
+from citywise.backend.times import wall_ms
+
+OPERATOR = "operator"
+"""Origin of kinds that are made in the operator's page; others come from files."""
+_FILES = "files"
+
+
+class KnownKinds:
+    """Kinds as the database has them, read again when they have changed."""
+
+    def __init__(self) -> None:
+        self._stamp: tuple[Any, ...] | None = None
+        self._kinds = Kinds()
+
+    def read(self, connection: Connection) -> Kinds:
+        """The kinds as they are now."""
+        stamp = _stamp(connection)
+        if stamp != self._stamp:
+            self._kinds, self._stamp = read(connection), stamp
+        return self._kinds
+
+
+def read(connection: Connection) -> Kinds:
+    """The kinds that are installed, those that an operator made last; where none was ever
+    installed, those that come with Citywise."""
+    rows = connection.execute(select(KindRow.body).order_by(KindRow.origin, KindRow.id)).all()
+    return Kinds().with_kinds(*(of_json(row.body) for row in rows)) if rows else builtin()
+
+
+def install(engine: Engine, kinds: Kinds) -> Kinds:
+    """Install the kinds of files in place of those that were; returns all there are.
+
+    What an operator made stays, and counts where a file has the same name.
+    """
+    every: list[Kind | PlaceKind] = [*kinds.values(), *kinds.places.values()]
+    wanted = {_id(kind): kind for kind in every}
+    with engine.begin() as connection:
+        rows = {row.id: row for row in connection.execute(select(KindRow.__table__))}
+        made = {name for name, row in rows.items() if row.origin == OPERATOR}
+        gone = rows.keys() - wanted.keys() - made
+        if gone:
+            connection.execute(delete(KindRow).where(KindRow.id.in_(gone)))
+        more = (kind for name, kind in wanted.items() if name not in made)
+        upsert(connection, KindRow, [r for k in more if (r := _row(rows, k, _FILES))])
+        return read(connection)
+
+
+def with_made(engine: Engine, kinds: Kinds) -> Kinds:
+    """Kinds of files, and those that operators made."""
+    made = select(KindRow.body).where(KindRow.origin == OPERATOR)
+    with engine.connect() as connection:
+        return kinds.with_kinds(*(of_json(row.body) for row in connection.execute(made)))
+
+
+def put(connection: Connection, kind: Kind | PlaceKind) -> None:
+    """Make or change a kind as an operator does."""
+    upsert(connection, KindRow, [_row({}, kind, OPERATOR)])
+
+
+def remove(connection: Connection, form: str, name: str) -> bool:
+    """Remove a kind that an operator made; False where there is none."""
+    wanted = (KindRow.id == f"{form}/{name}") & (KindRow.origin == OPERATOR)
+    return bool(connection.execute(delete(KindRow).where(wanted)).rowcount)
+
+
+def origins(connection: Connection) -> dict[str, str]:
+    """Who made each kind, by form and name (`kind/noise`)."""
+    return {row.id: row.origin for row in connection.execute(select(KindRow.id, KindRow.origin))}
+
+
+def _stamp(connection: Connection) -> tuple[Any, ...]:
+    query = select(func.count(KindRow.id), func.max(KindRow.changed_ms), func.sum(KindRow.version))
+    return tuple(connection.execute(query).one())
+
+
+def _row(rows: Mapping[str, Row[Any]], kind: Kind | PlaceKind, origin: str) -> dict[str, Any]:
+    """The row of a kind; empty where it is there already, as it is."""
+    body = kind.model_dump(mode="json", exclude_defaults=True)
+    before = rows.get(_id(kind))
+    if before is not None and (before.body, before.origin) == (body, origin):
+        return {}
+    return {
+        "id": _id(kind),
+        "version": kind.version,
+        "body": body,
+        "origin": origin,
+        "changed_ms": wall_ms(),
+    }
+
+
+def _id(kind: Kind | PlaceKind) -> str:
+    return f"{'kind' if isinstance(kind, Kind) else 'place'}/{name_of(kind)}"
