@@ -78,11 +78,18 @@ const toldAt = new Map()
  * ever. So it is acknowledged and goes nowhere, and the log says so, once a minute for each device. */
 function drop (client, packet, why) {
   const { token } = client.rights
+  count(token, packet.topic, why)
   if (Date.now() - (toldAt.get(token) ?? -Infinity) >= 60_000) {
     toldAt.set(token, Date.now())
     console.error(discreet(`broker: a message of ${token} to ${packet.topic.slice(0, 200)} is dropped: ${why}`))
   }
   Object.assign(packet, { topic: REFUSED, payload: Buffer.alloc(0), retain: false })
+}
+
+/** Tell the ingest of a message that is dropped: it counts and shows it as a dead letter. */
+function count (token, topic, why) {
+  const payload = JSON.stringify({ topic: discreet(topic.slice(0, 200)), why: discreet(why).slice(0, 300) })
+  broker.publish({ topic: `${REFUSED}/${token}`, payload, qos: 0, retain: false }, () => {})
 }
 
 function authorizePublish (client, packet, done) {

@@ -9,11 +9,12 @@ const CITY = [PLACES, ...READINGS]
 const GIVEN = ['sensors', 'places'] // by admins only, and not part of `all`
 const RETAINED = ['places', 'events', 'clock', 'status']
 const RATES = { person: { burst: 200, each: 50 }, sensor: { burst: 5000, each: 1 }, reading: { burst: 4, each: 500 } } // milliseconds
+const REFUSALS = '$refused/+' // what the broker drops, told to the ingest alone
 const DEVICE_BYTES = 512 * 1024 // a route of 10,000 points takes half of it
 const READING_BYTES = 4096
 
 const PROCESSES = {
-  ingest: { read: [...CITY, 'context/#', 'clock'], write: [] },
+  ingest: { read: [...CITY, 'context/#', 'clock'], write: [], hears: REFUSALS },
   source: { read: ['status/ingest', 'control/source'], write: [...CITY, 'clock'] },
   web: { read: [], write: [...CITY, 'control/source'] },
   connectors: { read: [], write: CITY },
@@ -49,10 +50,10 @@ export class Rights {
 
   /** Rights of a process of ours. */
   ofProcess (role) {
-    const { read, write } = this.processes[role] ?? NOBODY
+    const { read, write, hears } = this.processes[role] ?? NOBODY
     const isOwn = (id) => id === role || id.startsWith(`${role}-`)
     const statusOf = (topic) => isStatus(topic, this.prefix, isOwn)
-    return { ...rights(this.prefix, read, write, { isOwn }), statusOf }
+    return { ...rights(this.prefix, read, write, { isOwn }), statusOf, hears }
   }
 
   /** Rights of a device; `entry` is its own in the rights file: a token's, or with `write`
@@ -76,6 +77,7 @@ export class Rights {
     if (may('places')) write.push(PLACES)
     return rights(this.prefix, read, write, {
       ...more,
+      scope: entry.scope,
       largest: feeds ? this.largest : DEVICE_BYTES,
       rate: feeds ? RATES.sensor : RATES.person
     })
@@ -92,19 +94,54 @@ function rights (prefix, read, write, more) {
   const under = (patterns) => patterns.map((pattern) => `${prefix}/${pattern}`)
   const retained = under(RETAINED)
   const retains = (topic) => retained.some((kind) => topic === kind || topic.startsWith(`${kind}/`))
-  return { read: under(read), write: under(write), retains, ...more }
+  return { read: under(read), write: under(write), retains, prefix, ...more }
 }
 
 /** Whether a topic or filter may be read. */
 export const mayRead = (rights, filter) =>
-  filter[0] !== '$' && rights.read.some((pattern) => covers(pattern, filter))
+  (filter[0] !== '$' && rights.read.some((pattern) => covers(pattern, filter))) ||
+  (rights.hears !== undefined && covers(rights.hears, filter))
+
+const glob = (pattern) => new RegExp(`^${pattern.split('*').map((part) => part.replace(/[.]/g, '\\$&')).join('.*')}$`)
+const fits = (patterns, name) => !patterns.length || patterns.some((pattern) => glob(pattern).test(name))
+
+/** Why a message is outside what a token is for (`backend/people/scopes.py`), or null. A shared topic
+ * is looked into: each of its observations must be of a sensor of the token's. */
+export function outside ({ kinds = [], sensors = [], places = [], remove = false }, levels, payload) {
+  const [room, kind, name] = levels
+  if (room === 'places') {
+    if (!fits(places, name ?? '')) return `place ${name}`
+    return payload.length || remove ? null : `removing place ${name}`
+  }
+  if (room === 'status' || !(kinds.length || sensors.length)) return null
+  if (room !== 'observations' || levels.length > 3) return levels.join('/')
+  if (!fits(kinds, kind)) return `kind ${kind}`
+  if (!sensors.length) return null
+  if (name !== undefined) return fits(sensors, name) ? null : `sensor ${name}`
+  return others(sensors, payload)
+}
+
+/** Which sensor of a message's observations is none of some patterns', or null. */
+function others (sensors, payload) {
+  try {
+    const told = JSON.parse(payload.toString())
+    const found = (Array.isArray(told) ? told : [told]).map((one) => String(one?.sensor))
+    const other = found.find((name) => !fits(sensors, name))
+    return other === undefined ? null : `sensor ${other.slice(0, 64)}`
+  } catch {
+    return 'what is no JSON'
+  }
+}
 
 /** Why a message may not be sent, or null. */
-export function refusal (rights, { topic, retain }) {
+export function refusal (rights, { topic, retain, payload = '' }) {
   const may = rights.statusOf?.(topic) || rights.write.some((pattern) => covers(pattern, topic))
   if (topic[0] === '$' || !may) {
     return `not allowed to publish at ${topic}`
   }
+  const levels = topic.slice(rights.prefix?.length + 1).split('/')
+  const other = rights.scope && !rights.statusOf?.(topic) ? outside(rights.scope, levels, payload) : null
+  if (other) return `its token is not for ${other}`
   return retain && !rights.retains(topic) ? `nothing is retained at ${topic}` : null
 }
 

@@ -25,10 +25,11 @@ def _nothing() -> None:
 class BrokerSession:
     """Connects, connects again by itself, and asks for its topics each time.
 
-    `topics` are patterns below `broker.prefix`. What follows is called on the network thread, and
-    must be quick: `hear` with each message, `connected` with each connection before the topics are
-    asked for, `prepare` with each client before its first connection. `is_told`: the status topic
-    says that it is online; `whole_topics`: they begin at the root. What the broker refuses stands
+    `topics` are patterns below `broker.prefix`, or of the broker's own (`$…`). What follows is
+    called on the network thread, and must be quick: `hear` with each message, `connected` with each
+    connection before the topics are asked for, `prepare` with each client before its first
+    connection. `is_told`: the status topic says that it is online; `whole_topics`: they begin at
+    the root. What the broker refuses stands
     in `refusal` and once in the log.
     """
 
@@ -47,7 +48,8 @@ class BrokerSession:
         whole_topics: bool = False,
     ) -> None:
         self._broker, self._name = broker, client_id
-        self._topics = [t if whole_topics else f"{broker.prefix}/{t}" for t in topics]
+        own = {t for t in topics if whole_topics or t.startswith("$")}
+        self._topics = [t if t in own else f"{broker.prefix}/{t}" for t in topics]
         self._hear, self._tell_connected, self._more = hear, connected, prepare
         self._is_told, self._persistent, self._manual_ack = is_told, persistent, manual_ack
         self._client: paho.Client | None = None

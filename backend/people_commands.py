@@ -26,6 +26,7 @@ from citywise.backend.people import (
     tokens,
 )
 from citywise.backend.people.accounts import ROLES, Account
+from citywise.backend.people.scopes import Scope
 from citywise.backend.people.secret import digest
 from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for, migrate
@@ -156,18 +157,34 @@ def invite(settings: Settings, roles: tuple[str, ...], hours: float) -> None:
     help="What it may; `sensors` is to send readings and events, `places` to send and remove "
     "places; repeatable.",
 )
+@click.option("--kind", "kinds", multiple=True, help="Only this kind of observation; repeatable.")
+@click.option(
+    "--sensor", "sensors", multiple=True, help="Only these sensors, e.g. `n1*`; repeatable."
+)
+@click.option("--place", "places", multiple=True, help="Only these places; repeatable.")
+@click.option("--remove", is_flag=True, help="It may remove these places, too.")
 @of_a_system
-def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...]) -> None:
+def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...], **only: Any) -> None:
     """Print a token of the account NAME for a device or a sensor, called LABEL.
 
     At the broker, what is before the point is the user name, and what is after it the password.
+    With `-` as LABEL there is a token for each line of standard input: a label and, after a
+    blank, the sensor that it is for. A line with label, sensor and token is printed for each.
     """
+    many = [line.split() for line in sys.stdin if line.strip()] if label == "-" else [[label]]
+    lines = []
     with _changing(settings) as connection:
         found = accounts.known(connection, name)
-        made, secret = tokens.issue(connection, found.id, label, wanted)
-        after = {"label": made.label, "rights": sorted(made.rights)}
-        audit.record(connection, ACTOR, "token.issued", made.id, None, after)
-    click.echo(f"{made.id}.{secret}")
+        for title, *own in many:
+            told = {**only, "sensors": tuple(own) or only["sensors"]}
+            scope = Scope.of(told) if any(told.values()) else None
+            made, secret = tokens.issue(connection, found.id, title, wanted, scope=scope)
+            limits = {"scope": scope.model_dump(mode="json")} if scope else {}
+            after = {"label": made.label, "rights": sorted(made.rights), **limits}
+            audit.record(connection, ACTOR, "token.issued", made.id, None, after)
+            which = [title, *own] if label == "-" else []
+            lines.append(" ".join([*which, f"{made.id}.{secret}"]))
+    click.echo("\n".join(lines))
 
 
 @user.command()

@@ -17,7 +17,7 @@ from tests.api.town import soon
 from tests.brokers import REFUSED, SENT, City, Client, client, secret_of
 
 ANNA, BEN = "u-" + "a" * 20, "u-" + "b" * 20
-PHONE, WATCH, OTHER, SENSOR, OVER, SURVEYOR = (f"d-{n:016x}" for n in range(6))
+PHONE, WATCH, OTHER, SENSOR, OVER, SURVEYOR, METER, GARDENER = (f"d-{n:016x}" for n in range(8))
 RIGHTS: dict[str, dict[str, Any]] = {
     PHONE: {"user": ANNA, "rights": ["all"]},
     WATCH: {"user": ANNA, "rights": ["notices"]},
@@ -25,6 +25,12 @@ RIGHTS: dict[str, dict[str, Any]] = {
     SENSOR: {"user": BEN, "rights": ["sensors"]},
     SURVEYOR: {"user": BEN, "rights": ["places"]},
     OVER: {"user": BEN, "rights": ["all"], "expires_ms": 1},
+    METER: {
+        "user": BEN,
+        "rights": ["sensors", "places"],
+        "scope": {"kinds": ["noise"], "sensors": ["n1*"], "places": ["n1*"]},
+    },
+    GARDENER: {"user": BEN, "rights": ["places"], "scope": {"places": ["n1*"], "remove": True}},
 }
 
 
@@ -56,6 +62,10 @@ MAY_SEND = [
     (SURVEYOR, f"status/{SURVEYOR}"),
     (SENSOR, "observations/traffic/1"),
     (SENSOR, "events/jam"),
+    (METER, "observations/noise/n1"),
+    (METER, "observations/noise/n12"),
+    (METER, "places/noise_meter/n1"),
+    (METER, f"status/{METER}"),
     ("citywise.source", "observations/traffic"),
     ("citywise.source", "clock"),
     ("citywise.web", "control/source"),
@@ -83,6 +93,18 @@ MAY_NOT_SEND = [
     (SURVEYOR, "events/jam"),
     (SURVEYOR, "clock"),
     (SURVEYOR, f"status/{SENSOR}"),
+    (METER, "observations/noise/x1"),
+    (METER, "observations/noise/xn1"),
+    (METER, "observations/climate/n1"),
+    (METER, "observations/noise"),  # The observation there names no sensor.
+    (METER, "observations/noise/n1/more"),
+    (METER, "observations"),
+    (METER, "events/jam"),
+    (METER, "rooms/n1"),
+    (METER, "places/noise_meter/x1"),
+    (METER, "places/n1"),
+    (GARDENER, "places/noise_meter/x1"),
+    (GARDENER, "observations/noise/n1"),
     (PHONE, "control/source"),
     (PHONE, "clock"),
     (WATCH, f"context/{ANNA}"),
@@ -461,3 +483,51 @@ def test_a_token_has_few_connections_at_a_time(city: City) -> None:
         return further.answer == "Success"
 
     soon(may_come)  # when the broker has noticed that the others went
+
+
+# --- Tokens that are for some sensors ------------------------------------------------------------
+
+
+def test_at_a_shared_topic_each_observation_must_be_of_a_sensor_of_the_token(
+    city: City, watcher: Client
+) -> None:
+    good = b'[{"sensor": "n1", "level": 3}, {"sensor": "n17"}]'
+    with client(city, METER) as meter:
+        for bad in (b'[{"sensor": "n1"}, {"sensor": "x1"}]', b'{"sensor": 7}', b"{}", b"[1]", b"{"):
+            assert meter.sends("town/observations/noise", bad)
+        assert meter.sends("town/observations/noise", good)
+    assert watcher.heard.get(timeout=SENT) == ("town/observations/noise", good)
+
+
+def test_what_is_refused_is_told_to_the_ingest_alone_without_naming_people(
+    city: City, watcher: Client
+) -> None:
+    with client(city, "citywise.ingest") as ingest, client(city, METER) as meter:
+        assert ingest.reads("$refused/+")
+        assert meter.sends("town/observations/noise/x1")
+        assert meter.sends(f"town/context/{ANNA}")
+        found = [ingest.heard.get(timeout=SENT) for _ in range(2)]
+        assert not meter.reads("$refused/+")
+    assert {topic for topic, _payload in found} == {f"$refused/{METER}"}
+    assert [json.loads(payload)["why"] for _topic, payload in found] == [
+        "its token is not for sensor x1",
+        "not allowed to publish at town/context/u-…",
+    ]
+    assert ANNA not in str(found)
+    assert watcher.sends("town/last")
+    assert watcher.heard.get(timeout=SENT)[0] == "town/last"
+
+
+def test_removing_a_place_needs_the_right_to(city: City) -> None:
+    place = "town/places/noise_meter/n1"
+    with client(city, "city", name="describer") as city_itself:
+        assert city_itself.sends(place, b"here", retain=True)
+    for user, left in ((METER, {place: b"here"}), (GARDENER, {})):
+        with client(city, user) as device:
+            assert device.sends(place, b"", retain=True)
+        with client(city, "city", name="late") as late:
+            assert late.reads(place)
+            assert late.reads("town/last")
+            assert late.sends("town/last")
+            heard = dict(iter(lambda late=late: late.heard.get(timeout=SENT), ("town/last", b"{}")))  # type: ignore[misc]
+        assert heard == left

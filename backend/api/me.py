@@ -26,6 +26,7 @@ from citywise.backend.api.state import state
 from citywise.backend.people import accounts, audit, consents, logins, tokens
 from citywise.backend.people.consents import Consent
 from citywise.backend.people.logins import Login
+from citywise.backend.people.scopes import Scope
 from citywise.backend.people.tokens import Token
 from citywise.backend.privacy import consenting, export, forgetting
 from citywise.backend.times import iso, iso_or_none, parse_ms, wall_ms
@@ -71,6 +72,7 @@ class NewToken(_Body):
     label: str = Field(max_length=200)
     rights: list[str] = Field(max_length=10)
     expires: str | None = Field(default=None, max_length=40)
+    scope: dict[str, Any] | None = None
 
 
 # --- The account ----------------------------------------------------------------------------------
@@ -251,9 +253,10 @@ def create_token() -> Response:
         raise invalid([{"path": "rights", "message": message}])
     expires = _expiry(body.expires)
     with as_problems(), state().engine.begin() as connection:
-        token, secret = tokens.issue(connection, user, body.label, body.rights, expires)
+        scope = Scope.of(body.scope)
+        token, secret = tokens.issue(connection, user, body.label, body.rights, expires, scope)
         if tokens.OF_CITY & token.rights:
-            after = {"label": token.label, "rights": sorted(token.rights)}
+            after = {"label": token.label, "rights": sorted(token.rights), **_scope(token)}
             audit.record(connection, user, "token.issued", token.id, None, after)
     presence.tell_broker()
     bearer = f"{token.id}.{secret}"
@@ -339,4 +342,9 @@ def _token(token: Token) -> dict[str, Any]:
         "created": iso(token.created_ms),
         "used": iso_or_none(token.used_ms),
         "expires": iso_or_none(token.expires_ms),
+        **_scope(token),
     }
+
+
+def _scope(token: Token) -> dict[str, Any]:
+    return {"scope": token.scope.model_dump(mode="json")} if token.scope else {}

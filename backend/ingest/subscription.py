@@ -14,6 +14,8 @@ from citywise.backend.settings import Broker
 
 CLIENT_ID = "ingest"
 TOPICS = ("places/#", "observations/#", "events/#", "context/#", "clock")
+REFUSED = "$refused/+"
+"""Where the embedded broker tells what it drops; not below the prefix."""
 _QUEUE = 2000
 _GROUP = 500
 _GROUP_BYTES = 8_000_000
@@ -41,7 +43,7 @@ class Subscription:
         self._session = BrokerSession(
             broker,
             CLIENT_ID,
-            TOPICS,
+            (*TOPICS, REFUSED) if broker.embedded else TOPICS,
             hear=self._take,
             connected=self.reconnected.set,
             persistent=True,

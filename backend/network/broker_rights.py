@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, select
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.network.secret_files import replace
 from citywise.backend.network.topics import Device
 from citywise.backend.packs.parts import Devices, Parts, of_settings, within
+from citywise.backend.people.scopes import Known
 from citywise.backend.people.tokens import OF_CITY, Token, broker_hash, valid
 from citywise.backend.settings import Settings
+from citywise.backend.store.models import PlaceRow
 
 
 class RightsError(CitywiseError):
@@ -73,13 +75,15 @@ def write_for_mosquitto(engine: Engine, settings: Settings, folder: Path) -> lis
     apps = of_settings(settings)
     with engine.connect() as connection:
         tokens, others = valid(connection), _devices(connection, apps)
+        scoped = any(token.scope for token, _password in tokens)
+        places = _places(connection) if scoped else []
     passwords = [f"{broker.username}:{broker_hash(broker.password)}"]
     passwords += [f"{token.id}:{password}" for token, password in tokens]
     passwords += [f"{device.name}:{device.hash}" for device in others]
     rules = [f"user {broker.username}", f"topic readwrite {broker.prefix}/#"]
     sensors = [*_READINGS, *(topic for parts in apps.values() for topic in parts.topics.sensors)]
     for token, _ in tokens:
-        rules += [f"user {token.id}", *_acl(broker.prefix, token, sensors)]
+        rules += [f"user {token.id}", *_acl(broker.prefix, token, sensors, places)]
     for device in others:
         written = (f"topic write {broker.prefix}/{topic}" for topic in device.write)
         rules += [f"user {device.name}", *written]
@@ -87,11 +91,13 @@ def write_for_mosquitto(engine: Engine, settings: Settings, folder: Path) -> lis
 
 
 def _entry(token: Token, password: str) -> dict[str, object]:
+    scope = token.scope.model_dump(mode="json") if token.scope else None
     return {
         "user": token.account,
         "rights": sorted(token.rights),
         "hash": password,
         "expires_ms": token.expires_ms,
+        **({"scope": scope} if scope else {}),
     }
 
 
@@ -117,8 +123,20 @@ def _entry_of(device: Device) -> dict[str, object]:
     }
 
 
-def _acl(prefix: str, token: Token, sensors: Iterable[str]) -> Iterable[str]:
-    """What the embedded broker allows a token (`ofToken`), in mosquitto's words."""
+def _places(connection: Connection) -> list[Known]:
+    rows = connection.execute(select(PlaceRow.id, PlaceRow.kind, PlaceRow.body))
+    every = [Known(row.id, row.kind, tuple(row.body.get("sensors", ()))) for row in rows]
+    return sorted(every)
+
+
+def _acl(
+    prefix: str, token: Token, sensors: Iterable[str], places: Sequence[Known]
+) -> Iterable[str]:
+    """What the embedded broker allows a token (`ofToken`), in mosquitto's words.
+
+    A scoped token gets the own topics of the sensors and places that there are: mosquitto knows
+    no such patterns, and does not look into messages at a shared topic.
+    """
     rights, notices = token.rights, f"notices/{token.account}/{token.id}"
     if rights & {"notices", "all"}:
         yield f"topic read {prefix}/{notices}"
@@ -126,10 +144,12 @@ def _acl(prefix: str, token: Token, sensors: Iterable[str]) -> Iterable[str]:
     if rights & {"context", "all"}:
         yield f"topic write {prefix}/context/{token.account}"
     written = [f"status/{token.id}"] if rights & OF_CITY else []
+    scope = token.scope
     if "sensors" in rights:
-        written += sensors
+        own = bool(scope and (scope.kinds or scope.sensors))
+        written += scope.observation_topics(places) if scope and own else sensors
     if "places" in rights:
-        written.append(_PLACES)
+        written += scope.place_topics(places) if scope else [_PLACES]
     yield from (f"topic write {prefix}/{topic}" for topic in written)
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from citywise.backend.people.accounts import Account, find
 from citywise.backend.people.errors import PeopleError
+from citywise.backend.people.scopes import Scope
 from citywise.backend.people.secret import digest, new_secret
 from citywise.backend.store.models import AccountRow, ReceiverRow, TokenRow
 from citywise.backend.times import wall_ms
@@ -44,6 +45,8 @@ class Token:
     created_ms: int
     used_ms: int | None
     expires_ms: int | None
+    scope: Scope | None = None
+    """What its rights `OF_CITY` are limited to."""
 
 
 def issue(
@@ -52,12 +55,15 @@ def issue(
     label: str,
     rights: Iterable[str],
     expires_ms: int | None = None,
+    scope: Scope | None = None,
 ) -> tuple[Token, str]:
     """A new token and its secret, which is kept nowhere; the bearer text is `id.secret`.
 
     Raises `PeopleError` for an unknown right, or where an account has too many tokens.
     """
     wanted = _checked(rights)
+    if scope is not None and not OF_CITY.intersection(wanted):
+        raise PeopleError("scope", "only the rights sensors and places have a scope")
     title = " ".join(label.split())
     if not 1 <= len(title) <= 100 or not title.isprintable():
         raise PeopleError("label", "expected 1 to 100 characters that say which device it is")
@@ -76,6 +82,7 @@ def issue(
         "created_ms": wall_ms(),
         "used_ms": None,
         "expires_ms": expires_ms,
+        "scope": None if scope is None else scope.model_dump(mode="json", exclude_defaults=True),
     }
     connection.execute(insert(TokenRow), row)
     return _token(row), secret
@@ -175,4 +182,5 @@ def _row(connection: Connection, identity: str) -> Any:
 
 def _token(row: Any) -> Token:
     names = ("id", "account", "label", "created_ms", "used_ms", "expires_ms")
-    return Token(rights=frozenset(row["rights"]), **{name: row[name] for name in names})
+    scope, rights = Scope.of(row["scope"]), frozenset(row["rights"])
+    return Token(rights=rights, scope=scope, **{name: row[name] for name in names})

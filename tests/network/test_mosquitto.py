@@ -19,13 +19,16 @@ import paho.mqtt.client as paho
 import pytest
 from argon2 import PasswordHasher
 from paho.mqtt.enums import CallbackAPIVersion
+from sqlalchemy import insert
 
 from citywise.backend.machine import REPOSITORY, free_port
 from citywise.backend.network import broker_rights
 from citywise.backend.network.broker_rights import RightsError
 from citywise.backend.people import accounts, passwords, tokens
+from citywise.backend.people.scopes import Scope
 from citywise.backend.settings import Broker, Settings
 from citywise.backend.store.database import create_engine_for
+from citywise.backend.store.models import PlaceRow
 from tests.brokers import SENT
 from tests.databases import begun
 
@@ -66,13 +69,23 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
     with engine.begin() as connection:
         for name, devices in {
             "anna": {"phone": ["all"], "watch": ["notices"]},
-            "ben": {"other": ["context"], "sensor": ["sensors"], "surveyor": ["places"]},
+            "ben": {
+                "other": ["context"],
+                "sensor": ["sensors"],
+                "surveyor": ["places"],
+                "meter": ["sensors"],
+            },
         }.items():
             roles = ["admin"] if name == "ben" else ["user"]  # the rights to the city need it
             account = accounts.create(connection, name, f"the password of {name[::-1]}", roles).id
             for label, rights in devices.items():
-                token, secret = tokens.issue(connection, account, label, rights)
+                scope = Scope(kinds=("noise",), sensors=("n1*",)) if label == "meter" else None
+                token, secret = tokens.issue(connection, account, label, rights, scope=scope)
                 town.devices[label] = token.id, secret, account
+        for name in ("n1", "n12", "x1"):
+            body = {"sensors": ["noise", "climate"]}
+            row = {"id": name, "kind": "noise_meter", "name": name, "lat": 56, "lon": 10}
+            connection.execute(insert(PlaceRow), {**row, "body": body, "updated_ms": 0})
     engine.dispose()
     passwords.use(strong)
     return town
@@ -101,6 +114,7 @@ def test_the_files_name_every_device_and_what_it_may(town: Town) -> None:
         ("surveyor", ["status/{device}", "places/#"]),
         ("other", ["context/{account}"]),
         ("watch", ["notices/{account}/{device}/seen"]),
+        ("meter", ["status/{device}", "observations/noise/n1", "observations/noise/n12"]),
     ],
 )
 def test_the_list_lets_a_device_write_what_its_right_is_about(

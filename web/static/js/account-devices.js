@@ -13,6 +13,7 @@ import { user } from './user.js';
 
 const RIGHTS = ['notices', 'context', 'all'];
 const OF_CITY = ['sensors', 'places']; // Only admins give them.
+const SCOPE = ['kinds', 'sensors', 'places']; // Patterns, to which these are limited.
 const LONGEST_LABEL = 100;
 
 customElements.define('account-devices', class extends HTMLElement {
@@ -29,10 +30,13 @@ customElements.define('account-devices', class extends HTMLElement {
 
   #offer(values) {
     const form = fieldsForm({
-      fields: [textField({ name: 'label', title: t('device.label'), help: t('device.label.help'), maxlength: LONGEST_LABEL, autocomplete: 'off' }), tickedField({ name: 'rights', title: t('device.rights'), values, key: (right) => `device.right.${right}`, ticked: ['notices'] })],
+      fields: [textField({ name: 'label', title: t('device.label'), help: t('device.label.help'), maxlength: LONGEST_LABEL, autocomplete: 'off' }), tickedField({ name: 'rights', title: t('device.rights'), values, key: (right) => `device.right.${right}`, ticked: ['notices'] }),
+        ...(values.includes('sensors') ? SCOPE.map((name) => textField({ name, title: t(`device.scope.${name}`), help: t('device.scope.help'), required: false, autocomplete: 'off' })) : [])],
       submit: t('device.make'),
       primary: false,
-      send: async (body) => {
+      send: async ({ label, rights, ...patterns }) => {
+        const scope = Object.fromEntries(Object.entries(patterns).map(([name, text]) => [name, (text ?? '').split(/[\s,]+/).filter(Boolean)]));
+        const body = { label, rights, ...(Object.values(scope).some((list) => list.length) ? { scope } : {}) };
         this.#show(await ask('/me/tokens', { method: 'POST', body }), await devicesBroker());
         form.reset();
         await this.#load();
