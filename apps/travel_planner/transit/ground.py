@@ -58,7 +58,7 @@ class Line:
     trip: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """From one stop to another: seconds where no rule speaks of lines (None: never)."""
 
@@ -67,6 +67,8 @@ class Change:
     micro: int
     rules: tuple[tuple[Rule, int | None], ...] = ()
     """Those that name routes or trips, the most specific first, with their seconds."""
+    soonest: int = 0
+    """The least seconds that any line needs."""
 
     def between(self, leaves: Line, takes: Line) -> int | None:
         """Seconds from a ride to the next; None: never."""
@@ -239,4 +241,6 @@ class Ground:
             else:
                 usual = seconds
                 break
-        return Change(to, usual, round(metres * MICRO), tuple(special))
+        times = [usual, *(seconds for _, seconds in special)]
+        soonest = min((each for each in times if each is not None), default=0)
+        return Change(to, usual, round(metres * MICRO), tuple(special), soonest)

@@ -7,11 +7,11 @@ often. Backwards, everything is mirrored: patterns, changes and times.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citywise.apps.travel_planner.transit.days import Days, Pattern
-from citywise.apps.travel_planner.transit.ground import MICRO, Ground, Line
+from citywise.apps.travel_planner.transit.ground import MICRO, Change, Ground, Line
 
 Ends = Mapping[int, tuple[int, int]]
 """Seconds and micrometres between a place and the stops around it."""
@@ -60,6 +60,14 @@ class Found:
     label: Label | None
 
 
+@dataclass(frozen=True)
+class Reached:
+    """What a search found on a stretch of the chain: where one got off, and was ready to get on."""
+
+    off: Bags
+    ready: Bags
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """What a journey keeps to: times, micrometres, rides (None: any)."""
@@ -70,8 +78,8 @@ class Span:
     rides: int | None = None
 
 
-Reached = Mapping[int, Sequence[tuple[int, int, int]]]
-"""By stop: times, micrometres and rides of what a search found there."""
+Bags = Mapping[int, Sequence[tuple[int, int, int]]]
+"""By stop: times, micrometres and rides."""
 Aboard = tuple[int, int, Key, "Label | None", int]
 """Run, micrometres, key, label before, call where one got on."""
 Ready = tuple[int, int, Key, "Label | None"]
@@ -129,33 +137,17 @@ class Search:
         """Patterns and calls where one may get on."""
         return self._days.boarding(stop, self._backwards)
 
-    def ready(
-        self, stop: int, label: Label, limit: int, meets: Callable[[int, int, int], bool]
-    ) -> Iterator[tuple[Pattern, int, int, int]]:
-        """After a ride: pattern, call, and seconds and micrometres to it, where a stop, a time
-        and micrometres meet what is sought."""
-        leaves = label.pattern.leaves
-        for change in self._ground.changes(stop, self._backwards):
-            micro = label.micro + change.micro
-            if micro > limit:
-                continue
-            soonest = change.seconds
-            if change.rules:
-                times = [seconds for _, seconds in change.rules if seconds is not None]
-                soonest = min(times + ([soonest] if soonest is not None else []), default=None)
-            if soonest is None or not meets(change.to, label.time + soonest, micro):
-                continue
-            for pattern, call in self.boarding(change.to):
-                seconds = change.seconds
-                if change.rules:
-                    takes = pattern.takes
-                    seconds = (
-                        change.between(takes, leaves)
-                        if self._backwards
-                        else change.between(leaves, takes)
-                    )
-                if seconds is not None:
-                    yield pattern, call, seconds, change.micro
+    def changes(self, stop: int) -> list[Change]:
+        """From a stop in this direction."""
+        return self._ground.changes(stop, self._backwards)
+
+    def needs(self, change: Change, leaves: Line, pattern: Pattern) -> int | None:
+        """Seconds of a change from a ride to one of a pattern; None: never."""
+        if not change.rules:
+            return change.seconds
+        if self._backwards:
+            return change.between(pattern.takes, leaves)
+        return change.between(leaves, pattern.takes)
 
     def is_told_apart(self, stop: int) -> bool:
         """Whether how one came matters for where one can go on."""
@@ -198,10 +190,16 @@ class _Rounds:
         keyed: bool,
         other: Reached | None,
     ) -> None:
-        self.reached: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self._off: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self._ready: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        self._plain: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        """When one is ready whatever line one takes."""
+        self.reached = Reached(self._off, self._ready)
         self._other = other
         self._search, self._layer, self._seeds = search, layer, seeds
         self._origin, self._target = chain.ends[layer], chain.ends[layer + 1]
+        self._is_last = layer == len(chain.foot) - 1
+        """At a place on the way to be later need not be worse in the end."""
         self._span, self._keyed = span, keyed
         self._bags: dict[tuple[int, Line | None], list[tuple[int, int, Key]]] = defaultdict(list)
         self._ends: list[Found] = []
@@ -226,10 +224,13 @@ class _Rounds:
                 seed
                 for seed in seeds
                 if seed.micro + micro <= self._span.micro
-                and self._meets(stop, seed.time + seconds, seed.micro + micro, seed.rides)
+                and self._gets_on(stop, seed.time + seconds, seed.micro + micro, seed.rides)
             ]
             if not ready:
                 continue
+            self._ready[stop] += [
+                (seed.time + seconds, seed.micro + micro, seed.rides) for seed in ready
+            ]
             more = int(self._keyed and micro > 0)
             for pattern, call in self._search.boarding(stop):
                 boards.setdefault(pattern, {}).setdefault(call, []).extend(
@@ -242,33 +243,80 @@ class _Rounds:
                     for seed in ready
                 )
 
-    def _meets(self, stop: int, time: int, micro: int, rides: int) -> bool:
-        """Whether the search from the other end can have come to a stop by then, within what
-        may be walked and ridden."""
-        if self._other is None:
-            return True
+    def _gets_on(self, stop: int, time: int, micro: int, rides: int) -> bool:
+        """Whether the search from the other end got off where one is ready to get on."""
+        return self._other is None or self._meets(self._other.off, stop, time, micro, rides)
+
+    def _gets_off(self, stop: int, time: int, micro: int, rides: int) -> bool:
+        """Whether it was ready to get on where one gets off."""
+        return self._other is None or self._meets(self._other.ready, stop, time, micro, rides)
+
+    def _meets(self, bags: Bags, stop: int, time: int, micro: int, rides: int) -> bool:
+        """Whether it was there by then, within what may be walked and ridden."""
         most = self._span.rides
         return any(
             there + time <= 0
             and walked + micro <= self._span.micro
             and (most is None or rode + rides <= most)
-            for there, walked, rode in self._other.get(stop, ())
+            for there, walked, rode in bags.get(stop, ())
         )
 
     def _changed(self, labels: list[tuple[int, Label]], rides: int) -> Boards:
-        def meets(at: int, time: int, micro: int) -> bool:
-            return self._meets(at, time, micro, rides)
-
-        boards: Boards = {}
+        there: dict[int, list[tuple[int, int, Label, Change]]] = defaultdict(list)
         for stop, label in labels:
-            found = self._search.ready(stop, label, self._span.micro, meets)
-            for pattern, call, seconds, micro in found:
-                legs, trips = label.key
-                other = pattern.stops[call] != stop
-                key = (legs + 1, trips) if self._keyed and other else label.key
-                ready = (label.time + seconds, label.micro + micro, key, label)
-                boards.setdefault(pattern, {}).setdefault(call, []).append(ready)
+            for change in self._search.changes(stop):
+                micro = label.micro + change.micro
+                if micro > self._span.micro:
+                    continue
+                time = label.time + change.soonest
+                if self._gets_on(change.to, time, micro, rides):
+                    there[change.to].append((time, micro, label, change))
+        boards: Boards = {}
+        for stop, found in there.items():
+            self._board_at(stop, found, rides, boards)
         return boards
+
+    def _board_at(
+        self,
+        stop: int,
+        found: list[tuple[int, int, Label, Change]],
+        rides: int,
+        boards: Boards,
+    ) -> None:
+        """Get on at a stop after changes to it."""
+        if not self._keyed:
+            found = self._least(stop, found)
+        self._ready[stop] += [(time, micro, rides) for time, micro, _, _ in found]
+        for pattern, call in self._search.boarding(stop):
+            waiting = boards.setdefault(pattern, {}).setdefault(call, [])
+            for _, micro, label, change in found:
+                seconds = self._search.needs(change, label.pattern.leaves, pattern)
+                if seconds is None:
+                    continue
+                legs, trips = label.key
+                other = label.pattern.stops[label.off] != stop
+                key = (legs + 1, trips) if self._keyed and other else label.key
+                waiting.append((label.time + seconds, micro, key, label))
+
+    def _least(
+        self, stop: int, found: list[tuple[int, int, Label, Change]]
+    ) -> list[tuple[int, int, Label, Change]]:
+        """Those that no other there beats; where rules tell lines apart, all."""
+        kept = []
+        least: int | None = None
+        for each in sorted(found, key=lambda one: (one[0], one[1])):
+            time, micro, _, change = each
+            if change.rules:
+                kept.append(each)
+                continue
+            if least is not None and least <= micro:
+                continue
+            if any(was <= time and walked <= micro for was, walked, _ in self._plain[stop]):
+                continue
+            least = micro
+            kept.append(each)
+        self._plain[stop] += [(each[0], each[1], 0) for each in kept if not each[3].rules]
+        return kept
 
     def _ride(self, boards: Boards, rides: int) -> list[tuple[int, Label]]:
         """All labels of one more ride that nothing beats."""
@@ -279,7 +327,7 @@ class _Rounds:
         for (stop, line), labels in fresh.items():
             bag = self._bags[stop, line]
             bag += [(label.time, label.micro, _NO_KEY) for label in labels]
-            self.reached[stop] += [(label.time, label.micro, rides) for label in labels]
+            self._off[stop] += [(label.time, label.micro, rides) for label in labels]
             kept += [(stop, label) for label in labels]
         return kept
 
@@ -325,14 +373,14 @@ class _Rounds:
     ) -> None:
         run, micro, key, before, on = each
         time, stop = pattern.arrives[call][run], pattern.stops[call]
-        if time > self._span.end:
+        if time > self._span.end or not self._gets_off(stop, time, micro, rides):
             return
         if stop not in self._apart:
             self._apart[stop] = self._search.is_told_apart(stop)
         place = (stop, pattern.leaves if self._apart[stop] else None)
         if _is_beaten(time, micro, _NO_KEY, self._bags[place]):
             return  # by fewer rides
-        if not self._keyed and self._is_outdone(time, micro, rides):
+        if self._is_last and not self._keyed and self._is_outdone(time, micro, rides):
             return
         others = fresh[place]
         if any(
