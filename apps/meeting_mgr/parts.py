@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 from citywise.apps.meeting_mgr import telling, topics
 from citywise.apps.meeting_mgr.settings import SECTION, Meetings
 from citywise.apps.meeting_mgr.tables import TABLES
-from citywise.backend.packs.parts import Commands, Parts
+from citywise.backend.packs.parts import Commands, Limit, Parts
 from citywise.backend.settings import Settings
 
 
@@ -63,6 +63,13 @@ PARTS = Parts(
     service=_serve,
     tables=TABLES,
     settings={SECTION: Meetings},
+    limits={
+        "bounds": Limit(20, 3600),
+        "calendar-seconds": Limit(300, 3600),
+        "joins": Limit(60, 60),
+        "mails": Limit(400, 3600),
+        "readings": Limit(2, 1),
+    },
     export={"meetings": _meetings_of},
     withdrawn=_withdrawn,
     forgotten=_forgotten,

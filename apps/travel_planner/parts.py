@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from citywise.backend.packs.parts import CityFile, Parts
+from citywise.backend.packs.parts import CityFile, Limit, Parts
 from citywise.backend.settings import Settings
 from citywise.backend.store import clocks
 
@@ -108,6 +108,7 @@ PARTS = Parts(
     timetables={"travel": _transit},
     city_files=(CityFile(_is_feed, _take_feed), CityFile(_is_realtime, _take_realtime)),
     service=_serve,
+    limits={"plans": Limit(60, 60), "search": Limit(300, 60)},
     export={"trips": _trips_of},
     withdrawn=_withdrawn,
     ready=_warm,

@@ -33,13 +33,6 @@ LIMITS: dict[str, RateLimitItem] = {
     "context": RateLimitItemPerSecond(60, 3),
     "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),
-    "calendar-seconds": RateLimitItemPerHour(300),
-    "plans": RateLimitItemPerMinute(60),
-    "search": RateLimitItemPerMinute(300),
-    "joins": RateLimitItemPerMinute(60),
-    "readings": RateLimitItemPerSecond(2),
-    "bounds": RateLimitItemPerHour(20),
-    "mails": RateLimitItemPerHour(400),
     "writes": RateLimitItemPerMinute(120),
 }
 """How often in which time; what is no other kind and changes anything is of `writes`."""

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from citywise.apps.meeting_mgr.papers import calendar_process
 from citywise.apps.meeting_mgr.papers.calendar_process import Read
-from citywise.backend.api.limits import LIMITS
+from citywise.apps.meeting_mgr.parts import PARTS
 from citywise.backend.settings import Settings
 from citywise.backend.spawned import EndedError, Spawned
 from tests.api.browsers import Browser
@@ -77,7 +77,7 @@ def test_a_process_that_is_stopped_by_the_system_says_by_what() -> None:
 def test_an_account_whose_calendars_took_too_much_work_has_to_wait(
     alice: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    most = LIMITS["calendar-seconds"].amount
+    most = PARTS.limits["calendar-seconds"].times
     monkeypatch.setattr(calendar_process, "CPU_S", float(most))
     monkeypatch.setattr(
         calendar_process, "ask", lambda *_args, **_more: Read((), "too much work", float(most))

@@ -399,7 +399,7 @@ def test_a_bound_that_nothing_can_be_compared_with_is_refused(
 def test_bounds_are_not_moved_again_and_again_while_people_are_there(
     app: Flask, alice: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(limits.LIMITS, "bounds", RateLimitItemPerHour(1))
+    monkeypatch.setitem(app.extensions[limits._OF_APPS], "bounds", RateLimitItemPerHour(1))
 
     def bound(upper: float) -> TestResponse:
         rules = {"thresholds": {"noise": {"upper": upper}}}

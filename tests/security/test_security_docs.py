@@ -10,6 +10,7 @@ from flask import Flask
 from citywise.backend.api import access, limits
 from citywise.backend.api.access import Access
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.parts import found
 from tests.security.cast import Cast
 
 DOCS = REPOSITORY / "docs"
@@ -49,3 +50,6 @@ def test_the_guide_to_the_api_says_how_often_one_may_ask() -> None:
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     for kind in limits.LIMITS:
         assert f"| {kind} | {limits.said(kind)} |" in page
+    for parts in found().values():
+        for kind, limit in parts.limits.items():
+            assert f"| {kind} | {limit.times} in {limit.seconds} s |" in page
