@@ -19,7 +19,7 @@ from citywise.backend.errors import CitywiseError
 
 View = TypeVar("View", bound=Callable[..., Any])
 Kind = Literal["city", "person", "key", "role", "own_rights"]
-Right = Literal["context", "notices", "all"]
+Right = Literal["context", "notices", "sensors", "all"]
 _DECLARED = "citywise_access"
 
 
@@ -71,10 +71,13 @@ def key_holder(view: View) -> View:
     return _declare(view, Access("key", None))
 
 
-def role(name: str, *others: str, device: bool = True) -> Callable[[View], View]:
-    """Declare a view for who has a role, or one of several; `device`: also by a token."""
-    right: Right | None = "all" if device else None
-    return lambda view: _declare(view, Access("role", right, " ".join((name, *others))))
+def role(
+    name: str, *others: str, device: bool = True, right: Right = "all"
+) -> Callable[[View], View]:
+    """Declare a view for who has a role, or one of several; `device`: also by a token that has
+    `right`."""
+    needed: Right | None = right if device else None
+    return lambda view: _declare(view, Access("role", needed, " ".join((name, *others))))
 
 
 def own_rights(view: View) -> View:

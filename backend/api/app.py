@@ -27,6 +27,7 @@ from citywise.backend.api import (
     me,
     metrics,
     notices,
+    observations,
     openapi,
     operator,
     pages,
@@ -48,7 +49,7 @@ from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
-_OF_CITY = (events, event_stream, kinds, places, control, dead_letters, openapi)
+_OF_CITY = (events, event_stream, kinds, places, observations, control, dead_letters, openapi)
 _OF_PEOPLE = (accounts, me, wishes, attend, audit, operator)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

@@ -33,6 +33,7 @@ LIMITS: dict[str, RateLimitItem] = {
     "context": RateLimitItemPerSecond(60, 3),
     "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),
+    "observations": RateLimitItemPerMinute(600),
     "writes": RateLimitItemPerMinute(120),
 }
 """How often in which time; what is no other kind and changes anything is of `writes`."""

@@ -120,6 +120,14 @@ def identifier(name: str) -> str | None:
 
 def json_object() -> dict[str, Any]:
     """The request's body, which must be a JSON object."""
+    body = json_body()
+    if not isinstance(body, dict):
+        raise _bad_body("the body is not a JSON object")
+    return body
+
+
+def json_body() -> Any:
+    """The request's body, which must be JSON."""
     if not request.is_json:
         raise ProblemError(
             415,
@@ -132,8 +140,6 @@ def json_object() -> dict[str, Any]:
         body = orjson.loads(request.get_data())
     except orjson.JSONDecodeError as error:
         raise _bad_body(f"the body is not a JSON object: {error}") from None
-    if not isinstance(body, dict):
-        raise _bad_body("the body is not a JSON object")
     if b"u0000" in request.get_data() and _has_nul(body):
         raise _bad_body("a text in the body has the character U+0000; leave it out")
     return body

@@ -9,6 +9,8 @@ from citywise.backend.people.ids import is_session, is_test_person
 from citywise.backend.people.logins import Login
 
 Means = Literal["nobody", "login", "token", "demo"]
+_OF_CITY = frozenset(("sensors", "places"))
+"""Rights that `all` is without (`backend.people.tokens.OF_CITY`)."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Principal:
 
     def may(self, right: str) -> bool:
         """Whether their means allow something (`backend.people.tokens.RIGHTS`)."""
-        return self.user is not None and bool({right, "all"} & self.rights)
+        given = {right} if right in _OF_CITY else {right, "all"}
+        return self.user is not None and bool(given & self.rights)
 
     def may_act_for(self, user: str) -> bool:
         """Whether what is a user's is theirs to see and to change.

@@ -30,6 +30,7 @@ NOT_OF_PEOPLE = {
     "action_id": "1",
     "attendee_id": "a1",
     "event_id": "1",
+    "kind": "noise",
     "letter_id": "1",
     "number": "1",
     "subject": "position",

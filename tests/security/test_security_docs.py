@@ -26,7 +26,8 @@ def who(declared: Access) -> str:
         return "who is logged in, and no device"
     if declared.role is not None:
         roles = " or ".join(declared.role.split())
-        return roles if declared.right else f"{roles}, and no device"
+        by = "" if declared.right in ("all", None) else f" (device: `{declared.right}`)"
+        return f"{roles}{by}" if declared.right else f"{roles}, and no device"
     device = "" if declared.right == "all" else f" (device: `{declared.right}`)"
     return f"the person{device}" + (", a session" if declared.session else "")
 
