@@ -98,14 +98,10 @@ def _notifier(settings: Settings, _values: dict[str, Any], stop: threading.Event
 
 
 def _connectors(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:
-    from citywise.backend.kinds import installed
     from citywise.backend.sources.service import SourcesService
     from citywise.backend.store.database import create_engine_for
 
-    engine = create_engine_for(settings.database_url)
-    with engine.connect() as connection:
-        kinds = installed.read(connection)
-    SourcesService(settings, engine, kinds, stop).run()
+    SourcesService(settings, create_engine_for(settings.database_url), stop).run()
 
 
 def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], None]:

@@ -144,8 +144,9 @@ def _device(bearer: str) -> Principal:
     if tokens.is_due(token):
         _note(lambda connection: tokens.use(connection, token))
     return Principal(
-        account.id, account.name, account.roles, "token", token.rights, device=token.id
-    )
+        account.id, account.name, account.roles, "token", token.rights, device=token.id,
+        scope=token.scope,
+    )  # fmt: skip
 
 
 def _browser(secret: str) -> Principal | None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from citywise.backend.people.ids import is_session, is_test_person
 from citywise.backend.people.logins import Login
+from citywise.backend.people.scopes import Scope
 
 Means = Literal["nobody", "login", "token", "demo"]
 _OF_CITY = frozenset(("sensors", "places"))
@@ -26,6 +27,8 @@ class Principal:
     login: Login | None = None
     device: str | None = None
     """Id of the token."""
+    scope: Scope | None = None
+    """What the token's rights for the city are limited to."""
 
     def has(self, role: str) -> bool:
         """Whether they may act in a role."""

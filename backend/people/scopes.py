@@ -56,6 +56,12 @@ class Scope(BaseModel):
                 f"n1*, at most {_MOST}",
             ) from None
 
+    def tells(self, kind: str, sensor: str | None = None) -> bool:
+        """Whether it may tell observations of a kind, of a sensor if one is named."""
+        if self.kinds and not matches(self.kinds, kind):
+            return False
+        return sensor is None or not self.sensors or matches(self.sensors, sensor)
+
     def observation_topics(self, known: Iterable[Known]) -> Iterator[str]:
         """The own topics of those sensors that there are (for a broker that knows no patterns)."""
         for place in known:

@@ -11,7 +11,7 @@ import paho.mqtt.client as paho
 from sqlalchemy import Engine
 
 from citywise.backend.errors import CitywiseError
-from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.mqtt_session import BrokerSession
 from citywise.backend.settings import Settings
 from citywise.backend.sources.relay import Sent
@@ -29,10 +29,11 @@ _SENT_S = 30.0
 class SourcesService:
     """Runs the sources of the settings; `run` returns when `stop` is set."""
 
-    def __init__(
-        self, settings: Settings, engine: Engine, kinds: Kinds, stop: threading.Event
-    ) -> None:
+    def __init__(self, settings: Settings, engine: Engine, stop: threading.Event) -> None:
         self._settings, self._engine, self._stop = settings, engine, stop
+        self._known = KnownKinds()
+        with engine.connect() as connection:
+            kinds = self._kinds = self._known.read(connection)
         folder = settings.data_dir.resolve() / "sources"
         folder.mkdir(parents=True, exist_ok=True)
         self._session = BrokerSession(settings.broker, ROLE, is_told=True)
@@ -64,6 +65,7 @@ class SourcesService:
         self._session.close()
 
     def _beat(self) -> None:
+        """Say how the sources fare; take up kinds that an operator has made or changed."""
         reports = [*self._broken, *(one.report() for one in self._sources)]
         detail = {
             "connected": self._session.is_connected,
@@ -73,6 +75,11 @@ class SourcesService:
         }
         with self._engine.begin() as connection:
             beat(connection, ROLE, detail)
+            kinds = self._known.read(connection)
+        if kinds is not self._kinds:
+            self._kinds = kinds
+            for one in self._sources:
+                one.know(kinds)
 
     def _open(self, session: BrokerSession) -> None:
         """Connect for the first time, however long that takes."""

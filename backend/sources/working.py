@@ -8,6 +8,7 @@ import queue
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -63,6 +64,10 @@ class Working:
         self._newest_ms: int | None = None
         self._error: str | None = None
         self._lock = threading.Lock()
+
+    def know(self, kinds: Kinds) -> None:
+        """Read with other kinds from now on."""
+        self._connector.desk = replace(self._connector.desk, kinds=kinds)
 
     # -- fetching ---------------------------------------------------------------------
 

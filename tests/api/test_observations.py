@@ -16,6 +16,7 @@ from citywise.backend.api import handing, observations
 from citywise.backend.api.handing import NotHandedError, hand
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.people import accounts, tokens
+from citywise.backend.people.scopes import Scope
 from citywise.backend.settings import Broker, Settings
 from tests.api.browsers import PASSWORD, Browser
 from tests.api.town import soon
@@ -39,10 +40,12 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     return found
 
 
-def device(app: Flask, engine: Engine, right: str, *roles: str) -> Browser:
+def device(
+    app: Flask, engine: Engine, right: str, *roles: str, scope: Scope | None = None
+) -> Browser:
     with engine.begin() as connection:
         account = accounts.create(connection, "owner", PASSWORD, roles)
-        token, secret = tokens.issue(connection, account.id, "meter", [right])
+        token, secret = tokens.issue(connection, account.id, "meter", [right], scope=scope)
     return Browser.device(app, f"{token.id}.{secret}")
 
 
@@ -80,6 +83,20 @@ def test_only_a_token_for_sensors_of_an_admin_may(
     answer = device(app, engine, right, *roles).post("/observations/noise", READING)
     assert answer.status_code == 403
     assert handed == []
+
+
+def test_a_token_with_a_scope_tells_only_of_what_it_names(
+    app: Flask, engine: Engine, handed: list[Any]
+) -> None:
+    scope = Scope(kinds=("noise",), sensors=("n1*",))
+    meter = device(app, engine, "sensors", "admin", scope=scope)
+    answer = meter.post("/observations/noise", [READING, {**READING, "sensor": "n2"}])
+    assert answer.json["accepted"] == 1
+    assert [error["path"] for error in answer.json["errors"]] == ["1.sensor"]
+    assert meter.post("/observations/noise", {**READING, "sensor": "n2"}).status_code == 422
+    assert meter.post("/observations/climate", {**READING, "rain_mm": 1}).status_code == 403
+    assert [one["sensor"] for one in handed[0][1]] == ["n1"]
+    assert len(handed) == 1
 
 
 def test_who_has_no_token_may_not(app: Flask, handed: list[Any]) -> None:

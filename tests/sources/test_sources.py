@@ -15,7 +15,7 @@ from sqlalchemy import select
 from citywise.backend import mqtt
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.connectors import Event, Place, Reading
-from citywise.backend.kinds import builtin
+from citywise.backend.kinds import Kind, builtin
 from citywise.backend.settings import Broker, Settings, Source
 from citywise.backend.sources.relay import Relay, Sent
 from citywise.backend.sources.service import SourcesService
@@ -143,6 +143,19 @@ def test_a_connector_that_does_not_exist_is_said(tmp_path: Path) -> None:
         Working(source("http://x.org/", connector="gbsf"), builtin(), lambda _s: None, tmp_path)
 
 
+def test_a_kind_that_an_operator_makes_is_known_from_then_on(tmp_path: Path) -> None:
+    sent: list[Sent] = []
+    one = Working(source(connector="ttn", topics=("up",)), builtin(), sent.append, tmp_path)
+    decoded = {"decoded_payload": {"lux": 3}}
+    up = json.dumps({"end_device_ids": {"device_id": "d"}, "uplink_message": decoded}).encode()
+    light = Kind.model_validate({"kind": "light", "fields": {"lux": {"type": "integer"}}})
+    for kinds in (builtin(), builtin().with_kinds(light)):
+        one.know(kinds)
+        one.hear("up", up)
+        one.read_heard(1)
+    assert topics(sent) == ["observations/light"]
+
+
 def test_a_damaged_note_of_events_is_as_none(tmp_path: Path) -> None:
     (tmp_path / "bikes.json").write_text('{"events": {"x": 5}}', encoding="utf-8")
     one = Working(source("http://x.org/"), builtin(), lambda _s: None, tmp_path)
@@ -206,7 +219,7 @@ def test_a_source_that_hangs_stops_no_other_and_topics_are_heard(tmp_path: Path)
         settings = Settings(data_dir=tmp_path, broker=at, sources=sources)
         engine = create_engine_for(settings.database_url)
         migrate(engine)
-        service = SourcesService(settings, engine, builtin(), stop)
+        service = SourcesService(settings, engine, stop)
         running = threading.Thread(target=service.run)
         running.start()
         try:
