@@ -12,6 +12,7 @@ from citywise.backend.api import (
     attend,
     audit,
     citypulse,
+    compression,
     context,
     control,
     critical_events,
@@ -69,6 +70,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     engine = engine or create_engine_for(settings.database_url)
     app.extensions["citywise"] = WebState(settings, engine, create_hub(settings, engine))
+    compression.install(app)
     problems.install(app)
     door.install(app)
     metrics.install(app)
