@@ -32,6 +32,7 @@ from werkzeug.wrappers import Response as WerkzeugResponse
 
 from citywise.backend.api import access, problems
 from citywise.backend.api.languages import COOKIE, LANGUAGES, STRINGS, chosen, strings
+from citywise.backend.api.modules import Modules, needed
 from citywise.backend.api.security import nonce
 from citywise.backend.api.state import state
 from citywise.backend.machine import REPOSITORY
@@ -51,6 +52,8 @@ LEAFLET = "/assets/vendor/leaflet/"
 CLUSTER = "/assets/vendor/leaflet.markercluster/"
 PAGES = {"map": "/", "list": "/list", "apps": "/apps", "system": "/system"}
 """The shell's own navigation: key of the string and address, in order."""
+SHELL = "-"
+"""What stands for an app's name where the shell's own texts are meant."""
 _ADDED = "citywise-pages"
 _DRESSED = "citywise-dressed"
 _FILES = "citywise-page-files"
@@ -82,7 +85,7 @@ def asset(path: str) -> str:
 def translator(language: str) -> Callable[..., str]:
     """`t("key", name=value)` for templates. A text that is missing, or that the values do not fit
     into, never fails a page: what can be read stands for it, and it is told where it belongs."""
-    table = texts(language)
+    table = texts(language, _owner())
 
     def translate(key: str, **values: object) -> str:
         text = table.get(key)
@@ -98,12 +101,19 @@ def translator(language: str) -> Callable[..., str]:
     return translate
 
 
-def texts(language: str) -> dict[str, str]:
-    """The strings of the shell, and of the app whose page is asked for: in a language, or else in
+def texts(language: str, own: PageFiles | None) -> dict[str, str]:
+    """The strings of the shell, and of an app whose page they are for: in a language, or else in
     English."""
-    own = _owner()
     brought = own.texts(language) if own else {}
     return {**brought, **strings("en"), **strings(language)}
+
+
+@lru_cache(maxsize=64)
+def text_module(language: str, own: PageFiles | None) -> tuple[str, str]:
+    """The strings of a page as an ES module, and its address, which names its content."""
+    script = f"export default {orjson.dumps(texts(language, own)).decode()};\n"
+    digest = hashlib.sha256(script.encode()).hexdigest()[:12]
+    return script, f"/assets/texts/{own.app if own else SHELL}/{digest}/{language}.js"
 
 
 def _lacking(key: str, why: str) -> None:
@@ -119,11 +129,6 @@ def _owner() -> PageFiles | None:
         return None
     dressed = current_app.extensions.get(_DRESSED, {})
     return next((dressed[name] for name in request.blueprints if name in dressed), None)
-
-
-def script_data(value: Any) -> Markup:
-    """`value` as JSON that cannot end the script element it stands in."""
-    return Markup(orjson.dumps(value).decode().replace("<", "\\u003c"))  # noqa: S704
 
 
 class Place(NamedTuple):
@@ -217,9 +222,10 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
         languages=LANGUAGES,
         theme=theme if theme in THEMES else "auto",
         t=translator(language),
-        strings=script_data(texts(language)),
+        texts=text_module(language, own)[1],
         pages=navigation(language),
         asset=asset,
+        modules=_modules,
         version=version(),
         zone=ZONE,
         nonce=nonce(),
@@ -230,6 +236,13 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
     answer.headers["Cache-Control"] = "no-cache"
     answer.vary.update(("Accept-Language", "Cookie"))
     return answer
+
+
+def _modules(body: str, scripts: str) -> Modules:
+    """The modules of a page, by its content and by what its own scripts name."""
+    prefix = asset("js/")
+    named = re.findall(r'src="([^"]+)"', scripts)
+    return needed(body, *(name.removeprefix(prefix) for name in named if name.startswith(prefix)))
 
 
 def _drawn() -> Iterator[str]:
@@ -362,6 +375,18 @@ def own_asset(digest: str, path: str) -> Response:
     return _kept(send_from_directory(STATIC, path), digest == version())
 
 
+@blueprint.get("/assets/texts/<app>/<digest>/<language>.js")
+@access.city
+def asset_of_texts(app: str, digest: str, language: str) -> Response:
+    """The strings of the pages of an app, or of the shell, as a module."""
+    files = current_app.extensions.get(_FILES, {}).get(app)
+    if language not in LANGUAGES or (files is None and app != SHELL):
+        raise NotFound(f"there are no texts of {app!r} in {language!r} here")
+    script, address = text_module(language, files)
+    answer = Response(script, content_type="text/javascript; charset=utf-8")
+    return _kept(answer, f"/{digest}/" in address)
+
+
 def _kept(answer: Response, for_good: bool) -> Response:
     if for_good:
         answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable"
@@ -372,10 +397,13 @@ def _kept(answer: Response, for_good: bool) -> Response:
 @access.door
 def service_worker() -> Response:
     """The service worker; at the root, so that its scope is the whole site."""
+    language = chosen(request)
+    dressed = {own.app: own for own in current_app.extensions.get(_DRESSED, {}).values()}
     script = render_template(
         "service-worker.js",
         version=version(),
         shell=[asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))],
+        texts=[text_module(language, own)[1] for own in (None, *dressed.values())],
         vendor=[
             LEAFLET + "leaflet.js",
             LEAFLET + "leaflet.css",

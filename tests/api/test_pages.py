@@ -103,6 +103,56 @@ def test_every_asset_a_page_asks_for_is_there(client: FlaskClient) -> None:
         assert fetch(client, address).status_code == 200, address
 
 
+def test_the_texts_of_a_page_are_a_module_that_is_kept_for_good(client: FlaskClient) -> None:
+    page = client.get("/list", headers={"Accept-Language": "da"}).text
+    address = re.search(r'data-texts="([^"]+)"', page)
+    assert address is not None
+    module = fetch(client, address[1])
+    assert "immutable" in module.headers["Cache-Control"]
+    table = json.loads(module.text.removeprefix("export default ").rstrip(";\n"))
+    assert table["nav.map"] == STRINGS["da"]["nav.map"]
+    assert STRINGS["da"]["trip.stop"] not in page  # texts that scripts ask for are not in the page
+    old = re.sub(r"/[0-9a-f]{12}/", "/000000000000/", address[1])
+    assert "immutable" not in fetch(client, old).headers.get("Cache-Control", "")
+    for wrong in ("/assets/texts/-/0/xx.js", "/assets/texts/nobody/0/en.js"):
+        assert client.get(wrong).status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/", "/list", "/system", "/plan"])
+def test_a_page_loads_the_modules_of_its_elements_and_no_others(
+    client: FlaskClient, address: str
+) -> None:
+    page = client.get(address).text
+    started = re.findall(r'<script type="module" src="/assets/\w+/js/([^"]+)"', page)
+    ahead = re.findall(r'<link rel="modulepreload" href="/assets/\w+/js/([^"]+)"', page)
+    assert ("operator-events.js" in started) == (address == "/system")
+    assert ("map.js" in started) == (address == "/")
+    known = {*started, *ahead}
+    folder = WEB / "static" / "js"
+    for name in known:
+        path = folder / name
+        for other in re.findall(r"^import[^;(]*'(\.[^']+)'", path.read_text("utf-8"), re.M):
+            assert (path.parent / other).resolve().relative_to(folder).as_posix() in known
+
+
+@pytest.mark.parametrize(
+    ("accepted", "sent"), [("gzip, deflate, br, zstd", "br"), ("gzip", "gzip"), ("", None)]
+)
+def test_what_anybody_may_read_is_compressed_as_the_browser_takes_it(
+    client: FlaskClient, accepted: str, sent: str | None
+) -> None:
+    for address in ("/list", "/api/v1/openapi.json"):
+        answer = client.get(address, headers={"Accept-Encoding": accepted})
+        assert answer.headers.get("Content-Encoding") == sent, address
+        assert "Accept-Encoding" in answer.headers["Vary"]
+
+
+def test_what_is_somebodys_is_not_compressed(client: FlaskClient) -> None:
+    answer = client.get("/api/v1/me", headers={"Accept-Encoding": "gzip, br"})
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Content-Encoding" not in answer.headers
+
+
 def test_every_module_that_is_imported_exists() -> None:
     for path in (WEB / "static" / "js").rglob("*.js"):
         for name in re.findall(r"(?:from|import)\s*\(?'(\.[^']+)'", path.read_text("utf-8")):

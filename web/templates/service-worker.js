@@ -4,7 +4,7 @@
 const VERSION = {{ version|tojson }};
 const SHELL = `citywise-shell-${VERSION}`;
 const DATA = 'citywise-data';
-const FILES = {{ (shell + vendor)|tojson }};
+const FILES = {{ (shell + texts + vendor)|tojson }};
 const PAGES = {{ pages|tojson }};
 const KEPT_API = /^\/api\/v1\/(places|readings|events|clock)$/;
 const FIRST_DATA = ['kinds', 'places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);

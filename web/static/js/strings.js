@@ -1,5 +1,5 @@
-// Strings in the page's language; the server puts them into the page.
-const table = JSON.parse(document.getElementById('strings').textContent);
+// Strings in the page's language: a module that the browser keeps, whose address the page names.
+const { default: table } = await import(document.documentElement.dataset.texts);
 
 export const language = document.documentElement.lang;
 export const locale = { en: 'en-GB', da: 'da-DK' }[language] ?? language;
