@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from citywise.reasoning.model.engine import AnswerSet, difference
 from citywise.reasoning.run.revision import Course, Revising, Revision
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import AmbiguousError, Evaluation, Operator, result, several
@@ -28,18 +27,12 @@ def described(found: Revision, course: Course, write: Write, *, deltas: bool) ->
     else:
         values = result(evaluation, time)
     if deltas and "error" not in values:
-        changed = difference(_only(found.before), _only(evaluation))
-        values["added"], values["removed"] = map(list, changed)
+        values["added"], values["removed"] = map(list, found.changes)
         if evaluation is not None:
             values |= course.instances(evaluation, write)
     if found.number:
         values["revision"] = found.number
     return values
-
-
-def _only(evaluation: Evaluation | None) -> AnswerSet | None:
-    answers = evaluation.answer_sets if evaluation is not None else ()
-    return answers[0] if len(answers) == 1 else None
 
 
 class Emission:

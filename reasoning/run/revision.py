@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from citywise.reasoning.engines.incremental.views import Amended
 from citywise.reasoning.errors import ItemError
+from citywise.reasoning.model.engine import AnswerSet, difference
 from citywise.reasoning.model.request import Request
 from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.language import Driver
@@ -28,6 +30,10 @@ END = 1 << 62
 """After all times."""
 _FEW = 256
 """Items and evaluations from which on it is looked which are needed no more."""
+
+
+Amendments = Mapping[int, tuple[Sequence[str], Sequence[str]]]
+"""By time of an evaluation, shown atoms that its answer has more, and less."""
 
 
 class Course(ABC):
@@ -63,6 +69,14 @@ class Course(ABC):
         """An evaluation without the window that it was made of, which may be others' by now, and
         without what is known of changes: they are told against results."""
         return replace(evaluation, items=(), added=None, removed=None)
+
+    def amend(
+        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
+    ) -> Amendments | None:
+        """What changes of the evaluations before a time, which `driver` has made; it goes on as
+        if it had made them so. None: they must be made again, by another driver."""
+        del driver, changes, items, before
+        return None
 
     @abstractmethod
     def affects_until(self, change: Change, items: Ordered) -> int:
@@ -101,12 +115,17 @@ class Course(ABC):
         return OutputStream(self.request, stream, self.mapper).items(operator, evaluations)
 
 
+Changes = tuple[Sequence[str], Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """An evaluation that was made, and what it left to the next."""
 
     evaluation: Evaluation
     carried: object
+    changes: Changes | None = None
+    """Shown atoms that came and went against the evaluation before, where that is known."""
 
     @property
     def time(self) -> int:
@@ -126,6 +145,16 @@ class Revision:
     before: Evaluation | None
     """What its changes are to be told against: the result before of this time, of a first one
     the evaluation before that had no error."""
+    _changes: Changes | None = None
+
+    @property
+    def changes(self) -> Changes:
+        """The shown atoms that came and went, sorted; an evaluation with an error, or with
+        several answer sets, counts as one without atoms."""
+        if self._changes is not None:
+            came, gone = self._changes
+            return sorted(came), sorted(gone)
+        return difference(_only(self.before), _only(self.evaluation))
 
 
 @dataclass(slots=True)
@@ -168,7 +197,12 @@ class Revising:
         self._changes: list[Change] = []
         self.touched: set[int] = set()
         """Times of which an evaluation was made, or is no more, since the last lines."""
+        self._told: dict[int, Changes] = {}
+        """Of those, what came and went where they were amended."""
+        self._amended: dict[int, Amended] = {}
+        """By time, answers that were amended."""
         self._left: object = None
+        self._made_last: Evaluation | None = None
         self._refused: dict[int, Item] = {}
         self._done: list[Done] = []
         self._given: dict[int, _Given] = {}
@@ -202,6 +236,8 @@ class Revising:
     # -- lines ----------------------------------------------------------------------
 
     def _take(self, line: Line) -> None:
+        if line.id is None and self.items.append(line, self._only):
+            return  # mostly they are new, and in order
         if self._only and not line.stream:
             item = line.item and replace(line.item, stream=self._only)
             line = replace(line, item=item, stream=self._only)
@@ -221,21 +257,50 @@ class Revising:
 
     def _settle(self, until: int) -> None:
         """Make all evaluations up to a time, and those again that are affected."""
-        self.touched = set()
+        self.touched, self._told = set(), {}
         upto = min(until, self.course.end(self.items.last))
         low = min(self._at, self._dirty, upto + 1)
         if low == self._at and upto < self._at:
             return
-        cut = bisect_left(self._done, low, key=_time)
-        old = self._done[cut:]
         if low < self._at:
+            if low == self._dirty and upto >= self._at - 1 and self._amend():
+                self._go_on(self._at, upto)
+                self._at, self._dirty, self._changes = upto + 1, END, []
+                return
             self._leave()
+            cut = bisect_left(self._done, low, key=_time)
+            old = self._done[cut:]
             del self._done[cut:]
+            for time in [time for time in self._amended if time >= low]:
+                del self._amended[time]
             self._unread = min(self._unread, cut)
             self._again(low, upto, old)
         else:
             self._go_on(low, upto)
         self._at, self._dirty, self._changes = upto + 1, END, []
+
+    def _amend(self) -> bool:
+        """Amend the evaluations that are affected, if that can be done."""
+        if self._driver is None:
+            return False
+        found = self.course.amend(self._driver, self._changes, self.items, self._at)
+        if found is None:
+            return False
+        self._note(self._driver)
+        for time, (came, gone) in found.items():
+            place = bisect_left(self._done, time, key=_time)
+            if place == len(self._done) or self._done[place].time != time:
+                continue  # it was forgotten
+            done = self._done[place]
+            (answer,) = done.evaluation.answer_sets
+            kept = self._amended.get(time)
+            if kept is None:
+                kept = self._amended[time] = Amended(answer)
+            evaluation = replace(done.evaluation, answer_sets=(kept.by(came, gone),))
+            self._done[place] = Done(evaluation, done.carried)
+            self.touched.add(time)
+            self._told[time] = came, gone
+        return True
 
     def _again(self, low: int, upto: int, old: Sequence[Done]) -> None:
         """Make the evaluations from a time on once more, until they are those of before."""
@@ -282,8 +347,23 @@ class Revising:
         # Without an item the start's time has not come yet.
         pushed = driver.push(items) if items else ()
         for evaluation in chain(pushed, _later(driver, upto)):
-            yield Done(course.alone(evaluation), course.carried(driver, evaluation))
+            known = self._known(evaluation)
+            self._made_last = alone = course.alone(evaluation)
+            yield Done(alone, course.carried(driver, evaluation), known)
         self._note(driver)
+
+    def _known(self, evaluation: Evaluation) -> Changes | None:
+        """What came and went with an evaluation, if its driver has made the one before, and that
+        is still what it was."""
+        before, last = self._done[-1].evaluation if self._done else None, self._made_last
+        if evaluation.added is None or evaluation.removed is None:
+            return None
+        if before is last:
+            return evaluation.added, evaluation.removed
+        kept = None if before is None else self._amended.get(before.time)
+        if kept is None or last is None or not any(kept.base is a for a in last.answer_sets):
+            return None
+        return kept.next(evaluation.added, evaluation.removed)
 
     def _leave(self) -> None:
         """The driver is of no use any more, and the answers that it gave must not rest on it."""
@@ -293,7 +373,7 @@ class Revising:
         self._unread = len(self._done)
         if self._driver is not None:
             self._note(self._driver)
-        self._driver = None
+        self._driver = self._made_last = None
 
     def _note(self, driver: Driver) -> None:
         """Take over the items that have no value, each once."""
@@ -314,12 +394,15 @@ class Revising:
             if given is None:
                 if found is not None:
                     self._given[time] = _Given(found, 0)
-                    yield Revision(time, found, 0, self._answered_before(end - 1))
+                    assert last is not None
+                    before = self._answered_before(end - 1)
+                    yield Revision(time, found, 0, before, last.changes)
             else:
                 before, given.evaluation = given.evaluation, found
-                if not self._same(before, found):
+                told = self._told.get(time)
+                if told or not self._same(before, found):
                     given.number += 1
-                    yield Revision(time, found, given.number, before)
+                    yield Revision(time, found, given.number, before, told)
 
     def at(self, time: int) -> list[Evaluation]:
         """The evaluations of a time as they are now, in order."""
@@ -369,6 +452,7 @@ class Revising:
         del self._done[:keep]
         self._unread = max(0, self._unread - keep)
         self._given = {time: given for time, given in self._given.items() if time >= floor}
+        self._amended = {time: kept for time, kept in self._amended.items() if time >= floor}
         self.course.forget(self.items, floor, self._done[: cut - keep])
 
     def _note_failed(self, done: Sequence[Done]) -> None:
@@ -382,6 +466,11 @@ class Revising:
 
 def _later(driver: Driver, upto: int) -> Iterator[Evaluation]:
     yield from driver.advance(upto)
+
+
+def _only(evaluation: Evaluation | None) -> AnswerSet | None:
+    answers = evaluation.answer_sets if evaluation is not None else ()
+    return answers[0] if len(answers) == 1 else None
 
 
 def _time(done: Done) -> int:

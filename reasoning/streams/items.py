@@ -46,6 +46,8 @@ def with_stream(items: Iterable[Item], streams: Collection[str]) -> list[Item]:
     if len(streams) != 1:
         return list(items)
     (only,) = streams
+    if not only:
+        return list(items)
     return [item if item.stream else replace(item, stream=only) for item in items]
 
 

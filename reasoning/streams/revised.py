@@ -64,6 +64,8 @@ class Ordered:
 
     def __init__(self, horizon: int, start: int) -> None:
         self.horizon, self.start = horizon, start
+        self.lasting = False
+        """Whether any item has had an interval."""
         self.newest: int | None = None
         """The newest time that any line has shown."""
         self.forgotten: Counter[str] = Counter()
@@ -108,6 +110,22 @@ class Ordered:
         items = self._items
         return [items[place] for _time, place in turns[low:high]]
 
+    def append(self, line: Line, only: str) -> bool:
+        """Take a new item without an id that comes in order; False: it is none, or does not.
+        `only` is the stream of items that name none."""
+        item, newest = line.item, self.newest
+        if item is None or item.until is not None or (only and not item.stream):
+            return False
+        time, turns = item.time, self._turns
+        if newest is None or time < newest or item.position != line.position:
+            return False
+        if time < self.start or (turns and turns[-1] > (time, item.position)):
+            return False
+        self.newest = time
+        turns.append((time, item.position))
+        self._items[item.position] = item
+        return True
+
     def take(self, line: Line) -> Change | None:
         """Take a line in; None if it changes nothing.
 
@@ -120,6 +138,7 @@ class Ordered:
         self._check(before)
         if item is not None:
             self._check(item.time)
+            self.lasting = self.lasting or item.until is not None
             if self.newest is None or item.time > self.newest:
                 self.newest = item.time
         new = None if item is None or item.time < self.start else _placed(item, place)

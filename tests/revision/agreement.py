@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from citywise.reasoning import Recorded, Recording, write
+from citywise.reasoning import Evaluation, Recorded, Recording, write
 from citywise.reasoning.run.revised import described
 from citywise.reasoning.run.revision import Revising
 from tests.revision.cases import Case
@@ -66,6 +67,56 @@ def _begun(run: Recorded, case: Case) -> list[dict[str, Any]]:
             for result in revising.push(line):
                 found.append(described(result, course, int, deltas=False))
     return found
+
+
+def assert_agrees_in_batches(case: Case, folder: Path, engine: str, chance: Random) -> None:
+    """Several lines that are taken as one come to the same; what they say changed, changed."""
+    ordered, _newest = corrected(case.lines, case.horizon, case.start)
+    expected = last_of_each(list(recorded(case, folder, ordered, engine=engine).results()))
+    run = recorded(case, folder, case.lines, engine=engine)
+    results: list[dict[str, Any]] = []
+    shown: dict[Any, set[str]] = {}
+    with run.parsed.course(run, case.start, case.until) as course:
+        course.unix = False
+        revising = Revising(course, case.horizon)
+        lines, given = list(Recording(run.streams, run.request).lines()), 0
+        while given <= len(lines):
+            size = chance.randint(1, 8)
+            last = given + size > len(lines)
+            found = revising.push(lines[given : given + size])
+            for revision in [*found, *(revising.finish() if last else ())]:
+                values = described(revision, course, int, deltas=True)
+                _assert_changed(shown, values, revision.before)
+                results.append(values)
+            given += size
+    found_last = last_of_each(results)
+    for values in found_last.values():
+        for name in ("revision", "added", "removed", "entailed", "negated"):
+            values.pop(name, None)
+    there = {t: v for t, v in found_last.items() if v.get("answer_sets", ()) is not None}
+    for found_one in (*there.values(), *expected.values()):
+        if "error" in found_one or len(found_one["answer_sets"]) > 1:
+            return  # several answer sets have no changes, and are told so here
+    assert there == expected, f"{engine}: {there} != {expected}\n{_shown(case, case.lines)}"
+
+
+def _assert_changed(
+    shown: dict[Any, set[str]], values: dict[str, Any], before: Evaluation | None
+) -> None:
+    if "error" in values:
+        shown[values["t"]] = set()
+        return
+    atoms = set(values["answer_sets"][0]) if values["answer_sets"] else set()
+    if "revision" in values:
+        known = shown[values["t"]]
+    else:
+        sets = before.answer_sets if before else ()
+        known = set(sets[0].atoms) if len(sets) == 1 else set()
+    assert (known - set(values["removed"])) | set(values["added"]) == atoms
+    assert not known & set(values["added"])
+    assert set(values["removed"]) <= known
+    assert values["added"] == sorted(values["added"])
+    shown[values["t"]] = atoms
 
 
 def assert_emits(case: Case, folder: Path, engine: str, operator: Any) -> None:

@@ -48,6 +48,7 @@ LARS = (
     "q(X,Z) :- <> e(X,Y) [{n}], <> e(Y,Z) [{m}].", "b(X) :- [] d(X) [{k}].",
     "u(X) :- <> d(X) [{n}], not <> e(X,X) [{m}].", "@T at(X) :- @T d(X) [{n}], n(X,V), V > 1.",
     "late(X) :- <> d(X) [{k}..{n}].", "c(X) :- d(X) at least 2 [{n}].",
+    "w(X) :- d(X) since e(X,_) [{n}].", "z(X) :- <> d(X) [{n}], not at(X) since d(X) [{m}].",
     "seen(X) :- <> at(X) [{m}]. @T at(X) :- @T d(X) [{m}].",
 )  # fmt: skip
 LARS_MORE = (
@@ -109,6 +110,32 @@ def lars(chance: Random) -> Case:
     horizon, start, until = _span(chance)
     lines = stream(chance, [""], intervals=chance.random() < 0.3)
     return Case("\n".join(rules), ".lars", lines, horizon, start, until, ("auto", "solver"), [""])
+
+
+PAST = (
+    *LARS[:1], *LARS[2:4], *LARS[5:],
+    "tr(X,Y) :- <> e(X,Y) [{n}]. tr(X,Z) :- tr(X,Y), <> e(Y,Z) [{m}].",
+    "odd(X) :- <> d(X) [{n}], not tr(X,X). tr(X,Y) :- e(X,Y). tr(X,Z) :- tr(X,Y), e(Y,Z).",
+    "@T on(X) :- @T d(X) [{n}], not e(X,X). all(X) :- [] on(X) [{k}].",
+    "few(X) :- d(X) at most 1 [{n}], <> e(X,_) [{m}].",
+    "some(X) :- <> at(X) [{k}]. @T at(X) :- @T n(X,V) [{n}], V > 1, not d(X).",
+    "next(X,T+1) :- @T d(X) [{n}].",
+)  # fmt: skip
+"""Rules of plain LARS whose past is amended, not evaluated again."""
+
+
+def lars_past(chance: Random) -> Case:
+    """A random case of plain LARS without intervals, of which much comes late."""
+    k = chance.randint(0, 2)
+    rules = [
+        rule.format(n=k + chance.randint(0, 4), m=chance.randint(0, 4), k=k)
+        for rule in chance.sample(PAST, chance.randint(1, 4))
+    ]
+    lines = [line for _ in range(3) for line in stream(chance, [""], intervals=False)]
+    for number, line in enumerate(lines):
+        if "t" in line:
+            line["t"] = min(line["t"], number)
+    return Case("\n".join(rules), ".lars", lines, chance.choice((5, 20)), 0, None, ("auto",), [""])
 
 
 def rif(chance: Random) -> Case:

@@ -9,9 +9,14 @@ import pytest
 
 from citywise.reasoning import ReasoningError
 from tests.revision import cases
-from tests.revision.agreement import assert_agrees, assert_emits
+from tests.revision.agreement import assert_agrees, assert_agrees_in_batches, assert_emits
 
-MAKERS = {"casp": cases.casp, "lars": cases.lars, "rif": cases.rif}
+MAKERS = {
+    "casp": cases.casp,
+    "lars": cases.lars,
+    "lars_past": cases.lars_past,
+    "rif": cases.rif,
+}
 OPERATORS = ("rstream", "istream", "dstream")
 
 
@@ -19,13 +24,15 @@ def _agree(kind: str, seed: int, folder: Path) -> None:
     chance = Random(seed)
     case = MAKERS[kind](chance)
     for engine in case.engines:
-        way = chance.randrange(4)
+        way = chance.randrange(5)
         try:
             if way == 0:
                 prefix = chance.randint(0, len(case.lines))
                 assert_agrees(case, folder, engine, prefix=prefix)
             elif way == 1:
                 assert_emits(case, folder, engine, chance.choice(OPERATORS))
+            elif way == 4:
+                assert_agrees_in_batches(case, folder, engine, chance)
             else:
                 assert_agrees(case, folder, engine, deltas=way == 2)
         except ReasoningError:

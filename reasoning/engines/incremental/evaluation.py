@@ -42,19 +42,23 @@ class RuleEvaluation:
         self.program = program
         ready, self._sources = rules.with_sources(program)
         ready, self._copied = rules.without_copies(ready)
-        self._watch = Watch(ready.name, limits, self.sizes)
+        self.ready = ready
+        """The program, with a relation of its own for what comes from outside into derived ones."""
+        self.first: int | None = None
+        """The point of time of the first step."""
+        self.watch = Watch(ready.name, limits, self.sizes)
         self._inputs = ready.inputs
         self._functions = bool(ready.operators) or any(map(has_functions, ready.rules))
         # What nobody joins needs no list of what improved; what is found once needs no dictionary
         # (docs/decisions/incremental-engine.md).
         joined = _joined(ready)
         once = _found_once(ready)
-        self._relations = {n: Relation(n, n in joined, n not in once) for n in _names(ready)}
+        self.relations = {n: Relation(n, n in joined, n not in once) for n in _names(ready)}
         self._pending: dict[str, _Pending] = {}
         self._clock: int | None = None
         self._broken = False
         self._components = [
-            Component(names, ready, self._relations, self._watch)
+            Component(names, ready, self.relations, self.watch)
             for names in components(ready)
             if names & _derived(ready)
         ]
@@ -90,23 +94,25 @@ class RuleEvaluation:
         # A limit may end the step anywhere; relations that are half there must not be taken for
         # an answer.
         self._broken = True
-        self._watch.begin()
+        self.watch.begin()
         # Not at the end of the step before: until now `came` and `gone` could be asked.
-        for relation in self._relations.values():
+        for relation in self.relations.values():
             relation.settle()
             if self._clock is not None:
                 relation.expire(self._clock, now)
         for name, changes in self._pending.items():
-            changes.apply(self._relations[name], now)
+            changes.apply(self.relations[name], now)
         self._pending = {}
         # Its horizon is this point of time, so what rests on the time ends with it.
-        self._relations[CLOCK].give({(now,): now}, now)
+        self.relations[CLOCK].give({(now,): now}, now)
         try:
             for component in self._components:
                 component.step(now, first=self._clock is None)
         except MemoryError:
-            raise self._watch.exhausted() from None
-        self._watch.end()
+            raise self.watch.exhausted() from None
+        self.watch.end()
+        if self.first is None:
+            self.first = now
         self._clock = now
         self._broken = False
 
@@ -131,12 +137,12 @@ class RuleEvaluation:
     def given(self, relation: str) -> Horizons:
         """The rows of an input that were inserted and hold, with their horizons (`FOREVER`:
         until they are retracted)."""
-        return dict(self._relations[self._sources.get(relation, relation)].horizons)
+        return dict(self.relations[self._sources.get(relation, relation)].horizons)
 
     def is_plain(self, most: int) -> bool:
         """Whether no value of the last step was a function of others, if a look at `most`
         rows that were inserted tells."""
-        given = [self._relations[name] for name in self._inputs]
+        given = [self.relations[name] for name in self._inputs]
         # Also what ended: its text is asked for when it is gone.
         groups = [rows for r in given for rows in (r.horizons, r.expired, r.withdrawn) if rows]
         if self._functions or sum(map(len, groups)) > most:
@@ -146,10 +152,18 @@ class RuleEvaluation:
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         """The number of rows of each relation."""
-        return ((name, len(found)) for name, found in self._relations.items())
+        return ((name, len(found)) for name, found in self.relations.items())
+
+    def source(self, relation: str) -> str:
+        """The relation that has what is inserted into an input."""
+        return self._sources.get(relation, relation)
+
+    def called(self, relation: str) -> str:
+        """The relation that has the rows of an output."""
+        return self._copied.get(relation, relation)
 
     def _found(self, relation: str) -> Relation:
-        return self._relations.get(self._copied.get(relation, relation), _NOTHING)
+        return self.relations.get(self.called(relation), _NOTHING)
 
     def _changes(self, relation: str) -> _Pending:
         return self._pending.setdefault(self._sources.get(relation, relation), _Pending())

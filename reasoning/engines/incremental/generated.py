@@ -99,23 +99,12 @@ def copying(rule: Rule, relations: Mapping[str, Relation], look: Look) -> Copy:
     return _Writer(rule, "derive", relations, look).copying(scan.terms, others)
 
 
-class _Writer:
-    """Writes one function."""
+class RuleWriter:
+    """Writes one function that meets the literals of a rule: terms, comparisons and loops."""
 
-    def __init__(
-        self, rule: Rule, mode: Mode, relations: Mapping[str, Relation], look: Look
-    ) -> None:
+    def __init__(self, rule: Rule, look: Look) -> None:
         self._rule = rule
-        self._mode = mode
-        self._relations = relations
         self._look = look
-        self.met: tuple[Scan, ...] = ()
-        """Scans that no changed row is to be met with."""
-        self._trigger: tuple[Term, ...] | None = None
-        """What changed rows are matched with, while nothing else has been looked up."""
-        self._together: tuple[str, str] | None = None
-        """What is looked up for all of them: the names for what is found, and the columns
-        that have it."""
         self._loops = 0
         """Loops within that over the changes, so far."""
         self._lines: list[str] = []
@@ -133,40 +122,6 @@ class _Writer:
         self._integers: set[str] = set()
         """Names and constants known to be numbers."""
         self._next = 0
-
-    def function(self, trigger: tuple[Term, ...], others: list[BodyLiteral]) -> Change:
-        row, later = self._unpacked(trigger)
-        at = len(self._lines)
-        self._loop(f"for {row}, h0 in changed.items():")
-        for name, term in later:
-            self._match(name, term)
-        # A row that must still be tested may be passed over, so partners cannot be looked up for
-        # all rows at once.
-        self._trigger = None if later else trigger
-        least = self._body(others, "h0")
-        if self._together is not None:
-            names, columns = self._together
-            self._lines[at] = f"    for ({row}, h0), {names} in zip(changed.items(), {columns}):"
-        if self._mode == "derive":
-            self._derive(least)
-        else:
-            self._withdraw()
-        self._close()
-        head = "def run(changed, found, ends, before"
-        return self._compiled(head)  # type: ignore[no-any-return]
-
-    def copying(self, trigger: tuple[Term, ...], others: list[BodyLiteral]) -> Copy:
-        self._line("found = {}")
-        row, later = self._unpacked(trigger)
-        self._loop(f"for {row} in changed:")
-        for name, term in later:
-            self._match(name, term)
-        self._body(others, "horizon")
-        self._line(f"found[{self._row(self._rule.terms)}] = horizon")
-        self._close()
-        self._depth = 1
-        self._line("return found")
-        return self._compiled("def run(changed, horizon")  # type: ignore[no-any-return]
 
     def _compiled(self, head: str) -> Any:
         # Relations, look-ups and values are defaults of arguments: local names, which Python
@@ -234,140 +189,7 @@ class _Writer:
         self._names[name] = thing
         return name
 
-    # -- literals -----------------------------------------------------------------------
-
-    def _body(self, others: list[BodyLiteral], least: str) -> str:
-        """Meet the literals; the name of the least horizon among theirs."""
-        known = frozenset(self._bound)
-        for literal, bound in ordered(others, known, self._rule):
-            match literal:
-                case Scan():
-                    least = self._scan(literal, bound, least)
-                case Holds():
-                    least = self._member(literal, least)
-                case Absent():
-                    self._absent(literal)
-                case Compare():
-                    self._compare(literal, bound)
-                case Between():
-                    self._between(literal, bound)
-                case Call():
-                    self._call(literal)
-        return least
-
-    def _scan(self, scan: Scan, bound: frozenset[str], least: str) -> str:
-        known = [i for i, term in enumerate(scan.terms) if is_known(term, bound)]
-        if len(known) == len(scan.terms):
-            return self._member(scan, least)
-        row = self._fresh("row")
-        if known:
-            least = self._partners(scan, known, row, least)
-        else:
-            relation = self._relations[scan.relation]
-            self._look_now_and_then()
-            self._loop(f"for {row} in {self._all(relation)}:")
-            least = self._lesser(least, relation, row)
-        self._loops += 1
-        self._pass_met(scan, row)
-        unpacked, later = self._unpacked(scan.terms, frozenset(known))
-        if unpacked != "_":
-            self._line(f"{unpacked} = {row}")
-        for name, term in later:
-            self._match(name, term)
-        return least
-
-    def _partners(self, scan: Scan, known: list[int], row: str, least: str) -> str:
-        """Go through the rows that have the known arguments."""
-        relation = self._relations[scan.relation]
-        find, found = relation.index(tuple(known)).get, self._fresh("rows")
-        if (changed := self._of_trigger(scan, known)) is None:
-            keys = [self._expression(scan.terms[position]) for position in known]
-            key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
-            self._line(f"{found} = {self._use('find', find)}({key})")
-        elif self._mode == "derive":
-            return self._with_ends(relation, known, changed, row, least)
-        else:
-            self._together = found, f"[*map({self._use('find', find)}, {changed})]"
-        self._skip_if(f"{found} is None")
-        if self._loops:
-            self._look_now_and_then()
-        self._loop(f"for {row} in ({found},) if {found}.__class__ is tuple else {found}:")
-        return self._lesser(least, relation, row)
-
-    def _with_ends(
-        self, relation: Relation, known: list[int], changed: str, row: str, least: str
-    ) -> str:
-        """Go through the rows that changed ones are joined with, looked up with their
-        horizons for all of them at once; the name of the lesser horizon."""
-        get = relation.horizons.get
-        found, end, name = self._fresh("rows"), self._fresh("h"), self._fresh("h")
-        ahead = self._use("ahead", partial(_with_horizons, relation.index(tuple(known)), get))
-        self._together = f"{found}, {end}", f"*{ahead}({changed})"
-        self._skip_if(f"{found} is None")
-        if self._loops:
-            self._look_now_and_then()
-        several = f"zip({found}, map({self._use('get', get)}, {found}))"
-        one = f"(({found}, {end}),) if {found}.__class__ is tuple"
-        self._loop(f"for {row}, {name} in {one} else {several}:")
-        self._skip_if(f"{name} is None")
-        self._line(f"if {least} < {name}: {name} = {least}")
-        return name
-
-    def _of_trigger(self, scan: Scan, known: list[int]) -> str | None:
-        """The known arguments of a scan in all changed rows, if they all stand there: the
-        first such scan is looked up for all of them at once, so that the memory's delays
-        overlap."""
-        if not self._trigger:
-            return None
-        wanted = [scan.terms[position] for position in known]
-        if not all(isinstance(term, Variable) and term in self._trigger for term in wanted):
-            return None
-        places = [self._trigger.index(term) for term in wanted]
-        self._trigger = None
-        return f"map({self._use('keys', itemgetter(*places))}, changed)"
-
-    def _all(self, relation: Relation) -> str:
-        rows = self._use("rows", relation.horizons)
-        if self._mode == "withdraw":
-            ghosts = self._use("ghosts", relation.ghosts)
-            # A copy, for the function takes rows out of its head, which may be this relation.
-            return f"[*{rows}, *{ghosts}()]"
-        return f"list({rows})" if relation.name == self._rule.head else rows
-
-    def _member(self, literal: Scan | Holds, least: str) -> str:
-        """All terms are known: a look-up. What is withdrawn may rest on rows that were."""
-        if self._mode == "withdraw":
-            # Computed all the same: an instance in which a term has no value never was.
-            for term in literal.terms:
-                self._expression(term)
-            return least
-        relation = self._relations[literal.relation]
-        row = self._fresh("row")
-        self._line(f"{row} = {self._row(literal.terms)}")
-        self._pass_met(literal, row)
-        return self._lesser(least, relation, row)
-
-    def _pass_met(self, literal: Scan | Holds, row: str) -> None:
-        if any(literal is each for each in self.met):
-            self._skip_if(f"{row} in changed")
-
-    def _lesser(self, least: str, relation: Relation, row: str) -> str:
-        """The lesser of two horizons; a row that is a ghost, or is not there, is passed over."""
-        if self._mode == "withdraw":
-            return least
-        # The row is nearly always there, and `try` costs nothing then. What is not may be a
-        # ghost, still in the index.
-        rows, name = self._use("rows", relation.horizons), self._fresh("h")
-        self._line(f"try: {name} = {rows}[{row}]")
-        self._line("except KeyError: continue")
-        self._line(f"if {least} < {name}: {name} = {least}")
-        return name
-
-    def _absent(self, literal: Absent) -> None:
-        row = self._row(literal.terms)
-        if self._mode == "derive":
-            rows = self._use("rows", self._relations[literal.relation].horizons)
-            self._skip_if(f"{row} in {rows}")
+    # -- literals that look at no relation ---------------------------------------------
 
     def _between(self, literal: Between, bound: frozenset[str]) -> None:
         low, high = self._integer(literal.low), self._integer(literal.high)
@@ -526,6 +348,193 @@ class _Writer:
         self._line(f"{name} = {computed}({term.operation!r}, ({arguments},))")
         self._skip_if(f"{name} is None")
         return name
+
+
+class _Writer(RuleWriter):
+    """Writes one function over horizons."""
+
+    def __init__(
+        self, rule: Rule, mode: Mode, relations: Mapping[str, Relation], look: Look
+    ) -> None:
+        super().__init__(rule, look)
+        self._mode = mode
+        self._relations = relations
+        self.met: tuple[Scan, ...] = ()
+        """Scans that no changed row is to be met with."""
+        self._trigger: tuple[Term, ...] | None = None
+        """What changed rows are matched with, while nothing else has been looked up."""
+        self._together: tuple[str, str] | None = None
+        """What is looked up for all of them: the names for what is found, and the columns
+        that have it."""
+
+    def function(self, trigger: tuple[Term, ...], others: list[BodyLiteral]) -> Change:
+        row, later = self._unpacked(trigger)
+        at = len(self._lines)
+        self._loop(f"for {row}, h0 in changed.items():")
+        for name, term in later:
+            self._match(name, term)
+        # A row that must still be tested may be passed over, so partners cannot be looked up for
+        # all rows at once.
+        self._trigger = None if later else trigger
+        least = self._body(others, "h0")
+        if self._together is not None:
+            names, columns = self._together
+            self._lines[at] = f"    for ({row}, h0), {names} in zip(changed.items(), {columns}):"
+        if self._mode == "derive":
+            self._derive(least)
+        else:
+            self._withdraw()
+        self._close()
+        head = "def run(changed, found, ends, before"
+        return self._compiled(head)  # type: ignore[no-any-return]
+
+    def copying(self, trigger: tuple[Term, ...], others: list[BodyLiteral]) -> Copy:
+        self._line("found = {}")
+        row, later = self._unpacked(trigger)
+        self._loop(f"for {row} in changed:")
+        for name, term in later:
+            self._match(name, term)
+        self._body(others, "horizon")
+        self._line(f"found[{self._row(self._rule.terms)}] = horizon")
+        self._close()
+        self._depth = 1
+        self._line("return found")
+        return self._compiled("def run(changed, horizon")  # type: ignore[no-any-return]
+
+    # -- literals -----------------------------------------------------------------------
+
+    def _body(self, others: list[BodyLiteral], least: str) -> str:
+        """Meet the literals; the name of the least horizon among theirs."""
+        known = frozenset(self._bound)
+        for literal, bound in ordered(others, known, self._rule):
+            match literal:
+                case Scan():
+                    least = self._scan(literal, bound, least)
+                case Holds():
+                    least = self._member(literal, least)
+                case Absent():
+                    self._absent(literal)
+                case Compare():
+                    self._compare(literal, bound)
+                case Between():
+                    self._between(literal, bound)
+                case Call():
+                    self._call(literal)
+        return least
+
+    def _scan(self, scan: Scan, bound: frozenset[str], least: str) -> str:
+        known = [i for i, term in enumerate(scan.terms) if is_known(term, bound)]
+        if len(known) == len(scan.terms):
+            return self._member(scan, least)
+        row = self._fresh("row")
+        if known:
+            least = self._partners(scan, known, row, least)
+        else:
+            relation = self._relations[scan.relation]
+            self._look_now_and_then()
+            self._loop(f"for {row} in {self._all(relation)}:")
+            least = self._lesser(least, relation, row)
+        self._loops += 1
+        self._pass_met(scan, row)
+        unpacked, later = self._unpacked(scan.terms, frozenset(known))
+        if unpacked != "_":
+            self._line(f"{unpacked} = {row}")
+        for name, term in later:
+            self._match(name, term)
+        return least
+
+    def _partners(self, scan: Scan, known: list[int], row: str, least: str) -> str:
+        """Go through the rows that have the known arguments."""
+        relation = self._relations[scan.relation]
+        find, found = relation.index(tuple(known)).get, self._fresh("rows")
+        if (changed := self._of_trigger(scan, known)) is None:
+            keys = [self._expression(scan.terms[position]) for position in known]
+            key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
+            self._line(f"{found} = {self._use('find', find)}({key})")
+        elif self._mode == "derive":
+            return self._with_ends(relation, known, changed, row, least)
+        else:
+            self._together = found, f"[*map({self._use('find', find)}, {changed})]"
+        self._skip_if(f"{found} is None")
+        if self._loops:
+            self._look_now_and_then()
+        self._loop(f"for {row} in ({found},) if {found}.__class__ is tuple else {found}:")
+        return self._lesser(least, relation, row)
+
+    def _with_ends(
+        self, relation: Relation, known: list[int], changed: str, row: str, least: str
+    ) -> str:
+        """Go through the rows that changed ones are joined with, looked up with their
+        horizons for all of them at once; the name of the lesser horizon."""
+        get = relation.horizons.get
+        found, end, name = self._fresh("rows"), self._fresh("h"), self._fresh("h")
+        ahead = self._use("ahead", partial(_with_horizons, relation.index(tuple(known)), get))
+        self._together = f"{found}, {end}", f"*{ahead}({changed})"
+        self._skip_if(f"{found} is None")
+        if self._loops:
+            self._look_now_and_then()
+        several = f"zip({found}, map({self._use('get', get)}, {found}))"
+        one = f"(({found}, {end}),) if {found}.__class__ is tuple"
+        self._loop(f"for {row}, {name} in {one} else {several}:")
+        self._skip_if(f"{name} is None")
+        self._line(f"if {least} < {name}: {name} = {least}")
+        return name
+
+    def _of_trigger(self, scan: Scan, known: list[int]) -> str | None:
+        """The known arguments of a scan in all changed rows, if they all stand there: the
+        first such scan is looked up for all of them at once, so that the memory's delays
+        overlap."""
+        if not self._trigger:
+            return None
+        wanted = [scan.terms[position] for position in known]
+        if not all(isinstance(term, Variable) and term in self._trigger for term in wanted):
+            return None
+        places = [self._trigger.index(term) for term in wanted]
+        self._trigger = None
+        return f"map({self._use('keys', itemgetter(*places))}, changed)"
+
+    def _all(self, relation: Relation) -> str:
+        rows = self._use("rows", relation.horizons)
+        if self._mode == "withdraw":
+            ghosts = self._use("ghosts", relation.ghosts)
+            # A copy, for the function takes rows out of its head, which may be this relation.
+            return f"[*{rows}, *{ghosts}()]"
+        return f"list({rows})" if relation.name == self._rule.head else rows
+
+    def _member(self, literal: Scan | Holds, least: str) -> str:
+        """All terms are known: a look-up. What is withdrawn may rest on rows that were."""
+        if self._mode == "withdraw":
+            # Computed all the same: an instance in which a term has no value never was.
+            for term in literal.terms:
+                self._expression(term)
+            return least
+        relation = self._relations[literal.relation]
+        row = self._fresh("row")
+        self._line(f"{row} = {self._row(literal.terms)}")
+        self._pass_met(literal, row)
+        return self._lesser(least, relation, row)
+
+    def _pass_met(self, literal: Scan | Holds, row: str) -> None:
+        if any(literal is each for each in self.met):
+            self._skip_if(f"{row} in changed")
+
+    def _lesser(self, least: str, relation: Relation, row: str) -> str:
+        """The lesser of two horizons; a row that is a ghost, or is not there, is passed over."""
+        if self._mode == "withdraw":
+            return least
+        # The row is nearly always there, and `try` costs nothing then. What is not may be a
+        # ghost, still in the index.
+        rows, name = self._use("rows", relation.horizons), self._fresh("h")
+        self._line(f"try: {name} = {rows}[{row}]")
+        self._line("except KeyError: continue")
+        self._line(f"if {least} < {name}: {name} = {least}")
+        return name
+
+    def _absent(self, literal: Absent) -> None:
+        row = self._row(literal.terms)
+        if self._mode == "derive":
+            rows = self._use("rows", self._relations[literal.relation].horizons)
+            self._skip_if(f"{row} in {rows}")
 
     # -- heads --------------------------------------------------------------------------
 

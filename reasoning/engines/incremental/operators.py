@@ -37,9 +37,7 @@ class _Aggregate:
         self._groups = relations[operator.groups]
         self._elements = relations[operator.elements]
         self._result = relations[operator.result]
-        kinds: Mapping[str, type[_Members]] = {"count": _Count, "min": _Least, "max": _Greatest}
-        kind = kinds.get(operator.function)
-        self._empty = kind or (_PositiveSum if operator.function == "sum+" else _Sum)
+        self._empty = members(operator)
         self._members: defaultdict[Row, _Members] = defaultdict(self._empty)
         self._shown: dict[Row, Value] = {}
 
@@ -111,6 +109,13 @@ class _Members:
     def value(self) -> Value:
         """What the aggregate is."""
         return self.number
+
+
+def members(operator: Aggregate) -> type[_Members]:
+    """What keeps the tuples of a group of an aggregate."""
+    kinds: Mapping[str, type[_Members]] = {"count": _Count, "min": _Least, "max": _Greatest}
+    kind = kinds.get(operator.function)
+    return kind or (_PositiveSum if operator.function == "sum+" else _Sum)
 
 
 def _weight(item: Value) -> Value | None:

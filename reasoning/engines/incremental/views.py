@@ -78,6 +78,40 @@ class AnswerView(AnswerSet):
         return AnswerSet, self._key()
 
 
+class Amended:
+    """An answer that is amended again and again; each version stays what it was."""
+
+    def __init__(self, base: AnswerSet) -> None:
+        self.base = base
+        self._came: set[str] = set()
+        self._gone: set[str] = set()
+        """Against the base."""
+        self._version: Version[str] = Version(self._members)
+
+    def by(self, came: Collection[str], gone: Collection[str]) -> AnswerSet:
+        """The answer with some atoms more, and some less."""
+        self._gone.update([text for text in gone if text not in self._came])
+        self._came.difference_update(gone)
+        self._came.update([text for text in came if text not in self._gone])
+        self._gone.difference_update(came)
+        self._version = self._version.followed_by(came, gone)
+        return AnswerView(self._version)
+
+    def next(self, added: Collection[str], removed: Collection[str]) -> tuple[list[str], list[str]]:
+        """What comes and goes with an answer that comes after this one, if `added` and `removed`
+        are against the base."""
+        came, gone = self._came, self._gone
+        new, old = set(added), set(removed)
+        first = [atom for atom in added if atom not in came]
+        last = [atom for atom in removed if atom not in gone]
+        return sorted([*first, *(gone - old)]), sorted([*last, *(came - new)])
+
+    def _members(self) -> Collection[str]:
+        atoms = self.base.atoms
+        kept = [atom for atom in atoms if atom not in self._gone] if self._gone else [*atoms]
+        return Sorted(_with(kept, sorted(self._came)))
+
+
 class Kept:
     """The rows of an output as of the step last followed, whatever becomes of the evaluation:
     a copy, and what changed since. It is made anew once twice as much has changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import repeat
@@ -11,23 +11,32 @@ from weakref import WeakSet
 
 from citywise.reasoning.engines.incremental.atoms import atoms_of
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.past import Past, each_of
 from citywise.reasoning.engines.incremental.relation import Rows
 from citywise.reasoning.engines.incremental.views import AnswerView, Shown
 from citywise.reasoning.errors import SolvingError
 from citywise.reasoning.languages.lars.compile import FIRST, compiled, stratify, written
 from citywise.reasoning.languages.lars.feeds import (
+    COLUMN,
     Arrival,
     Batch,
+    Feed,
     Inflow,
     Lingering,
     OneTuple,
     lingers,
 )
-from citywise.reasoning.languages.lars.program import LarsProgram, Point, require_one, shown
+from citywise.reasoning.languages.lars.program import (
+    LarsProgram,
+    Point,
+    TimeSpan,
+    require_one,
+    shown,
+)
 from citywise.reasoning.limits import LimitError, Limits
 from citywise.reasoning.model.engine import AnswerSet, Knowledge, Version
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.model.rules import FALSE
+from citywise.reasoning.model.rules import FALSE, Lasting
 from citywise.reasoning.model.values import Row, atom_text, parsed, parsed_many
 
 Delta = tuple[Rows, Rows]
@@ -59,7 +68,8 @@ class LarsAnswers:
 
     def show(self, signatures: Iterable[Signature]) -> None:
         """Show these predicates from the next step on."""
-        self._shown = {s: self._outputs[s] for s in sorted(signatures)}
+        self.showing = {s: self._outputs[s] for s in sorted(signatures)}
+        """The relations of what is shown."""
         self._written: int | None = None
         """The step as of which `_texts` are; None: there are none."""
 
@@ -77,7 +87,7 @@ class LarsAnswers:
     def deltas(self) -> dict[Signature, Delta]:
         """The rows that the last step brought and ended, of what is shown."""
         changed = self._changed()
-        return {signature: changed[signature] for signature in self._shown}
+        return {signature: changed[signature] for signature in self.showing}
 
     def _changed(self) -> dict[Signature, Delta]:
         if self._deltas is None:
@@ -103,20 +113,20 @@ class LarsAnswers:
 
     def answer(self) -> AnswerSet:
         """The answer as of the last step."""
-        versions = {signature: self._versions[signature] for signature in self._shown}
+        versions = {signature: self._versions[signature] for signature in self.showing}
         moment = _Moment(self, self._step, versions)
         self._moments.add(moment)
         return AnswerView(moment)
 
     def texts(self, step: int, versions: Mapping[Signature, Version[Row]]) -> Collection[str]:
         """What a step showed, sorted: the last one, or one before it."""
-        if step != self._step or versions.keys() != self._shown.keys():
+        if step != self._step or versions.keys() != self.showing.keys():
             rows = ((s.name, version.members()) for s, version in versions.items())
             return sorted(_written(rows))
         if self._written == step - 1:
             self._texts.follow(self._evaluation)
         elif self._written != step:
-            self._texts = Shown([(relation, s.name) for s, relation in self._shown.items()])
+            self._texts = Shown([(relation, s.name) for s, relation in self.showing.items()])
             self._texts.follow(cast("RuleEvaluation", _Begun(self._evaluation)))
         self._written = step
         return self._texts.version.members()
@@ -221,6 +231,21 @@ class IncrementalEvaluator:
             self._stopped, self._back = True, {}
             raise type(error)(written(str(error))) from error
         return self._answered(steady)
+
+    def past(self, time: int) -> LarsPast | None:
+        """What is known of earlier points, from the last one on; None where an arrival does more
+        than to hold for so long."""
+        plain = all(
+            feed.kind == "now" or (isinstance(feed.window, TimeSpan) and not feed.window.gap)
+            for feed in self._feeds
+        )
+        kinds = {feed.kind for feed in self._feeds} <= {"now", "diamond", "at", "element"}
+        program = self._evaluation.program
+        kinds = kinds and not any(isinstance(each, Lasting) for each in program.operators)
+        constrained = any(rule.head == FALSE for rule in program.rules)
+        if not (plain and kinds) or constrained or self._streamed or self._lingering is not None:
+            return None
+        return LarsPast(self, time)
 
     @property
     def back(self) -> tuple[object, ...]:
@@ -363,6 +388,117 @@ class IncrementalEvaluator:
         if self._inflow.ordered:
             found = sorted(set(found) - self._here.keys(), key=_text)
         return dict.fromkeys(found)
+
+
+Arrived = tuple[str, Row, int, Sequence[int]]
+"""Predicate, row and time of an atom, and the other times near it at which it arrived."""
+
+
+class LarsPast:
+    """The points of time that an evaluator has passed, and what changes there."""
+
+    def __init__(self, evaluator: IncrementalEvaluator, time: int) -> None:
+        self._evaluator = evaluator
+        self._evaluation = evaluator._evaluation
+        self._past = Past(self._evaluation, time)
+        self._feeds: dict[str, list[tuple[Feed, int]]] = {}
+        for feed in evaluator._feeds:
+            size = feed.window.size if isinstance(feed.window, TimeSpan) else 0
+            own = self._feeds.setdefault(feed.predicate, [])
+            own.append((feed, 0 if feed.kind == "now" else size))
+
+    @property
+    def start(self) -> int:
+        """The first point that is known."""
+        return self._past.start
+
+    @property
+    def follows(self) -> bool:
+        """Whether the evaluator is still the one whose points these are."""
+        return self._evaluator._evaluation is self._evaluation and not self._evaluator._stopped
+
+    def note(self, time: int) -> None:
+        """The evaluator has passed a point."""
+        self._past.note(time)
+
+    def forget(self, before: int) -> None:
+        """Points before one are not asked for any more."""
+        self._past.forget(before)
+
+    def knows(self, predicate: str) -> bool:
+        """Whether atoms of a predicate may arrive without making another program."""
+        evaluator = self._evaluator
+        return predicate not in evaluator._derived or predicate in evaluator._supplied
+
+    def amend(
+        self, came: Iterable[Arrived], gone: Iterable[Arrived]
+    ) -> dict[int, tuple[list[str], list[str]]]:
+        """Atoms have arrived, or not, at points of the past; by point of time the shown atoms
+        that came and went. Raises `LimitError`."""
+        lost: dict[str, dict[Row, int]] = {}
+        gained: dict[str, dict[Row, int]] = {}
+        given: dict[tuple[str, int], list[Row]] = {}
+        now = self._past.times[-1]
+        for predicate, row, time, others in gone:
+            self._take_out(predicate, row, time, others, lost)
+        for predicate, row, time, _others in came:
+            for feed, size in self._feeds.get(predicate, ()):
+                found = _with_time(feed, row, time)
+                if time + size > now:
+                    given.setdefault((feed.relation, time + size), []).append(found)
+                steps = self._past.between(time, time + size)
+                rows = gained.setdefault(self._evaluation.source(feed.relation), {})
+                rows[found] = rows.get(found, 0) | steps
+        # Together, where they hold equally long: each time they are joined at once.
+        for (relation, until), together in given.items():
+            self._evaluator.insert(relation, together, until)
+        return self._shown(self._past.amend(gained, lost))
+
+    def _take_out(
+        self,
+        predicate: str,
+        row: Row,
+        time: int,
+        others: Sequence[int],
+        lost: dict[str, dict[Row, int]],
+    ) -> None:
+        """An atom did not arrive at a time, but did at others."""
+        if row in self._evaluator._facts.get(predicate, ()):
+            return  # knowledge says the same
+        for feed, size in self._feeds.get(predicate, ()):
+            timed = feed.kind in COLUMN
+            left = [other for other in others if not timed or other == time]
+            found = _with_time(feed, row, time)
+            steps = self._past.between(time, time + size)
+            for other in left:
+                steps &= ~self._past.between(other, other + size)
+            rows = lost.setdefault(self._evaluation.source(feed.relation), {})
+            rows[found] = rows.get(found, 0) | steps
+            if time + size <= self._past.times[-1]:
+                continue  # it is no reason any more for what holds next
+            self._evaluator.retract(feed.relation, [found])
+            if left:
+                self._evaluator.insert(feed.relation, [found], max(left) + size)
+
+    def _shown(
+        self, changed: Mapping[str, tuple[Mapping[Row, int], Mapping[Row, int]]]
+    ) -> dict[int, tuple[list[str], list[str]]]:
+        times = self._past.times
+        came: list[list[str]] = [[] for _ in times]
+        gone: list[list[str]] = [[] for _ in times]
+        for signature, relation in self._evaluator._answers.showing.items():
+            gained, lost = changed.get(self._evaluation.called(relation), ({}, {}))
+            for found, rows in ((came, gained), (gone, lost)):
+                for row, steps in rows.items():
+                    text = atom_text(signature.name, row)
+                    for step in each_of(steps):
+                        found[step].append(text)
+        texts = zip(times, came, gone, strict=True)
+        return {time: (new, old) for time, new, old in texts if new or old}
+
+
+def _with_time(feed: Feed, row: Row, time: int) -> Row:
+    return row + COLUMN[feed.kind](time) if feed.kind in COLUMN else row
 
 
 def _arrival(atom: str) -> Arrival:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import cast
 
 from citywise.reasoning.errors import ItemError, SolvingError
+from citywise.reasoning.languages.lars.feeds import Batch
+from citywise.reasoning.languages.lars.incremental import (
+    Arrived,
+    IncrementalEvaluator,
+    LarsPast,
+)
 from citywise.reasoning.languages.lars.program import (
     Evaluator,
     LarsProgram,
@@ -14,12 +21,14 @@ from citywise.reasoning.languages.lars.program import (
     Point,
     reach,
 )
+from citywise.reasoning.limits import LimitError
 from citywise.reasoning.model import atoms
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.values import parsed_many
 from citywise.reasoning.rdf.mapping import Mapper, Triple
 from citywise.reasoning.run.language import Driver, PointDriver
-from citywise.reasoning.run.revision import END, Course, Done
+from citywise.reasoning.run.revision import END, Amendments, Course, Done
 from citywise.reasoning.streams.items import Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
@@ -149,6 +158,17 @@ class LarsReasoner(PointDriver[Evaluation]):
         """Predicates that the stream has supplied so far, of those where that matters."""
         return self._encoder.supplied
 
+    def past(self, time: int) -> LarsPast | None:
+        """What can tell how earlier points change; None where nothing can."""
+        evaluator = self._evaluator
+        return evaluator.past(time) if isinstance(evaluator, IncrementalEvaluator) else None
+
+    def arrived(self, item: Item) -> Batch | None:
+        """The rows of an item; None where they say of a predicate that it is supplied."""
+        before = self._encoder.supplied
+        rows = parsed_many(self._facts(item))
+        return rows if self._encoder.supplied == before else None
+
     @property
     def back(self) -> tuple[object, ...]:
         """What the last answer added to the data stream."""
@@ -246,6 +266,23 @@ class LarsReasoner(PointDriver[Evaluation]):
         self._encoder.supplied |= set(map(atoms.signature, named)) & self.program.derived
 
 
+class _BeyondPastError(Exception):
+    """A change is not simple enough to be amended."""
+
+
+def _net(changes: Iterable[Change]) -> tuple[list[Item], list[Item]]:
+    """The items that count since some changes, and those that do not any more."""
+    first: dict[int, Item | None] = {}
+    last: dict[int, Item | None] = {}
+    for change in changes:
+        for position in {item.position for item in change.items}:
+            first.setdefault(position, change.old)
+            last[position] = change.new
+    pairs = [(first[position], new) for position, new in last.items() if first[position] != new]
+    came = [new for _old, new in pairs if new is not None]
+    return came, [old for old, _new in pairs if old is not None]
+
+
 class LarsCourse(Course):
     """How the evaluations of a program follow from its items.
 
@@ -271,6 +308,7 @@ class LarsCourse(Course):
         self._encoder = Encoder(program.request)
         self._reach = reach(program)
         self._streams = bool(program.streamed)
+        self._past: LarsPast | None = None
 
     @property
     def mapper(self) -> Mapper:
@@ -294,6 +332,7 @@ class LarsCourse(Course):
         """See `Course`."""
         reasoner = self._make(self._encoder)
         reasoner.unix = self.unix
+        self._past = None
         if time > self.start:
             since = self._since(time)
             backs = {done.time: done.carried for done in before if done.time >= since}
@@ -303,9 +342,62 @@ class LarsCourse(Course):
 
     def carried(self, driver: Driver, evaluation: Evaluation) -> object:
         """See `Course`."""
-        del evaluation
         assert isinstance(driver, LarsReasoner)
+        self._note(driver, evaluation)
         return driver.back if self._streams else ()
+
+    def amend(
+        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
+    ) -> Amendments | None:
+        """See `Course`."""
+        assert isinstance(driver, LarsReasoner)
+        past = self._past
+        if past is None or not past.follows:
+            return None
+        came, gone = _net(changes)
+        try:
+            new = [self._arrived(driver, past, i, []) for i in came if i.time < before]
+            old = [
+                self._arrived(driver, past, i, self._alike(i, items, before))
+                for i in gone
+                if i.time < before
+            ]
+            return past.amend(chain(*new), chain(*old))
+        except (_BeyondPastError, LimitError):
+            return None
+
+    def _note(self, driver: LarsReasoner, evaluation: Evaluation) -> None:
+        """Keep what is needed to amend the evaluation."""
+        past = self._past
+        if evaluation.error is not None:
+            self._past = None
+        elif past is not None and past.follows:
+            past.note(evaluation.time)
+        else:
+            self._past = driver.past(evaluation.time)
+
+    @staticmethod
+    def _arrived(
+        driver: LarsReasoner, past: LarsPast, item: Item, others: Sequence[int]
+    ) -> list[Arrived]:
+        """What an item brought, at its time; what is not simple enough is not amended."""
+        if item.until is not None or item.time < past.start:
+            raise _BeyondPastError
+        found = driver.arrived(item)
+        if found is None or not all(map(past.knows, found)):
+            raise _BeyondPastError
+        return [
+            (predicate, row, item.time, others) for predicate, rows in found.items() for row in rows
+        ]
+
+    def _alike(self, item: Item, items: Ordered, before: int) -> list[int]:
+        """The times near an item at which the same arrived."""
+        if self._reach is None or type(item.content) is not str or items.lasting:
+            raise _BeyondPastError
+        near = items.between(item.time - self._reach, min(before, item.time + self._reach + 1))
+        if any(type(other.content) is not str for other in near):
+            raise _BeyondPastError
+        return [other.time for other in near if other.content == item.content]
 
     def affects_until(self, change: Change, items: Ordered) -> int:
         """See `Course`."""
@@ -320,6 +412,8 @@ class LarsCourse(Course):
         if self._reach is not None:
             since = self._since(before)
             items.forget(before, lambda item: item.end >= since)
+        if self._past is not None:
+            self._past.forget(before)
 
     def _since(self, time: int) -> int:
         """The first point of time that must be known at another."""
