@@ -8,6 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -356,6 +357,61 @@ class People(Section):
     rate_limits: bool = True
 
 
+class SignIn(Section):
+    """A provider of identities (OpenID Connect) at which people log in, beside accounts with
+    passwords."""
+
+    issuer: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """Its address, as it calls itself; None: there is none."""
+    client_id: str = ""
+    client_secret: str | None = None
+    name: str = Field(default="", max_length=40)
+    """What the button says; default: the issuer's host."""
+    scopes: tuple[str, ...] = ("openid", "profile")
+    roles_claim: str = ""
+    """Where its claims say what somebody may, such as `groups` or `realm_access.roles`."""
+    roles: tuple[str, ...] = ()
+    """`VALUE=ROLE`: who has this value has this role here, at each login anew."""
+    accounts: Literal["made", "known"] = "made"
+    """Whether who comes for the first time gets an account, or has to link one that is there."""
+    passwords: bool = True
+    """Whether people log in with passwords, too."""
+
+    @field_validator("scopes", "roles", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
+    @model_validator(mode="after")
+    def _whole(self) -> SignIn:
+        if self.issuer is None:
+            if not self.passwords:
+                raise ValueError("sign_in.passwords is off, but there is no sign_in.issuer")
+            return self
+        host = urlsplit(self.issuer).hostname or ""
+        if not self.issuer.startswith("https:") and not host.startswith(_LOOPBACK):
+            raise ValueError(f"sign_in.issuer is {self.issuer}: expected https://")
+        if not self.client_id:
+            raise ValueError("sign_in.issuer is set, but not sign_in.client_id")
+        if "openid" not in self.scopes:
+            raise ValueError("sign_in.scopes has to have `openid`")
+        if self.roles and not self.roles_claim:
+            raise ValueError("sign_in.roles is set, but not sign_in.roles_claim")
+        for text in self.roles:
+            value, _, role = text.rpartition("=")
+            if not value or role not in ("user", "host", "developer", "admin"):
+                raise ValueError(
+                    f"sign_in.roles: `{text}` is not VALUE=ROLE, with user, host, developer or "
+                    "admin as the role"
+                )
+        return self
+
+    @property
+    def shown(self) -> str:
+        """What people know the provider by."""
+        return self.name or urlsplit(self.issuer or "").hostname or ""
+
+
 class Start(Section):
     """How long a start may take. Who gets on is waited for."""
 
@@ -381,6 +437,7 @@ class Settings(Section):
     city: City = City()
     web: Web = Web()
     people: People = People()
+    sign_in: SignIn = SignIn()
     start: Start = Start()
     sources: tuple[Source, ...] = ()
 

@@ -16,6 +16,7 @@ from citywise.backend.api import (
     limits,
     parameters,
     presence,
+    sign_in,
 )
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
@@ -78,6 +79,7 @@ def sign_up() -> Response:
     """A new account, logged in at once."""
     parameters.only()
     body = instance_bodies.read(SignUp)
+    _refuse_password()
     limits.spend("sign-up", limits.address())
     _refuse_uninvited(body.invitation)
     # Who waits for a hash holds no lock: nobody else could write, nor this one go on.
@@ -95,6 +97,7 @@ def log_in() -> Response:
     """Log a browser in; a login that it had is over."""
     parameters.only()
     body = instance_bodies.read(Credentials)
+    _refuse_password()
     limits.refuse_guesser(body.name)
     with hashing.turn(), state().engine.connect() as connection:
         proof = hashing.apart(lambda: accounts.proven(connection, body.name, body.password))
@@ -111,7 +114,7 @@ def log_in() -> Response:
 @blueprint.delete("/login")
 @access.own_rights
 def log_out() -> Response:
-    """End this browser's login."""
+    """End this browser's login; `leave` is where it is ended at the provider, too."""
     parameters.only()
     login = identity.person().login
     if login is None:
@@ -121,7 +124,8 @@ def log_out() -> Response:
     with state().engine.begin() as connection:
         logins.close(connection, login.account, login.id)
     presence.end_streams(login=login.id)
-    answer = Response(status=204)
+    leave = sign_in.way_out(login)
+    answer = Response(status=204) if leave is None else as_json({"leave": leave})
     identity.forget(answer)
     return answer
 
@@ -140,6 +144,13 @@ def _welcome(connection: Connection, account: Account, status: int) -> Response:
     answer = as_json(presence.shown(principal), status)
     identity.remember(answer, secret, hours)
     return answer
+
+
+def _refuse_password() -> None:
+    """A problem where people log in at a provider of identities alone."""
+    if not state().settings.sign_in.passwords:
+        detail = "people log in at the provider of identities here; open the page /log-in"
+        raise ProblemError(403, "no-passwords", "No passwords", detail)
 
 
 def _wrong_login() -> ProblemError:

@@ -35,6 +35,7 @@ from citywise.backend.api import (
     places,
     problems,
     security,
+    sign_in,
     traces,
     trials,
     why,
@@ -51,7 +52,7 @@ from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
 _OF_CITY = (events, event_stream, kinds, places, observations, control, dead_letters, openapi)
-_OF_PEOPLE = (accounts, me, wishes, attend, audit, operator)
+_OF_PEOPLE = (accounts, sign_in, me, wishes, attend, audit, operator)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 
@@ -87,6 +88,8 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     for blueprint in (each for web in brought for each in web.pages):
         app.register_blueprint(blueprint)
     app.register_blueprint(citypulse.blueprint)
+    app.register_blueprint(sign_in.pages)
+    sign_in.install(app, settings.sign_in)
     app.register_blueprint(health.blueprint)
     pages.install(app)
     for web in brought:

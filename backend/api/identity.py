@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flask import Flask, Response, g, request
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
+from werkzeug.wrappers import Response as BaseResponse
 
 from citywise.backend.api import forgery, parameters, sessions
 from citywise.backend.api.problems import ProblemError, not_found
@@ -198,7 +199,7 @@ def is_secure() -> bool:
     return request.is_secure or state().settings.web.is_secure
 
 
-def remember(answer: Response, secret: str, hours: float) -> None:
+def remember(answer: BaseResponse, secret: str, hours: float) -> None:
     """Give a browser the cookie of its login."""
     answer.set_cookie(
         cookie_name(),

@@ -30,6 +30,7 @@ LIMITS: dict[str, RateLimitItem] = {
     "guesses-here": RateLimitItemPerMinute(30),
     "guesses-at": RateLimitItemPerMinute(100),
     "sign-up": RateLimitItemPerHour(5),
+    "sign-in": RateLimitItemPerMinute(30),
     "context": RateLimitItemPerSecond(60, 3),
     "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),

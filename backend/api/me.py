@@ -21,7 +21,7 @@ from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.context import UNREADABLE
 from citywise.backend.api.faults_of_people import as_problems
-from citywise.backend.api.problems import fault, invalid, log_unreadable, not_found
+from citywise.backend.api.problems import ProblemError, fault, invalid, log_unreadable, not_found
 from citywise.backend.api.state import state
 from citywise.backend.people import accounts, audit, consents, logins, tokens
 from citywise.backend.people.consents import Consent
@@ -31,6 +31,7 @@ from citywise.backend.people.tokens import Token
 from citywise.backend.privacy import consenting, export, forgetting
 from citywise.backend.times import iso, iso_or_none, parse_ms, wall_ms
 
+_FRESH_MS = 15 * 60_000
 blueprint = Blueprint("me", __name__)
 
 
@@ -96,7 +97,7 @@ def change_me() -> Response:
     asker, user = identity.person(), identity.own_id()
     if body.devices == "end" and body.password is None:
         raise invalid([{"path": "devices", "message": "end with a new password only"}])
-    if body.password is not None:
+    if body.password is not None and not _came_by_provider(user):
         _prove(body.old, "old")
     if body.name is not None:
         limits.spend("sign-up", f"user {user}")  # Each tells whether a name is taken.
@@ -124,7 +125,7 @@ def forget_me() -> Response:
     parameters.only()
     body = instance_bodies.read(ForgetMe)
     user = identity.own_id()
-    if identity.person().means == "demo":
+    if identity.person().means == "demo" or _came_by_provider(user):
         if body.confirm is None:
             raise invalid([{"path": "confirm", "message": 'send "forget me"'}])
     else:
@@ -163,6 +164,20 @@ def _hashed(user: str, body: ChangedMe) -> str | None:
     with hashing.turn(), as_problems(), state().engine.connect() as connection:
         name = body.name or accounts.known(connection, user).name
         return hashing.apart(lambda: accounts.hashed(name, password))
+
+
+def _came_by_provider(user: str) -> bool:
+    """Whether who asks has just shown to a provider of identities who they are: it stands for
+    the password of an account that has none. Raises a 401 where that was long ago."""
+    with state().engine.connect() as connection:
+        account = accounts.find(connection, user)
+    login = identity.person().login
+    if account is None or account.has_password or login is None or not login.issuer:
+        return False
+    if wall_ms() - login.created_ms > _FRESH_MS:
+        detail = "log in again at the provider, and then do it within 15 minutes"
+        raise ProblemError(401, "stale-login", "Log in again", detail)
+    return True
 
 
 def _prove(password: str | None, field: str) -> None:

@@ -20,7 +20,10 @@ def shown(principal: Principal) -> dict[str, Any]:
         "rights": sorted(principal.rights),
         "csrf": None if principal.login is None else principal.login.csrf,
         "sign_up": people.sign_up,
+        "by_provider": principal.login is not None and bool(principal.login.issuer),
         "demo": people.demo_user,
+        "provider": state().settings.sign_in.shown or None,
+        "passwords": state().settings.sign_in.passwords,
     }
 
 

@@ -14,7 +14,7 @@ from citywise.backend.people.errors import NameTakenError, PeopleError, UnknownA
 from citywise.backend.people.ids import DEMO, is_account, new_id
 from citywise.backend.store.chunks import chunks
 from citywise.backend.store.exclusion import exclude
-from citywise.backend.store.models import AccountRow
+from citywise.backend.store.models import AccountRow, IdentityRow
 from citywise.backend.times import wall_ms
 
 Role = Literal["user", "host", "developer", "admin"]
@@ -55,6 +55,11 @@ def hashed(name: str, password: str) -> str:
 def create_hashed(connection: Connection, name: str, kept: str, roles: Iterable[str]) -> Account:
     """`create`, with what is kept of the password (`hashed`)."""
     return _insert(connection, new_id(), names.checked(name), kept, checked_roles(roles))
+
+
+def create_without_password(connection: Connection, name: str, roles: Iterable[str]) -> Account:
+    """`create`, for whom a provider of identities vouches."""
+    return _insert(connection, new_id(), names.checked(name), None, checked_roles(roles))
 
 
 def ensure_demo(connection: Connection) -> Account:
@@ -217,11 +222,19 @@ def disable(connection: Connection, account: str, *, disabled: bool) -> None:
 
 def has_admin(connection: Connection) -> bool:
     """Whether somebody who can log in is an admin."""
-    return any(_is_admin(found) for found in listed(connection))
+    return bool(_admins(connection))
 
 
-def _is_admin(found: Account) -> bool:
-    return "admin" in found.roles and found.disabled_ms is None and found.has_password
+def _admins(connection: Connection) -> set[str]:
+    """Who is an admin and has a way to log in."""
+    known = set(connection.scalars(select(IdentityRow.account)))
+    return {
+        found.id
+        for found in listed(connection)
+        if "admin" in found.roles
+        and found.disabled_ms is None
+        and (found.has_password or found.id in known)
+    }
 
 
 def refuse_last_admin(connection: Connection, account: str) -> None:
@@ -230,8 +243,7 @@ def refuse_last_admin(connection: Connection, account: str) -> None:
     Of two who would go at once, the second waits for the first.
     """
     exclude(connection, "admins", "")
-    admins = {found.id for found in listed(connection) if _is_admin(found)}
-    if admins == {account}:
+    if _admins(connection) == {account}:
         message = "this is the last admin; make somebody else one first"
         raise PeopleError("roles", message, "last-admin")
 

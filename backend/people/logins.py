@@ -28,15 +28,16 @@ class Login:
     seen_ms: int
     expires_ms: int
     agent: str
+    issuer: str = ""
 
 
 def open_login(
-    connection: Connection, account: str, hours: float, agent: str = ""
+    connection: Connection, account: str, hours: float, agent: str = "", issuer: str = ""
 ) -> tuple[Login, str]:
     """Log a browser in; returns the login and the secret for its cookie."""
     secret, now = new_secret(), wall_ms()
     expires = now + round(hours * 3_600_000)
-    login = Login(digest(secret), account, new_secret(), now, now, expires, agent[:200])
+    login = Login(digest(secret), account, new_secret(), now, now, expires, agent[:200], issuer)
     connection.execute(insert(LoginRow), vars(login))
     for old in of(connection, account)[_MOST:]:
         close(connection, account, old.id)

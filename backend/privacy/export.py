@@ -14,7 +14,7 @@ from citywise.backend.ingest import log, records
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
-from citywise.backend.people import accounts, consents, logins, tokens
+from citywise.backend.people import accounts, consents, identities, logins, tokens
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
 from citywise.backend.times import iso, iso_or_none, wall_ms
@@ -35,6 +35,7 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "format": FORMAT,
         "exported": iso(wall_ms()),
         "account": _account(connection, user),
+        "identities": [_shown(vars(found)) for found in identities.of(connection, user)],
         "logins": [_shown(vars(found)) for found in logins.of(connection, user)],
         "tokens": [_shown(vars(found)) for found in tokens.of(connection, user)],
         "consents": [_shown(vars(found)) for found in consents.of(connection, user)],

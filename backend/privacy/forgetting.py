@@ -37,6 +37,7 @@ from citywise.backend.store.models import (
     CursorRow,
     DeadLetterRow,
     ForgettingRow,
+    IdentityRow,
     InletRow,
     InstanceRow,
     LoginRow,
@@ -61,6 +62,7 @@ SOMEBODY = "forgotten"
 _OWNED: Sequence[tuple[type[Base], Any]] = (
     (AccountRow, AccountRow.id),
     (LoginRow, LoginRow.account),
+    (IdentityRow, IdentityRow.account),
     (TokenRow, TokenRow.account),
     (ReceiverRow, ReceiverRow.user),
     (ConsentRow, ConsentRow.account),

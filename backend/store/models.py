@@ -322,6 +322,20 @@ class LoginRow(Base):
     expires_ms: Mapped[int] = mapped_column(BigInteger)
     agent: Mapped[str] = mapped_column(String(200))
     """What the browser says it is, for the person to tell logins apart."""
+    issuer: Mapped[str] = mapped_column(String(400), default="", server_default="")
+    """The provider of identities who vouched for it; empty: a password did."""
+
+
+class IdentityRow(Base):
+    """Who an account's person is at a provider of identities."""
+
+    __tablename__ = "identities"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of the issuer and of what it calls the person (`sub`), which is not kept."""
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    issuer: Mapped[str] = mapped_column(String(400))
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    used_ms: Mapped[int] = mapped_column(BigInteger)
 
 
 class TokenRow(Base):

@@ -19,7 +19,8 @@ DOORS = {
     "/log-in", "/sign-up", "/offline", "/service-worker.js", "/manifest.webmanifest",
     "/favicon.ico", "/assets/vendor/<library>/<path:path>", "/assets/<digest>/<path:path>",
     "/assets/apps/<app>/<digest>/<path:path>", "/api/v1/login", "/api/v1/accounts", "/api/v1/me",
-    "/healthz", "/readyz", "/meet/<meeting_id>", "/meetings.webmanifest",
+    "/healthz", "/readyz", "/sign-in", "/sign-in/done", "/meet/<meeting_id>",
+    "/meetings.webmanifest",
 }  # fmt: skip
 """All that is open: none of it tells anything of the city."""
 

@@ -135,10 +135,9 @@ host = "127.0.0.1"
 port = {taken}
 [apps]
 folders = ["{tmp_path / "nowhere"}"]
-[meetings]
-smtp_ca = "{tmp_path / "ca.pem"}"
 [broker]
 embedded = false
+ca = "{tmp_path / "ca.pem"}"
 host = "127.0.0.1"
 port = 9
 """

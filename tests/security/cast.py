@@ -13,7 +13,7 @@ from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, 
 from citywise.apps.travel_planner import trips
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import book
-from citywise.backend.people import accounts, audit, consents
+from citywise.backend.people import accounts, audit, consents, identities
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
     AccountRow,
@@ -75,6 +75,8 @@ class Cast:
     seat: str = ""
     key: str = ""
     """A meeting of Anna's, as whom she takes part in it, and the key of its link."""
+    identity: str = ""
+    """Who Anna is at a provider of identities."""
 
     @property
     def others(self) -> dict[str, Browser]:
@@ -135,6 +137,10 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         anna.get("/me/logins").json["logins"][0]["id"],
         "citypulse-" + "0123456789abcdef" * 2,
     )
+    with engine.begin() as connection:
+        claims = {"iss": "https://id.example", "sub": "anna"}
+        identities.link(connection, anna.user, claims)
+        cast.identity = identities.identify(claims["iss"], claims["sub"])
     _tell(cast, settings)
     return cast
 

@@ -37,11 +37,12 @@ customElements.define('account-data', class extends HTMLElement {
 
   #second() {
     const password = passwordField({ help: t('data.password.help') });
+    const isAsked = !user.isDemo && !user.byProvider;
     const form = fieldsForm({
-      fields: user.isDemo ? [] : [password],
+      fields: isAsked ? [password] : [],
       submit: t('data.forget.really'),
       send: async (body) => {
-        await ask('/me', { method: 'DELETE', body: user.isDemo ? { confirm: 'forget me' } : body, again: false });
+        await ask('/me', { method: 'DELETE', body: isAsked ? body : { confirm: 'forget me' }, again: false });
         this.#done();
         await user.leave();
       },

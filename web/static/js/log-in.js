@@ -3,13 +3,19 @@ import { asker } from './api.js';
 import { nameField, nextAddress, passwordField } from './credentials.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
-import { t } from './strings.js';
+import { knows, t } from './strings.js';
 import { user } from './user.js';
 
 const given = new URLSearchParams(location.search);
 
 /** The address of a page with the way back to this one. */
 const withNext = (page) => `${page}?${new URLSearchParams({ next: given.get('next') ?? '/account' })}`;
+
+/** The way to the provider of identities, and back to the page that was wanted. */
+const atProvider = () => {
+  const { pathname, search } = new URL(nextAddress('/'), location);
+  return h('a', { class: 'button primary', href: `/sign-in?${new URLSearchParams({ next: pathname + search })}` }, t('signin.at', { name: user.provider }));
+};
 
 customElements.define('log-in', class extends HTMLElement {
   connectedCallback() {
@@ -21,9 +27,16 @@ customElements.define('log-in', class extends HTMLElement {
         location.assign(nextAddress());
       },
     });
+    const away = h('p', { class: 'actions' });
+    const refused = given.get('refused');
+    const why = refused ? h('p', { class: 'verdict missing', role: 'alert' }, knows(`signin.${refused}`) ? t(`signin.${refused}`) : t('signin.refused')) : '';
     const other = h('p', { class: 'quiet' }, t('person.noaccount'), ' ', h('a', { href: withNext('/sign-up') }, t('person.signup')));
-    this.append(form, other);
-    user.follow(() => (other.hidden = user.signUp === 'closed'));
+    this.append(why, away, form, other);
+    user.follow(() => {
+      other.hidden = user.signUp === 'closed' || !user.passwords;
+      form.hidden = !user.passwords;
+      away.replaceChildren(user.provider ? atProvider() : '');
+    });
   }
 });
 

@@ -37,8 +37,7 @@ customElements.define('person-menu', class extends HTMLElement {
 
   async #leave() {
     try {
-      await user.logOut();
-      location.assign('/');
+      location.assign(await user.logOut());
     } catch (error) {
       toast(wrong(error));
     }

@@ -3,7 +3,7 @@ import { ask, asker } from './api.js';
 import { keepNothing } from './meet/kept.js';
 import { leaveMeetings } from './meet/logging-out.js';
 
-const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed' };
+const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed', provider: null, passwords: true, by_provider: false };
 const RECENT_PLACES = 'citywise-recent-places';
 const TEST_PERSON = 'citywise-test-person';
 const RETRY_MS = 3000;
@@ -46,6 +46,21 @@ class User extends EventTarget {
   /** `open`, `invited` or `closed`. */
   get signUp() {
     return this.#me.sign_up;
+  }
+
+  /** What the provider of identities is called where people can log in, or null. */
+  get provider() {
+    return this.#me.provider;
+  }
+
+  /** Whether people can log in with passwords, too. */
+  get passwords() {
+    return this.#me.passwords;
+  }
+
+  /** Whether the provider vouched for this login. */
+  get byProvider() {
+    return this.#me.by_provider;
   }
 
   has(role) {
@@ -107,8 +122,9 @@ class User extends EventTarget {
   }
 
   async logOut() {
-    await ask('/login', { method: 'DELETE' });
+    const { leave } = await ask('/login', { method: 'DELETE' });
     await this.leave();
+    return leave ?? '/';
   }
 
   /** Keep nothing of the person on this device, and be in no meeting with it. */
