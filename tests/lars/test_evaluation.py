@@ -264,6 +264,9 @@ def test_recursion_without_negation_is_no_loop() -> None:
         ("n :- [] n [1].", "[] n/0 [1]"),
         ("@T n :- @T a [5]. n :- n at least 2 [5].", "n/0 count [5]"),
         ("p(X) :- a(X), not <> p(X) [3].", "<> p/1 [3]"),
+        ("p(X) :- a(X), not <> q(X,_) [3]. q(X,1) :- p(X).", ": <> q/2 [3] -> q/2 -> p/1 -> "),
+        ("p(X) :- a(X), not p(X) since b(X,_) [5].", ": p/1 since b/2 [5] -> p/1 since -> "),
+        ("p :- a, not p since b [1..5]. @T b :- @T c [3].", ": p/0 since b/0 [1..5] -> "),
     ],
 )
 def test_a_loop_is_named_in_the_words_of_the_program(text: str, loop: str) -> None:

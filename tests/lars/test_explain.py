@@ -416,6 +416,16 @@ def test_since_says_when_it_began_and_what_has_held_after_that(tmp_path: Path) -
     assert "up(s) since down(s,_) [5]  holds since 2\n" in said(tmp_path, SINCE, UP, 4, "quiet(s)")
 
 
+def test_since_tells_times_as_the_recording_does(tmp_path: Path) -> None:
+    stream = [
+        {"t": f"2026-11-27T07:00:0{second}Z", "atom": atom}
+        for second, atom in enumerate(("q", "p", "p"))
+    ]
+    found = asked(tmp_path, "p.lars", "h :- p since q [9].", stream, "2026-11-27T07:00:02Z", "h")
+    assert "p since q [9]  holds since 2026-11-27T07:00:00Z" in str(found)
+    assert "p at every point from 2026-11-27T07:00:01Z  stream at" in str(found)
+
+
 def test_since_says_where_it_broke_or_that_it_did_not_begin(tmp_path: Path) -> None:
     broken = "down(s,_) holds at 2, but after it up(s) not at 5, 6\n"
     assert said(tmp_path, SINCE, UP, 6, "back(s)").endswith(

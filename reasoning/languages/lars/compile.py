@@ -271,7 +271,7 @@ class _Compiler:
     def projected(self, body: Sequence[Literal], width: int) -> str:
         """See `Relations`."""
         scans = [literal for literal in body if isinstance(literal, Scan)]
-        shapes = (f"{s.relation}({','.join(map(_shape, s.terms))})" for s in scans)
+        shapes = (f"{s.relation}{_CUT}{','.join(map(_shape, s.terms))}{_CUT}" for s in scans)
         row = tuple(Variable(f"{KEPT}{number}") for number in range(width))
         return self._named("".join(shapes), lambda name: self._derive(name, row, body))
 
@@ -476,11 +476,16 @@ class _Compiler:
         self._derive(FALSE, (), body)
 
 
+_CUT = "\x1f"
+"""Around what a projection keeps, in the name of its relation."""
+_PROJECTED = re.compile(f"{_CUT}[^{_CUT}]*{_CUT}")
+_SINCE = re.compile(r"[<@](-?[\w']+/\d+)(\[[\d.]+\])>(-?[\w']+/\d+)")
 _RELATION = re.compile(r"(<>|\[\]|@|#|=|<|>)(-?[\w']+/\d+)(\[#?\d+(?:\.\.\d+)?\])?@?")
 
 
 def written(text: str) -> str:
     """A text with relations as their window atoms are written: `<> p/1 [3]` for `<>p/1[3]`."""
+    text = _SINCE.sub(r"\3 since \1 \2", _PROJECTED.sub("", text))
     return _RELATION.sub(_as_written, text)
 
 

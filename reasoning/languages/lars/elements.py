@@ -213,7 +213,8 @@ def _element(source: Source, whole: Span) -> WrittenElement:
     if window is not None and not _ATOM.fullmatch(rest.flat):
         message = (
             f"`{_short(whole)}`: expected an operator of plain LARS: `<> a(X) [3]`, `[] a(X) [3]`, "
-            "`@T a(X) [3]`, `a(X) always [3]`, or `a(X) at least 3 [3]` (`at most`, `count`)"
+            "`@T a(X) [3]`, `a(X) always [3]`, `a(X) at least 3 [3]` (`at most`, `count`), or "
+            "`a(X) since b(X) [3]`"
         )
         raise source.error(whole.start, "operator", message)
     if window is not None:

@@ -140,8 +140,9 @@ class LarsNotation(Notation):
             time = f"@{arguments.pop()} " if len(arguments) > signature.arity else ""
             return time + call(signature.name, arguments)
         if seen.view == "lasting":
-            time = arguments.pop()
-            return f"{call(seen.signature.name, arguments)} at every point from {time}"
+            *arguments, time = arguments
+            start = self._run.format_time(int(time)) if time.lstrip("-").isdigit() else time
+            return f"{call(seen.signature.name, arguments)} at every point from {start}"
         operator = {"some": "<>", "every": "[]", "timed": "@"}[seen.view]
         if seen.view == "timed":
             time = arguments.pop()
