@@ -20,7 +20,7 @@ from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.model import Model
 from citywise.reasoning.explain.notation import Notation, Role, Values
 from citywise.reasoning.explain.syntax import Substitution
-from citywise.reasoning.explain.tree import RuleText, TreeNode, listed
+from citywise.reasoning.explain.tree import TOLD, RuleText, TreeNode, listed
 from citywise.reasoning.languages.lars.encoding import (
     ANY,
     CAUGHT,
@@ -219,12 +219,15 @@ class LarsNotation(Notation):
 
     def _beginning(self, node: TreeNode, atoms: Sequence[Symbol]) -> TreeNode:
         """What `since` says: when it began, and what has held after that."""
-        lasting = len(atoms) > 1 and self._is_lasting(atoms[1].name)
-        when = self._run.format_time(atoms[0].arguments[-1].number)
-        return TreeNode(
-            "window", f"{node.atom}  holds since {when}",
-            atom=node.atom, children=node.children[: 1 + lasting],
-        )  # fmt: skip
+        begun, children = atoms[0].arguments[-1].number, node.children[:1]
+        if len(atoms) > 1 and self._is_lasting(atoms[1].name):
+            lasting, more = node.children[1], self._history.now - begun - TOLD
+            if lasting.kind == "window" and more > 0:
+                rest = TreeNode("cut", f"… and {more} more")
+                lasting = replace(lasting, children=(*lasting.children[:TOLD], rest))
+            children = (*children, lasting)
+        text = f"{node.atom}  holds since {self._run.format_time(begun)}"
+        return TreeNode("window", text, atom=node.atom, children=children)
 
     def _is_lasting(self, name: str) -> bool:
         seen = self._views.get(name)
