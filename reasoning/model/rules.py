@@ -23,6 +23,7 @@ from citywise.reasoning.model.values import (
     Value,
     Variable,
     variables,
+    with_terms,
 )
 
 # No predicate's name begins with `#`: relations that translations and engines add cannot be
@@ -240,11 +241,7 @@ def substituted(literal: Literal, values: Mapping[str, Term]) -> Literal:
     """A scan, comparison or call with terms in the place of variables."""
 
     def term(found: Term) -> Term:
-        if isinstance(found, Variable):
-            return values.get(found.name, found)
-        if isinstance(found, Compound):
-            return Compound(found.name, tuple(map(term, found.arguments)))
-        return found
+        return with_terms(found, lambda variable: values.get(variable.name, variable))
 
     match literal:
         case Scan(_, terms) | Absent(_, terms):

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TypeAlias, Union
 
@@ -57,6 +57,15 @@ class Computed:
 
 
 Term: TypeAlias = Variable | Constant | Compound | Computed
+
+
+def with_terms(term: Term, given: Callable[[Variable], Term]) -> Term:
+    """The term with others in the place of its variables."""
+    if isinstance(term, Variable):
+        return given(term)
+    if isinstance(term, Compound | Computed):
+        return replace(term, arguments=tuple(with_terms(each, given) for each in term.arguments))
+    return term
 
 
 def variables(term: Term) -> frozenset[str]:

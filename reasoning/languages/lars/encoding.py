@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Literal
 
 from citywise.reasoning.languages.lars.bodies import KEPT, pattern
@@ -44,7 +45,7 @@ from citywise.reasoning.model import values
 from citywise.reasoning.model.engine import OURS
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.rules import OPPOSITE, Compare
-from citywise.reasoning.model.values import Compound, Computed, Constant, Term, Variable
+from citywise.reasoning.model.values import Constant, Term, Variable, with_terms
 
 NOW = f"{OURS}now"
 """The point of time that is evaluated."""
@@ -334,7 +335,7 @@ class Encoding(Relations):
         """What `since` says, as a relation of the terms in its two atoms."""
         kept: list[Term] = []
         begun, held = (
-            replace(atom, terms=tuple(_caught(pattern(term, kept)) for term in atom.terms))
+            replace(atom, terms=tuple(with_terms(pattern(t, kept), _caught) for t in atom.terms))
             for atom in (formula.atom, formula.held)
         )
         shape, texts = Since(held, begun, formula.window), list(map(term_text, kept))
@@ -427,36 +428,24 @@ def _gives(formula: Counted, bound: frozenset[str]) -> bool:
 
 def _named(atom: Atom, number: int) -> Atom:
     """The atom with a name for each `_`, for it to be the same at every point of time."""
-    count = 0
+    places = count(1)
 
-    def named(term: Term) -> Term:
-        nonlocal count
-        if isinstance(term, Variable) and term_text(term) == "_":
-            count += 1
-            return Variable(f"{ANY}{number}_{count}")
-        if isinstance(term, Compound | Computed):
-            return replace(term, arguments=tuple(map(named, term.arguments)))
-        return term
+    def named(found: Variable) -> Term:
+        anonymous = term_text(found) == "_"
+        return Variable(f"{ANY}{number}_{next(places)}") if anonymous else found
 
-    return replace(atom, terms=tuple(map(named, atom.terms)))
+    return replace(atom, terms=tuple(with_terms(term, named) for term in atom.terms))
 
 
-def _caught(term: Term) -> Term:
-    """A pattern of `pattern` with variables as clingo has them."""
-    if isinstance(term, Variable) and term.name.startswith(KEPT):
-        return Variable(f"{CAUGHT}{term.name.removeprefix(KEPT)}")
-    if isinstance(term, Compound):
-        return replace(term, arguments=tuple(map(_caught, term.arguments)))
-    return term
+def _caught(found: Variable) -> Term:
+    """A variable of `pattern` as clingo has it."""
+    kept = found.name.startswith(KEPT)
+    return Variable(f"{CAUGHT}{found.name.removeprefix(KEPT)}") if kept else found
 
 
 def _is_closed(shape: Since) -> bool:
     """Whether all that the lasting atom is about is what the other is about, which gives it."""
-    held, begun = (
-        frozenset[str]().union(*map(values.variables, atom.terms))
-        for atom in (shape.held, shape.atom)
-    )
-    return held <= begun
+    return shape.held.variables <= shape.atom.variables
 
 
 def _opposite(name: str) -> str:

@@ -46,6 +46,11 @@ class Atom:
         """Name and number of arguments."""
         return Signature(self.name, len(self.terms))
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names of its variables."""
+        return frozenset().union(*map(values.variables, self.terms))
+
 
 @dataclass(frozen=True)
 class Now:

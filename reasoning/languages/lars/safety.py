@@ -8,7 +8,6 @@ from dataclasses import replace
 from citywise.reasoning.asp.terms import ANONYMOUS
 from citywise.reasoning.languages.lars.program import (
     At,
-    Atom,
     BodyElement,
     Counted,
     Formula,
@@ -109,14 +108,13 @@ def _occurrences(rule: LarsRule) -> Iterator[tuple[frozenset[str], str]]:
     """Variables by the parts they stand in, each with why that part does not bind them."""
     for element in rule.body:
         if isinstance(element.formula, Since):
-            yield _names(element.formula.atom) - _any(element), _reason(element)
-            yield _names(element.formula.held), "`since` binds only what stands behind it"
+            yield element.formula.atom.variables - _any(element), _reason(element)
+            yield element.formula.held.variables, "`since` binds only what stands behind it"
         else:
             yield _all(element.formula) - _any(element), _reason(element)
     if rule.head is not None:
-        head = frozenset().union(*map(variables, rule.head.terms))
-        head |= variables(rule.time) if rule.time is not None else frozenset()
-        yield head, "nothing in the body binds it"
+        time = variables(rule.time) if rule.time is not None else frozenset[str]()
+        yield rule.head.variables | time, "nothing in the body binds it"
 
 
 def _any(element: BodyElement) -> frozenset[str]:
@@ -131,10 +129,6 @@ def _any(element: BodyElement) -> frozenset[str]:
     return found.difference(*computed)
 
 
-def _names(atom: Atom) -> frozenset[str]:
-    return frozenset().union(*map(variables, atom.terms))
-
-
 def _computed(term: Term) -> Iterator[frozenset[str]]:
     """Variables that stand in arithmetic."""
     if isinstance(term, Computed):
@@ -147,7 +141,7 @@ def _computed(term: Term) -> Iterator[frozenset[str]]:
 def _all(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Compare):
         return variables(formula.left) | variables(formula.right)
-    found = frozenset().union(*map(_names, atoms_of(formula)))
+    found = frozenset().union(*(atom.variables for atom in atoms_of(formula)))
     if isinstance(formula, At):
         return found | variables(formula.time)
     return found | variables(formula.number) if isinstance(formula, Counted) else found
