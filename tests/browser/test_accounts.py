@@ -127,6 +127,37 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     watched.errors.clear()  # The browser notes the 422 of the wrong password itself.
 
 
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_bell_on_every_page_counts_lists_and_tells_alerts(
+    open_page: Open, homes: Site, axe: str, size: dict[str, int]
+) -> None:
+    ann = settle(homes, f"Ann{size['width']}")
+    page = settled(open_page("/system", size, url=homes.server.url, person=ann))
+    bell = page.locator("notice-bell summary")
+    expect(bell).to_have_attribute("aria-label", "Alerts")
+    tell(homes, garage(ann.id))
+    expect(bell).to_have_attribute("aria-label", "Alerts: 1 new")
+    toast = page.locator(".bell-toast")
+    expect(toast).to_contain_text(FULL)
+    toast.get_by_role("button", name="Mute").click()
+    expect(page.locator(".toast")).to_contain_text("Muted: Jam ahead.")
+    expect(bell).to_have_attribute("aria-label", "Alerts")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(bell).to_have_attribute("aria-label", "Alerts: 1 new")
+
+    bell.click()
+    new = page.locator("notice-bell section").filter(has_text="New")
+    expect(new.get_by_role("link", name=FULL)).to_be_visible()
+    assert serious(page, axe) == []
+    page.get_by_role("button", name="Mark all as seen").click()
+    expect(bell).to_have_attribute("aria-label", "Alerts")
+    expect_focused(page, "Alerts")
+    earlier = page.locator("notice-bell section").filter(has_text="Earlier")
+    earlier.get_by_role("link", name=FULL).click()
+    expect(page).to_have_url(re.compile("/list"))
+    expect(card(page, "Bruuns")).to_be_focused()
+
+
 def test_the_focus_stays_with_who_goes_on_while_something_is_undone(
     open_page: Open, homes: Site
 ) -> None:

@@ -5,6 +5,7 @@ import './announcer.js';
 import { browserNotifications } from './browser-notifications.js';
 import './connection.js';
 import './menu.js';
+import './notice-bell.js';
 import './person-menu.js';
 import './time-control.js';
 

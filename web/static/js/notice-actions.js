@@ -48,7 +48,8 @@ const wake = (notice) => attempt(notice.id, () => notices.act(notice, 'snooze', 
   said: () => t('notice.woken', { title: noticeName(notice) }),
 });
 
-const mute = (notice) => attempt(notice.id, () => wishes.mute(notice), {
+/** Mute the type of a notice, with the way back. */
+export const mute = (notice) => attempt(notice.id, () => wishes.mute(notice), {
   said: () => t('notice.muted', { title: notice.title }),
   undo: () => wishes.unmute(notice),
 });

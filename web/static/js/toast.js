@@ -2,7 +2,7 @@
 import { h } from './elements.js';
 import { t } from './strings.js';
 
-const SHOWN_MS = 15_000;
+const SHOWN_MS = 6000;
 
 const place = h('div', { class: 'toast-place', role: 'status' });
 document.body.append(place);
