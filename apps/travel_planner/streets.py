@@ -47,14 +47,17 @@ def lines(network: RoadNetwork) -> list[list[int]]:
 
 
 def packed(path: Path) -> bytes:
-    """The lines of the network in a file, as compressed JSON; raises `NetworkError`."""
+    """The lines of the network in a file, and whose data they are, as compressed JSON; raises
+    `NetworkError`."""
     return _packed(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
 @lru_cache(maxsize=1)
 def _packed(path: Path, _changed_ns: int) -> bytes:
     network = RoadNetwork.load(path)
-    return gzip.compress(orjson.dumps({"lines": lines(network)}), compresslevel=6)
+    return gzip.compress(
+        orjson.dumps({"lines": lines(network), "licence": network.licence}), compresslevel=6
+    )
 
 
 def _street(points: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[object, ...]:

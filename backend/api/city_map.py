@@ -95,7 +95,7 @@ def build(bounds: Bounds, web: Web) -> MapParts:
         control_scale=True,
         zoom_control="bottomright",
         zoom_snap=0.5,
-        attribution_control=bool(web.tiles),
+        attribution_control=True,
     )
     # folium gives these to a tile layer only, and without tiles there is none.
     city.options.update(min_zoom=9, max_zoom=18)

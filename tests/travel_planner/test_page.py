@@ -39,7 +39,9 @@ def test_a_browser_that_has_the_streets_is_not_sent_them_again(
     crossing().save(network_file(settings))
     answer = client.get("/plan/streets.json")
     assert answer.headers["Content-Encoding"] == "gzip"
-    assert len(json.loads(gzip.decompress(answer.data))["lines"]) == 3
+    packed = json.loads(gzip.decompress(answer.data))
+    assert len(packed["lines"]) == 3
+    assert packed["licence"] == "nobody's"
     again = client.get("/plan/streets.json", headers={"If-None-Match": answer.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
 

@@ -28,6 +28,7 @@ export class CityMap extends HTMLElement {
   async connectedCallback() {
     const holder = this.querySelector('.folium-map');
     const { map, events } = holder.cityMap;
+    map.attributionControl.setPrefix(false); // Who made the data is named; the library is in the licences.
     this.map = map;
     const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }] = await Promise.all([
       import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),

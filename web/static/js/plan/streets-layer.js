@@ -1,4 +1,6 @@
 // All streets of the road network, drawn below everything else on a canvas, tile by tile.
+import { h } from '../elements.js';
+
 const { L } = window;
 const SCALE = 1e5; // Coordinates come in hundred-thousandths of a degree, each from the one before.
 const WIDTHS = [6.5, 5, 4, 3, 1]; // Of the ranks, at the zoom where streets are best read.
@@ -82,10 +84,10 @@ export class StreetsLayer {
   async #load() {
     const response = await fetch('/plan/streets.json').catch(() => null);
     if (!response?.ok) return;
-    const { lines } = await response.json();
+    const { lines, licence } = await response.json();
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
     const colours = () => ({ edge: colour('--street'), lane: colour('--lane') });
-    const tiles = new StreetTiles({ lines: unpacked(lines), colours, updateWhenIdle: false, keepBuffer: 1, className: 'street-tiles' }).addTo(this.map);
+    const tiles = new StreetTiles({ lines: unpacked(lines), colours, updateWhenIdle: false, keepBuffer: 1, className: 'street-tiles', attribution: h('span', {}, licence).innerHTML }).addTo(this.map);
     const redraw = () => tiles.redraw();
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ['data-theme'] });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
