@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from citywise.backend.connectors import datex2_json, times
 from citywise.backend.connectors.connector import Connector
@@ -33,6 +34,8 @@ class _Site:
 
     periods: dict[str, int] = field(default_factory=dict)
     """Seconds that a value of an index is about."""
+    of_some: set[str] = field(default_factory=set)
+    """The indices of values about some sort of vehicles only."""
 
 
 class Datex2(Connector):
@@ -143,6 +146,8 @@ class Datex2(Connector):
             inner = told.child("measurementSpecificCharacteristics") or told
             if (period := inner.said("period")) is not None:
                 site.periods[told.attribute("index") or ""] = int(number(period, inner.at))
+            if _is_of_some_vehicles(inner):
+                site.of_some.add(told.attribute("index") or "")
         if len(self._sites) < _MOST_SITES:
             self._sites[foreign or ""] = site
         located = record.child("measurementSiteLocation") or record.child("locationReference")
@@ -161,38 +166,56 @@ class Datex2(Connector):
         observed = _time(told_time)
         draft = Draft(self.desk, sensor, now if observed is None else observed, record.at)
         site = self._sites.get(foreign or "", _Site())
+        speeds: list[Xml] = []
+        flows: list[tuple[Xml, Fraction]] = []
         for value in (*record.every("measuredValue"), *record.every("physicalQuantity")):
-            self._measured(draft, value, site)
+            for basic in value.within("basicData"):
+                try:
+                    self._measured(basic, site, value.attribute("index") or "", speeds, flows)
+                except Fault as fault:
+                    draft.refuse(fault)
+        self._lanes(draft, speeds, flows)
         yield from draft.finish("siteMeasurements")
 
-    def _measured(self, draft: Draft, value: Xml, site: _Site) -> None:
-        """Speed in km/h, flow in vehicles per hour; what else there is stands as it is named."""
-        index = value.attribute("index") or ""
-        for basic in value.within("basicData"):
-            if basic.said("dataError") == "true" or any(
-                one.text == "true" for one in basic.within("dataError")
-            ):
-                continue
-            if basic.type not in ("TrafficSpeed", "TrafficFlow"):
-                continue
-            if _is_of_some_vehicles(basic):
-                continue
-            speed = next(basic.within("speed"), None)
-            flow = next(basic.within("vehicleFlowRate"), None)
-            if basic.type == "TrafficSpeed" and speed is not None and not _is_none(speed):
-                draft.put("road_speed", speed.text, "km/h", speed.at)
-            if basic.type == "TrafficFlow" and flow is not None and not _is_none(flow):
-                self._flow(draft, basic, flow, site.periods.get(index))
+    def _measured(
+        self,
+        basic: Xml,
+        site: _Site,
+        index: str,
+        speeds: list[Xml],
+        flows: list[tuple[Xml, Fraction]],
+    ) -> None:
+        """A speed in km/h, or a flow in vehicles per hour as vehicles in its period."""
+        if any(one.text == "true" for one in basic.within("dataError")):
+            return
+        if index in site.of_some or _is_of_some_vehicles(basic):
+            return
+        speed = next(basic.within("speed"), None)
+        if basic.type == "TrafficSpeed" and speed is not None and not _is_none(speed):
+            speeds.append(speed)
+        flow = next(basic.within("vehicleFlowRate"), None)
+        if basic.type == "TrafficFlow" and flow is not None and not _is_none(flow):
+            told = basic.said("measurementOrCalculationPeriod")
+            seconds = number(told, basic.at) if told else Fraction(self._seconds(site, index))
+            flows.append((flow, number(flow.text, flow.at) * seconds / _HOUR_S))
 
-    def _flow(self, draft: Draft, basic: Xml, flow: Xml, period_s: int | None) -> None:
-        """Vehicles in the period, of the site or as usual, at a rate of so many per hour."""
-        told = basic.said("measurementOrCalculationPeriod")
+    @staticmethod
+    def _lanes(draft: Draft, speeds: list[Xml], flows: list[tuple[Xml, Fraction]]) -> None:
+        """Of several lanes the flows are added, and the mean of the speeds is taken."""
         try:
-            rate = number(flow.text, flow.at)
-            seconds = number(told, basic.at) if told else period_s or self._usual_s()
-            draft.put("road_vehicles", str(float(rate * seconds / _HOUR_S)), None, flow.at)
+            if speeds:
+                total = sum(number(one.text, one.at) for one in speeds)
+                mean = total / len(speeds)
+                raw = speeds[0].text if len(speeds) == 1 else f"{float(mean):.10g}"
+                draft.put("road_speed", raw, "km/h", speeds[0].at)
+            if flows:
+                vehicles = round(sum((count for _flow, count in flows), Fraction(0)))
+                draft.put("road_vehicles", vehicles, None, flows[0][0].at)
         except Fault as fault:
             draft.refuse(fault)
+
+    def _seconds(self, site: _Site, index: str) -> int:
+        return site.periods.get(index) or self._usual_s()
 
     def _usual_s(self) -> int:
         target = self.desk.target("road_vehicles")
@@ -235,11 +258,12 @@ def _is_none(told: Xml) -> bool:
 
 def _is_of_some_vehicles(basic: Xml) -> bool:
     """Whether a value is of a class of vehicles only, such as lorries."""
-    characteristics = basic.child("forVehiclesWithCharacteristicsOf")
-    if characteristics is None:
-        return False
-    kinds = [one.text for one in characteristics.within("vehicleType")]
-    return bool(kinds) and kinds != ["anyVehicle"]
+    for name in ("forVehiclesWithCharacteristicsOf", "specificVehicleCharacteristics"):
+        for told in basic.every(name):
+            named = [(one.tag, one.text) for one in told]
+            if named and named != [("vehicleType", "anyVehicle")]:
+                return True
+    return False
 
 
 def where(told: Xml) -> list[Position]:

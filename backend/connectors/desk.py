@@ -131,6 +131,8 @@ class Draft:
         """A value of a role; in `extra` under `name` if no kind has the role."""
         if (target := self._desk.target(role)) is None:
             self.keep(name or role, raw)
+        elif name and target[1] in self._values.get(target[0].kind, {}):
+            self.keep(name, raw)  # a second channel of the same
         else:
             self.fill(target, raw, unit, at)
 

@@ -13,20 +13,19 @@ _ROLES = {
     "air_temperature": (
         "temperature", "temp", "airtemperature", "temperatur", "lufttemperatur", "temperaturec",
         "tempc", "ambienttemperature", "outdoortemperature", "temperatureair", "airtemp",
-        "temperaturemeasurement", "degc", "temperature0", "temperature1", "ta", "température",
+        "degc", "temperature0", "temperature1", "ta", "température",
         "temperatura", "temperatuur", "tc",
     ),
     "air_humidity": (
         "humidity", "relativehumidity", "rh", "hum", "airhumidity", "luftfeuchte",
         "relluftfeuchte", "luftfeuchtigkeit", "relativeluftfeuchte", "humiditypct",
-        "humiditymeasurement", "relhumidity", "luftfugtighed", "humidity0", "humidity1",
+        "relhumidity", "luftfugtighed", "humidity0", "humidity1",
         "relativehumidity0", "relativehumidity1", "relativeairhumidity",
     ),
     "air_pressure": (
         "pressure", "atmosphericpressure", "barometricpressure", "airpressure", "luftdruck",
         "barometer", "pressurehpa", "lufttryk", "barometricpressure0", "barometricpressure1",
-        "barometer0", "barometer1", "atmosphericpressuremeasurement",
-    ),
+        "barometer0", "barometer1",     ),
     "rain": (
         "rain", "rainfall", "precipitation", "rainmm", "niederschlag", "nedbør", "regen",
         "precipitationamount", "regenmenge", "niederschlagsmenge",
@@ -38,7 +37,7 @@ _ROLES = {
     "sound_level": (
         "noise", "noiselevel", "soundlevel", "soundpressure", "laeq", "sound", "lautstärke",
         "soundpressurelevel", "sounddb", "noisedb", "schalldruck", "schalldruckpegel",
-        "lautstarke", "equivalentsoundlevel", "leq", "støjniveau", "noiseleq",
+        "schallpegel", "lautstarke", "equivalentsoundlevel", "leq", "støjniveau", "noiseleq",
     ),
     "pm25": (
         "pm25", "pm2p5", "pm25ugm3", "particulatematter25", "pm25concentration", "feinstaubpm25",
@@ -55,9 +54,26 @@ _ROLES = {
 }  # fmt: skip
 _BY_NAME = {name: role for role, names in _ROLES.items() for name in names}
 _SIGNS = re.compile(r"[\W_]+")
+_ASIDE = re.compile(r"\([^)]*\)|\[[^\]]*\]")
+_CHANNEL = re.compile(r"[_ ]\d{1,2}$")
+_SAYS_NOTHING = frozenset(
+    ("air", "ambient", "average", "concentration", "current", "hourly", "mass", "mean", "measured",
+     "measurement", "outdoor", "outside", "reading", "sensor", "value")
+)  # fmt: skip
+"""Words that leave a property what it is."""
+_LONGEST = 200
 
 
 @lru_cache(maxsize=2_000)
 def role_of(name: str) -> str | None:
-    """The role of a property of this name; None where nobody can tell."""
-    return _BY_NAME.get(_SIGNS.sub("", name).lower())
+    """The role of a property of this name; None where nobody can tell.
+
+    What stands in brackets, and the number of a channel (`temperature_2`), are no part of a name.
+    """
+    bare = _ASIDE.sub(" ", name[:_LONGEST]).strip().lower()
+    for told in (bare, _CHANNEL.sub("", bare)):
+        words = [word for word in re.split(r"[\s_]+", told) if word not in _SAYS_NOTHING]
+        for found in (told, "".join(words)):
+            if (role := _BY_NAME.get(_SIGNS.sub("", found))) is not None:
+                return role
+    return None

@@ -97,11 +97,15 @@ def _measured(site: str, *values: str, more: str = "") -> str:
     return f"<d:siteMeasurements>{reference}{''.join(values)}</d:siteMeasurements>"
 
 
-def _value(kind: str, inner: str) -> str:
+def _value(kind: str, inner: str, index: str = "1") -> str:
     basic = f'<d:basicData xsi:type="d:{kind}">{inner}</d:basicData>'
-    return (
-        f'<d:measuredValue index="1"><d:measuredValue>{basic}</d:measuredValue></d:measuredValue>'
-    )
+    within = f"<d:measuredValue>{basic}</d:measuredValue>"
+    return f'<d:measuredValue index="{index}">{within}</d:measuredValue>'
+
+
+def _characteristic(index: str, inner: str) -> str:
+    name = "d:measurementSpecificCharacteristics"
+    return f'<{name} index="{index}"><{name}>{inner}</{name}></{name}>'
 
 
 _FLOW = "<d:vehicleFlow><d:vehicleFlowRate>120</d:vehicleFlowRate></d:vehicleFlow>"
@@ -375,6 +379,16 @@ SAMPLES: Mapping[str, tuple[Sample, ...]] = {
     ),
     "chirpstack": (
         sample(
+            "of two channels the first counts, the other is kept apart",
+            {
+                "time": "2026-05-04T09:00:00Z",
+                "deviceInfo": {"devEui": "0a"},
+                "fPort": 2,
+                "object": {"temperature_1": 20, "temperature_2": 90},
+            },
+            expected="climate 0a 2026-05-04T09:00:00Z temperature_c=20 +temperature_2",
+        ),
+        sample(
             "an uplink with an object",
             (
                 "application/a/device/0101/event/up",
@@ -501,8 +515,39 @@ SAMPLES: Mapping[str, tuple[Sample, ...]] = {
             expected="""
                 place garage g_1-136c8832 "g_1-136c8832" 10,56 parking capacity=10
                 parking g_1-136c8832 2026-05-04T09:00:00Z occupied=6 capacity=10
-                traffic m1 2026-05-04T09:00:00Z vehicle_count=10 speed_kmh=61.5
+                traffic m1 2026-05-04T09:00:00Z speed_kmh=61.5 vehicle_count=10
                 refused missing /d2LogicalModel/payloadPublication[1]/siteMeasurements[2]
+            """,
+        ),
+        sample(
+            "of lanes flows are added and speeds averaged, lorries left out",
+            _datex(
+                '<d:measurementSiteTable><d:measurementSiteRecord id="m9">'
+                + _characteristic("1", "<d:period>60</d:period>")
+                + _characteristic(
+                    "5",
+                    "<d:period>60</d:period><d:specificVehicleCharacteristics><d:vehicleType>lorry"
+                    "</d:vehicleType></d:specificVehicleCharacteristics>",
+                )
+                + f"<d:measurementSiteLocation>{_POINT}</d:measurementSiteLocation>"
+                "</d:measurementSiteRecord></d:measurementSiteTable>",
+                "MeasurementSiteTablePublication",
+            ),
+            _datex(
+                _measured(
+                    "m9",
+                    _value("TrafficFlow", _FLOW),
+                    _value("TrafficFlow", _FLOW),
+                    _value("TrafficFlow", _FLOW, "5"),
+                    _value("TrafficSpeed", _SPEED),
+                    _value("TrafficSpeed", _SPEED.replace("61.5", "60")),
+                    _value("TrafficSpeed", _SPEED.replace("61.5", "-1")),
+                ),
+                "MeasuredDataPublication",
+            ),
+            expected="""
+                place road m9 "m9" 10,56 traffic
+                traffic m9 2026-05-04T09:00:00Z speed_kmh=60.75 vehicle_count=4
             """,
         ),
         sample(

@@ -12,6 +12,7 @@ import pytest
 from citywise.backend.connectors.found import Fault
 from citywise.backend.connectors.geometry import around, circle, geojson
 from citywise.backend.connectors.ids import event_id, identifier
+from citywise.backend.connectors.properties import role_of
 from citywise.backend.connectors.times import instant
 from citywise.backend.connectors.units import UnitError, convert, ucum
 from citywise.backend.connectors.values import fitted, number
@@ -168,3 +169,32 @@ def test_an_area_is_its_outline_and_several_are_what_surrounds_them() -> None:
     assert sorted(set(hull)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert circle((10.0, 56.0), 0) == [(10.0, 56.0)]
     assert len(circle((10.0, 56.0), 1000)) == 25
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Air Temperature", "air_temperature"),
+        ("temperature_2", "air_temperature"),
+        ("Temperature measurement", "air_temperature"),
+        ("rel. Luftfeuchte", "air_humidity"),
+        ("relative_humidity_3", "air_humidity"),
+        ("PM2.5", "pm25"),
+        ("pm_10", "pm10"),
+        ("PM10 (µg/m³)", "pm10"),
+        ("Ozone (O3) concentration", "o3"),
+        ("NO2 mass concentration", "no2"),
+        ("wind-speed", "wind_speed"),
+        ("Sound level", "sound_level"),
+        ("Water Temperature", None),
+        ("soil_moisture", None),
+        ("battery", None),
+        ("CO2", None),
+        ("PM1", None),
+        ("dew point", None),
+        ("", None),
+        ("x" * 10_000, None),
+    ],
+)
+def test_a_property_is_known_by_what_people_call_it(name: str, role: str | None) -> None:
+    assert role_of(name) == role

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citywise.backend.connectors import BUILTIN, Desk, Message, Reading, Refused
+from citywise.backend.connectors import (
+    BUILTIN,
+    Desk,
+    Event,
+    Message,
+    Place,
+    Reading,
+    Refused,
+    recorded,
+)
 from citywise.backend.connectors.message import MOST_BYTES
+from citywise.backend.ingest.payloads import Place as PlacePayload
+from citywise.backend.ingest.standing import EventState
 from citywise.backend.kinds import Kinds, builtin
+from citywise.backend.machine import REPOSITORY
 from citywise.backend.times import parse_ms
+from tests.conftest import PACK
 from tests.connectors.samples import SAMPLES, Sample
 from tests.connectors.telling import printed, told
+from tests.connectors.test_mutations import FILES
 
 AT = "2026-05-04T12:00:00Z"
+EVENTS = REPOSITORY / "ontologies" / "event.ttl"
 ALL = [(name, one) for name, samples in SAMPLES.items() for one in samples]
 
 
@@ -40,15 +57,29 @@ def test_every_connector_has_samples() -> None:
 
 
 @pytest.mark.parametrize("connector", BUILTIN)
-def test_what_is_read_is_an_observation_of_its_kind(connector: str) -> None:
-    for one in SAMPLES[connector]:
+def test_what_is_found_is_what_the_ingest_takes(connector: str) -> None:
+    """Observations, places and events are valid, and events of classes that there are."""
+    classes = set(re.findall(r"^ev:(\w+) a owl:Class", EVENTS.read_text("utf-8"), re.MULTILINE))
+    sources = [one.messages for one in SAMPLES[connector]]
+    for pattern in FILES[connector]:
+        files = sorted((PACK / "feeds").glob(pattern))
+        sources += [
+            tuple((m.topic, m.body) for m in recorded(Message(f.read_bytes()))) for f in files
+        ]
+    for messages in sources:
         reader = BUILTIN[connector](Desk(source=connector))
-        for topic, body in one.messages:
+        for topic, body in messages:
             for found in reader.read(Message(body, topic, parse_ms(AT))):
                 if isinstance(found, Reading):
-                    body_ = dict(found.to_json()["observation"])
-                    kind = body_.pop("kind")
-                    assert builtin().reader(kind).of(body_).sensor == found.sensor
+                    told = dict(found.to_json()["observation"])
+                    kind = told.pop("kind")
+                    assert builtin().reader(kind).of(told).sensor == found.sensor
+                elif isinstance(found, Place):
+                    taken = PlacePayload.model_validate_json(json.dumps(found.body))
+                    assert taken.kind in builtin().places
+                elif isinstance(found, Event) and found.body is not None:
+                    event = EventState.model_validate_json(json.dumps(found.body))
+                    assert event.type in classes
 
 
 @pytest.mark.parametrize("connector", BUILTIN)
