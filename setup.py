@@ -6,8 +6,10 @@ All else that a build needs to know stands in pyproject.toml.
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 from pathlib import Path
+from typing import Any
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
@@ -37,6 +39,13 @@ class BuildWithPages(build_py):
             copied = target / name
             shutil.rmtree(copied, ignore_errors=True)
             shutil.copytree(ROOT / name, copied, ignore=LEFT_OUT)
+        written = json.dumps(bill_of_materials(), indent=1, sort_keys=True)
+        (target / "sbom.cdx.json").write_text(written, encoding="utf-8")
+
+
+def bill_of_materials() -> Any:
+    """What the wheel needs at run time and brings along (CycloneDX), as `scripts/sbom.py` says."""
+    return runpy.run_path(str(ROOT / "scripts" / "sbom.py"))["bill"]()
 
 
 def libraries() -> list[str]:

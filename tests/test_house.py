@@ -134,7 +134,8 @@ def test_what_lies_at_the_root_is_meant_to() -> None:
     files = {path.name for path in listed() if len(path.parts) == 1 and (ROOT / path).is_file()}
     assert files <= {
         ".gitignore", ".npmrc", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in",
-        "Makefile", "README.md", "package-lock.json", "package.json", "pyproject.toml",
+        "Makefile", "README.md", "SECURITY.md", "package-lock.json", "package.json",
+        "pyproject.toml",
         "requirements-dev.lock", "requirements-tools.in", "requirements-tools.lock",
         "requirements.lock", "setup.py",
     }  # fmt: skip

@@ -10,7 +10,7 @@ from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import Session
 
 from citywise.backend.api import access, parameters
-from citywise.backend.api.answers import as_public_json
+from citywise.backend.api.answers import as_json
 from citywise.backend.api.objects import event_feature, event_from
 from citywise.backend.api.problems import not_found
 from citywise.backend.api.state import state
@@ -87,7 +87,7 @@ def _page() -> Page:
 def list_events() -> Response:
     """Events, oldest start first."""
     page = _page()
-    return as_public_json(
+    return as_json(
         {"now": page.now, "events": page.events, "position": page.position, "next": page.next}
     )
 
@@ -104,7 +104,7 @@ def list_events_geojson() -> Response:
         "next": page.next,
         "features": [event_feature(event) for event in page.events],
     }
-    return as_public_json(collection, content_type="application/geo+json")
+    return as_json(collection, content_type="application/geo+json")
 
 
 @blueprint.get("/events/<event_id>")
@@ -117,4 +117,4 @@ def show_event(event_id: str) -> Response:
         found = session.execute(query).one_or_none()
         if found is None:
             raise not_found(f"event {event_id!r}")
-        return as_public_json(event_from(*found))
+        return as_json(event_from(*found))

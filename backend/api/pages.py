@@ -376,7 +376,7 @@ def own_asset(digest: str, path: str) -> Response:
 
 
 @blueprint.get("/assets/texts/<app>/<digest>/<language>.js")
-@access.city
+@access.door
 def asset_of_texts(app: str, digest: str, language: str) -> Response:
     """The strings of the pages of an app, or of the shell, as a module."""
     files = current_app.extensions.get(_FILES, {}).get(app)

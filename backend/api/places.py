@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from citywise.backend.api import access, parameters
-from citywise.backend.api.answers import as_public_json
+from citywise.backend.api.answers import as_json
 from citywise.backend.api.objects import place_feature, reading_object
 from citywise.backend.api.state import state
 from citywise.backend.store import clocks
@@ -28,7 +28,7 @@ def list_places() -> Response:
         query = query.where(PlaceRow.kind.in_(kinds))
     with Session(state().engine) as session:
         features = [place_feature(row) for row in session.scalars(query)]
-    return as_public_json(
+    return as_json(
         {"type": "FeatureCollection", "features": features}, content_type="application/geo+json"
     )
 
@@ -48,4 +48,4 @@ def list_readings() -> Response:
             {**reading_object(row), "age_s": max(0.0, (now - row.observed_ms) / 1000)}
             for row in session.scalars(query)
         ]
-    return as_public_json({"now": iso(now), "readings": readings})
+    return as_json({"now": iso(now), "readings": readings})
