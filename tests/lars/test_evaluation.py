@@ -281,3 +281,14 @@ def test_a_limit_names_what_grew_as_it_is_written() -> None:
     engine = IncrementalEvaluator(program, limits=Limits(atoms=100))
     with pytest.raises(LimitError, match=r"<> a/1 \[9\] \(101 atoms\)"):
         engine.step(Point(0, [f"a({number})" for number in range(101)]))
+
+
+@pytest.mark.parametrize("window", ["[40]", "[1..40]"])
+def test_since_keeps_the_newest_point_of_an_atom_whatever_the_window(window: str) -> None:
+    engine = IncrementalEvaluator(parse(f"h(X) :- p(X) since q(X) {window}."))
+    for time in range(60):
+        lasting = [f"p({n})" for n in (1, 2, 3) if (time + n) % 5]
+        engine.step(Point(time, ("q(1)", "q(2)", *lasting)))
+    sizes = dict(engine._evaluation.sizes())
+    assert sizes[f"<q/1{window}"] == 2
+    assert sizes[">p/1"] <= 3

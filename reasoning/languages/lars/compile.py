@@ -7,6 +7,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from citywise.reasoning.languages.lars.bodies import (
     KEPT,
@@ -49,6 +51,8 @@ from citywise.reasoning.model.rules import (
 )
 from citywise.reasoning.model.rules import Rule as Derivation
 from citywise.reasoning.model.values import Compound, Term, Variable
+
+Span = TypeVar("Span", bound=Window | None)
 
 
 @dataclass
@@ -227,42 +231,28 @@ class _Compiler:
         """See `Relations`."""
         if window == TimeSpan(0):
             return self.now(signature)
-        return self._named(
-            f"<>{signature}{in_brackets(window)}",
-            lambda name: self._fill_diamond(signature, window, name),
-        )
+        return self._over("<>", signature, window, self._fill_diamond)
 
     def box(self, signature: Signature, window: Window) -> str:
         """See `Relations`."""
         if window == TimeSpan(0):
             return self.now(signature)
-        return self._named(
-            f"[]{signature}{in_brackets(window)}",
-            lambda name: self._fill_box(signature, window, name),
-        )
+        return self._over("[]", signature, window, self._fill_box)
 
     def timed(self, signature: Signature, window: Window | None) -> str:
         """See `Relations`."""
-        return self._named(
-            f"@{signature}{in_brackets(window)}",
-            lambda name: self._fill_timed(signature, window, name),
-        )
+        return self._over("@", signature, window, self._fill_timed)
 
     def count(self, signature: Signature, window: Window) -> str:
         """See `Relations`."""
-        return self._named(
-            f"#{signature}{in_brackets(window)}",
-            lambda name: self._fill_count(signature, window, name),
-        )
+        return self._over("#", signature, window, self._fill_count)
 
     def newest(self, signature: Signature, window: TimeSpan) -> str:
         """See `Relations`."""
         if window.gap and self._placed[signature]:
             return self.timed(signature, window)
-        return self._named(
-            f"<{signature}{in_brackets(window)}",
-            lambda name: self._fill_newest(signature, window, name),
-        )
+        # What holds now is no matter: where `since` asks for that, it asks for nothing else.
+        return self._over("<", signature, window, partial(self._fill_past, kind="newest"))
 
     def lasting(self, signature: Signature) -> str:
         """See `Relations`."""
@@ -274,6 +264,17 @@ class _Compiler:
         shapes = (f"{s.relation}{_CUT}{','.join(map(_shape, s.terms))}{_CUT}" for s in scans)
         row = tuple(Variable(f"{KEPT}{number}") for number in range(width))
         return self._named("".join(shapes), lambda name: self._derive(name, row, body))
+
+    def _over(
+        self,
+        sign: str,
+        signature: Signature,
+        window: Span,
+        fill: Callable[[Signature, Span, str], None],
+    ) -> str:
+        """A relation over a window, named by its sign."""
+        name = f"{sign}{signature}{in_brackets(window)}"
+        return self._named(name, partial(fill, signature, window))
 
     def _named(self, name: str, fill: Callable[[str], None]) -> str:
         if name not in self._known:
@@ -354,12 +355,6 @@ class _Compiler:
             body = [Scan(self._base(signature), row)]
             self._derive(name, row, body, (_TIME, window.size))
 
-    def _fill_newest(self, signature: Signature, window: TimeSpan, name: str) -> None:
-        # What holds now is no matter: where `since` asks for that, it asks for nothing else.
-        self._feed("newest", signature, window, name)
-        for rule in self._placed[signature]:
-            self._place(rule, window, name)
-
     def _fill_lasting(self, signature: Signature, name: str) -> None:
         if self._is_derived(signature):
             window = self._uses[signature].window
@@ -381,8 +376,10 @@ class _Compiler:
         window = self._uses[signature].window
         return self._named(f"{base}@", lambda name: self._fill_past(signature, window, name))
 
-    def _fill_past(self, signature: Signature, window: TimeSpan | None, name: str) -> None:
-        self._feed("at", signature, window, name)
+    def _fill_past(
+        self, signature: Signature, window: TimeSpan | None, name: str, kind: Kind = "at"
+    ) -> None:
+        self._feed(kind, signature, window, name)
         for rule in self._placed[signature]:
             self._place(rule, window, name)
 
