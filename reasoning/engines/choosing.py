@@ -265,6 +265,11 @@ class AutoEngine:
 
         return self._answer(change.size, follow, change.window, models)
 
+    @property
+    def following(self) -> RequestEngine | None:
+        """The incremental engine, if it has given the last answer."""
+        return self.incremental if self._follows and self._answered else None
+
     def close(self) -> None:
         """See `Engine`."""
         self.incremental.close()

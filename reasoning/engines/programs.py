@@ -20,7 +20,7 @@ from citywise.reasoning.asp.translation.program import (
 from citywise.reasoning.engines.clingo.guard import Guard, supplied_by_windows
 from citywise.reasoning.engines.clingo.messages import Setup
 from citywise.reasoning.engines.clingo.solver import Solving
-from citywise.reasoning.engines.incremental.atoms import AtomEvaluation
+from citywise.reasoning.engines.incremental.atoms import AtomEvaluation, AtomPast
 from citywise.reasoning.engines.incremental.views import AnswerView, Shown
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import (
@@ -163,6 +163,10 @@ class ProgramEngine:
         del models  # there is one at most
         return self._answered(continued=self._atoms.take(facts)).answer_sets
 
+    def past(self, now: int) -> AtomPast | None:
+        """See `AtomEvaluation.past`."""
+        return self._atoms.past(now)
+
     def close(self) -> None:
         """Nothing is held but memory."""
 
@@ -214,6 +218,12 @@ class RequestEngine:
         same = self._prepare(change.supplied)
         answered = self._following.changed(change, models)
         return answered if same else Answered(answered.answer_sets)
+
+    def past(self, now: int) -> AtomPast | None:
+        """What can tell how earlier answers change, from the last one on; None where nothing
+        can."""
+        following = self._following
+        return following.past(now) if isinstance(following, ProgramEngine) else None
 
     def close(self) -> None:
         """See `Engine`."""

@@ -14,7 +14,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from citywise.reasoning.engines.choosing import solver_engine
+from citywise.reasoning.engines.choosing import AutoEngine, solver_engine
+from citywise.reasoning.engines.programs import RequestEngine
 from citywise.reasoning.errors import ItemError, SolvingError
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.carried import Carried
@@ -451,6 +452,17 @@ class Reasoner(Driver):
     def carried(self, value: Carried) -> None:
         """Go on as if the evaluation before had left this."""
         self._memory.carried = value
+
+    def following(self) -> RequestEngine | None:
+        """The incremental engine, if it has given the last answer by itself."""
+        engine = self._engine
+        if isinstance(engine, AutoEngine):
+            return engine.following
+        return engine if isinstance(engine, RequestEngine) else None
+
+    def keep_late(self, item: Item) -> None:
+        """Take an item in whose evaluations have been made, for those to come."""
+        self._contents.keep_late(item)
 
     def resume_from(self, position: int) -> int:
         """The first position whose item is still needed when continuing at `position`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -15,8 +15,9 @@ from pathlib import Path
 
 from citywise.reasoning.asp.translation.program import UnsupportedError
 from citywise.reasoning.engines.choosing import engine_for
+from citywise.reasoning.engines.incremental.atoms import AtomPast, BeyondPastError
 from citywise.reasoning.errors import Finding, RequestError
-from citywise.reasoning.limits import UNLIMITED, Limits
+from citywise.reasoning.limits import UNLIMITED, LimitError, Limits
 from citywise.reasoning.model.carried import Carried
 from citywise.reasoning.model.engine import Engine, Knowledge
 from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
@@ -29,8 +30,8 @@ from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, ProgramFile, RecordedError
 from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.recorded import Recorded
-from citywise.reasoning.run.revision import BEGINNING, END, Course, Done, Revising
-from citywise.reasoning.streams.items import Encoder
+from citywise.reasoning.run.revision import BEGINNING, END, Amendments, Course, Done, Revising, net
+from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
 
@@ -67,6 +68,11 @@ class RequestCourse(Course):
         self._encoder = Encoder(request)
         self._remembers = bool(request.feedback or request.held or request.last)
         self._windows = {stream.iri: stream.window for stream in request.streams}
+        self._past: AtomPast | None = None
+        timed = request.sees_now or request.unit == "ms" or self._remembers
+        windows = self._windows.values()
+        self._amends = not timed and all(isinstance(w, TimeWindow) for w in windows)
+        """Whether what comes late may be amended."""
         spans = [w for w in self._windows.values() if isinstance(w, TimeWindow)]
         self._reach = max((w.width + w.slide for w in spans), default=0)
 
@@ -84,6 +90,7 @@ class RequestCourse(Course):
     def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
         """See `Course`."""
         reasoner = self._make(self._ready, self._encoder)
+        self._past = None
         reasoner.unix = self.unix
         if time > BEGINNING:
             earlier = items.between(None, time)
@@ -93,10 +100,54 @@ class RequestCourse(Course):
             reasoner.resume_at(time, earlier, arrived, left)
         return reasoner
 
+    def amend(
+        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
+    ) -> Amendments | None:
+        """See `Course`; items that come late, of time windows."""
+        assert isinstance(driver, Reasoner)
+        del items
+        came, gone = net(changes)
+        past, known = self._past, driver.supplied
+        if past is None or not past.follows or gone:
+            return None
+        late = [item for item in came if item.time < before]
+        held = [(driver.facts(item, before - 1), *self._instants(item)) for item in late]
+        if driver.supplied != known:
+            return None
+        try:
+            found = past.amend(each for each in held if each[1] <= each[2])
+        except (BeyondPastError, LimitError):
+            return None
+        for item in late:
+            driver.keep_late(item)
+        return {instant // 2: texts for instant, texts in found.items()}
+
+    def _instants(self, item: Item) -> tuple[int, int]:
+        """The first and the last instant at which an item is in its window."""
+        window = self._windows[item.stream]
+        assert isinstance(window, TimeWindow)
+        # Beside other windows it is there until its own ticks without it.
+        begin, slide = window.first_tick(self.start), window.slide
+        first = begin + max(0, -(-(item.time - begin) // slide)) * slide
+        last = begin + (item.end + window.width - begin) // slide * slide
+        return 2 * first, 2 * (last + slide) - 1 if first <= last else 2 * first - 1
+
+    def _note(self, driver: Reasoner, evaluation: Evaluation) -> None:
+        """Keep what is needed to amend the evaluation."""
+        if not self._amends:
+            return
+        now, engine = 2 * evaluation.time + 1, driver.following()
+        if evaluation.error is not None or engine is None:
+            self._past = None
+        elif self._past is not None and self._past.follows:
+            self._past.note(now)
+        else:
+            self._past = engine.past(now)
+
     def carried(self, driver: Driver, evaluation: Evaluation) -> object:
         """See `Course`."""
-        del evaluation
         assert isinstance(driver, Reasoner)
+        self._note(driver, evaluation)
         return driver.carried if self._remembers else _NOTHING
 
     def affects_until(self, change: Change, items: Ordered) -> int:
@@ -115,6 +166,8 @@ class RequestCourse(Course):
     def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
         """See `Course`."""
         del done
+        if self._past is not None:
+            self._past.forget(2 * before)
         last: set[int] = set()
         left = {
             iri: w.width + w.slide for iri, w in self._windows.items() if isinstance(w, CountWindow)

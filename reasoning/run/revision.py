@@ -157,6 +157,19 @@ class Revision:
         return difference(_only(self.before), _only(self.evaluation))
 
 
+def net(changes: Iterable[Change]) -> tuple[list[Item], list[Item]]:
+    """The items that count since some changes, and those that do not any more."""
+    first: dict[int, Item | None] = {}
+    last: dict[int, Item | None] = {}
+    for change in changes:
+        for position in {item.position for item in change.items}:
+            first.setdefault(position, change.old)
+            last[position] = change.new
+    pairs = [(first[position], new) for position, new in last.items() if first[position] != new]
+    came = [new for _old, new in pairs if new is not None]
+    return came, [old for old, _new in pairs if old is not None]
+
+
 @dataclass(slots=True)
 class _Given:
     evaluation: Evaluation | None

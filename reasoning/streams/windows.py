@@ -118,6 +118,24 @@ class WindowBuffer:
         """Take an item in that came before (`resume`)."""
         self.keep_all((item,))
 
+    def keep_late(self, item: Item) -> Held | None:
+        """Take an item in whose time has passed; it is given if it is in the window as of its
+        last tick."""
+        assert isinstance(self.window, TimeWindow)
+        # Order of time is not the order of arrival any more.
+        if self._ends is None:
+            self._begin_ends()
+        if self.last_tick is None or item.time > self.last_tick:
+            self.keep(item)
+            return None
+        if item.end < self.last_tick - self.window.width:
+            return None
+        held = Held(item, inside=True)
+        self._items.append(held)
+        assert self._ends is not None
+        heapq.heappush(self._ends, (item.end, next(self._numbers), held))
+        return held
+
     def keep_all(self, items: Iterable[Item]) -> None:
         """Take items in that came before."""
         held = list(map(Held, items))
@@ -313,7 +331,15 @@ class Contents:
 
     def tick(self, buffer: WindowBuffer, time: int) -> None:
         """Bring one window up to its tick."""
-        moved = buffer.tick(time)
+        self._move(buffer, buffer.tick(time))
+
+    def keep_late(self, item: Item) -> None:
+        """Take an item in whose evaluations have been made, for those to come."""
+        buffer = self.buffers[item.stream]
+        if (held := buffer.keep_late(item)) is not None:
+            self._move(buffer, Moved([held], []))
+
+    def _move(self, buffer: WindowBuffer, moved: Moved) -> None:
         self._moved.append((buffer, moved))
         self._items += len(moved.entered) - len(moved.left)
         self._version = self._version.followed_by(moved.entered, moved.left)

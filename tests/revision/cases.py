@@ -138,6 +138,27 @@ def lars_past(chance: Random) -> Case:
     return Case("\n".join(rules), ".lars", lines, chance.choice((5, 20)), 0, None, ("auto",), [""])
 
 
+def casp_past(chance: Random) -> Case:
+    """A random case of C-ASP of time windows, of which much comes late."""
+    pools = (*POSITIVE, *NEGATION, *AGGREGATES)
+    rules = chance.sample(pools, chance.randint(1, 4))
+    names = [f"http://e/s{number}" for number in range(chance.choice((1, 1, 2)))]
+    windows = [
+        f"#from stream <{n}> [time {chance.randint(0, 8)}s step {chance.randint(1, 3)}s]."
+        for n in names
+    ]
+    lasting = chance.random() < 0.3
+    lines = [line for _ in range(3) for line in stream(chance, names, intervals=lasting)]
+    for number, line in enumerate(lines):
+        if "t" in line:
+            line["t"] = min(line["t"], number)
+        if "until" in line:
+            line["until"] = max(line["until"], line["t"])
+    horizon, start = chance.choice((5, 20)), chance.choice((0, 3))
+    text = "\n".join((*windows, *rules))
+    return Case(text, ".casp", lines, horizon, start, None, ("auto", "incremental"), names)
+
+
 def rif(chance: Random) -> Case:
     """A random case of RIF."""
     rules = chance.sample(RIF, chance.randint(1, 2))

@@ -13,6 +13,7 @@ from tests.revision.agreement import assert_agrees, assert_agrees_in_batches, as
 
 MAKERS = {
     "casp": cases.casp,
+    "casp_past": cases.casp_past,
     "lars": cases.lars,
     "lars_past": cases.lars_past,
     "rif": cases.rif,

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 from citywise.reasoning.asp.translation.program import Translated
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
+from citywise.reasoning.engines.incremental.past import Past
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Atoms, Entered, WindowChange
 from citywise.reasoning.model.request import Signature
@@ -91,6 +92,18 @@ class AtomEvaluation:
         whole: Entered = {None: Atoms([*lines])}
         return self._move(self._now + 1, entered, list(before - lines), lambda: whole)
 
+    def past(self, now: int) -> AtomPast | None:
+        """What is known of earlier steps, from the last one on, at an instant; None where an atom
+        that enters does more than to hold up to its last instant."""
+        if self._running is None or self._constrained or self._lines is not None:
+            return None
+        return AtomPast(self, self._running, now)
+
+    @property
+    def running(self) -> object:
+        """What follows the changes; another one after it was made anew."""
+        return self._running
+
     def drop(self) -> None:
         """Forget the relations; they are made anew with the next change."""
         self._running = None
@@ -161,9 +174,9 @@ class _Running:
         self.unforeseen: frozenset[Signature] = frozenset()
         self.overlapping: frozenset[str] = frozenset()
         self._translated = translated
-        self._inputs = program.inputs
+        self.inputs = program.inputs
         self._known = known
-        self._lasting: dict[str, Counter[Row]] = {}
+        self.lasting: dict[str, Counter[Row]] = {}
         """Rows that hold until they leave, and how often they entered."""
         self._timed: set[str] = set()
         """Relations of which rows have a last instant."""
@@ -173,7 +186,7 @@ class _Running:
         """Instants after which rows hold no more, the next first."""
         self._begun = False
         for name, rows in known.items():
-            if name in self._inputs:
+            if name in self.inputs:
                 self.evaluation.insert(name, rows)
 
     def move(self, now: int, entered: Entered, left: Sequence[str]) -> bool:
@@ -195,7 +208,7 @@ class _Running:
             for name, rows in self._translated.rows_of(atoms).items():
                 # The program was translated for the predicates that could have atoms: what is
                 # shown, and what classical negation excludes, depend on them.
-                if name not in self._inputs:
+                if name not in self.inputs:
                     self._refuse(name)
                 self._enter(name, rows, until)
         self.evaluation.step(now)
@@ -218,13 +231,13 @@ class _Running:
     def _enter(self, name: str, rows: list[Row], until: int | None) -> None:
         if until is None:
             # Several items may supply an atom, and it holds until the last of them has left.
-            self._lasting.setdefault(name, Counter()).update(rows)
+            self.lasting.setdefault(name, Counter()).update(rows)
         else:
             self._timed.add(name)
         # A retraction ends a row whatever its horizon. A relation with rows of both kinds must
         # remember the horizons, to give a row back that another item still supplies. That is
         # memory for each row, so it is kept only for relations that turn out to need it.
-        if name in self._timed and name in self._lasting and name not in self._horizons:
+        if name in self._timed and name in self.lasting and name not in self._horizons:
             self.overlapping = frozenset({name})
             raise _BeginAgainError
         if until is not None and name in self._horizons:
@@ -234,9 +247,9 @@ class _Running:
 
     def _leave(self, atoms: Sequence[str]) -> None:
         for name, rows in self._translated.rows(atoms).items():
-            if name not in self._lasting:
+            if name not in self.lasting:
                 continue
-            gone = list(self._gone(self._lasting[name], rows, self._known.get(name, ())))
+            gone = list(self._gone(self.lasting[name], rows, self._known.get(name, ())))
             self.evaluation.retract(name, gone)
             horizons = self._horizons.get(name, {})
             for row in gone if horizons else ():
@@ -260,6 +273,57 @@ class _Running:
         for name, horizons in self._horizons.items():
             self._horizons[name] = {row: h for row, h in horizons.items() if h >= now}
         self._prune_at = 10_000 + 2 * sum(map(len, self._horizons.values()))
+
+
+class BeyondPastError(Exception):
+    """What changed of the past is not what can be amended."""
+
+
+class AtomPast:
+    """The steps that an evaluation has made, and what changes there when atoms come late."""
+
+    def __init__(self, atoms: AtomEvaluation, running: _Running, now: int) -> None:
+        self._atoms, self._running = atoms, running
+        self._past = Past(running.evaluation, now)
+
+    @property
+    def start(self) -> int:
+        """The first instant that is known."""
+        return self._past.start
+
+    @property
+    def follows(self) -> bool:
+        """Whether the evaluation is still the one whose steps these are."""
+        return self._atoms.running is self._running
+
+    def note(self, now: int) -> None:
+        """The evaluation has come to an instant."""
+        self._past.note(now, moved=self._atoms.moved)
+
+    def forget(self, before: int) -> None:
+        """Instants before one are not asked for any more."""
+        self._past.forget(before)
+
+    def amend(
+        self, came: Iterable[tuple[Sequence[str], int, int]]
+    ) -> dict[int, tuple[list[str], list[str]]]:
+        """Atoms held between two instants; by instant the shown atoms that came and went.
+
+        Raises `BeyondPastError` where that cannot be told, `LimitError` at a limit.
+        """
+        gained: dict[str, dict[Row, int]] = {}
+        translated, evaluation = self._atoms.translated, self._running.evaluation
+        for texts, first, last in came:
+            if first < self.start:
+                raise BeyondPastError
+            steps = self._past.between(first, last)
+            for name, found in translated.rows(texts).items():
+                if name not in self._running.inputs or name in self._running.lasting:
+                    raise BeyondPastError
+                rows = gained.setdefault(evaluation.source(name), {})
+                rows.update((row, rows.get(row, 0) | steps) for row in found)
+        shown = [(s.name, str(s)) for s in translated.shows]
+        return self._past.texts(self._past.amend(gained, {}), shown)
 
 
 def atoms_of(facts: str) -> list[str]:

@@ -34,12 +34,16 @@ from citywise.reasoning.model.rules import (
     Rule,
     components,
 )
-from citywise.reasoning.model.values import Row, Value
+from citywise.reasoning.model.values import Row, Value, atom_text
 
 _FORGOTTEN = 64
 """Steps that are not needed any more, and are forgotten together, at least."""
 _Noted = tuple[Validity, Collection[Row], Collection[Row], Collection[Row]]
 """Of a step: rows that came to a relation, ended, and were withdrawn."""
+
+
+Amended = dict[str, tuple[dict[Row, Steps], dict[Row, Steps]]]
+"""By relation, rows with the steps that they gained, and that they lost."""
 
 
 class Past:
@@ -71,14 +75,14 @@ class Past:
         """The steps of a relation's rows."""
         return self.relations[name]
 
-    def note(self, time: int) -> None:
-        """The evaluation has made a step."""
+    def note(self, time: int, *, moved: bool = True) -> None:
+        """The evaluation has made a step, or none (`moved`), for nothing happened at a time."""
         # Lists, which the evaluation's next step replaces, unless they are empty: to note a step
         # costs nothing for its rows as long as nobody changes the past.
         found: list[_Noted] = [
             (self.relations[name], each.fresh or (), each.expired or (), each.withdrawn or ())
             for name, each in self.evaluation.relations.items()
-            if each.fresh or each.expired or each.withdrawn
+            if moved and (each.fresh or each.expired or each.withdrawn)
         ]
         self.times.append(time)
         self._notes.append(found)
@@ -92,9 +96,7 @@ class Past:
         """The steps up to a time."""
         return (1 << bisect_right(self.times, time)) - 1
 
-    def amend(
-        self, gained: Mapping[str, Changed], lost: Mapping[str, Changed]
-    ) -> dict[str, tuple[dict[Row, Steps], dict[Row, Steps]]]:
+    def amend(self, gained: Mapping[str, Changed], lost: Mapping[str, Changed]) -> Amended:
         """Take in that rows of inputs held at more steps, or at fewer; by relation the steps that
         rows gained and lost."""
         self._take_in()
@@ -110,7 +112,7 @@ class Past:
                 relation.change(row, relation.steps.get(row, 0) | steps & now)
         for component in self._components:
             component.amend()
-        found = {}
+        found: Amended = {}
         for name, relation in self.relations.items():
             if relation.was:
                 came, gone = relation.gained(), relation.lost()
@@ -118,6 +120,23 @@ class Past:
                     found[name] = came, gone
                 relation.settle()
         return found
+
+    def texts(
+        self, changed: Amended, shown: Iterable[tuple[str, str]]
+    ) -> dict[int, tuple[list[str], list[str]]]:
+        """By time, the atoms that came and went of some relations, named beside the name of their
+        atoms."""
+        came: list[list[str]] = [[] for _ in self.times]
+        gone: list[list[str]] = [[] for _ in self.times]
+        for name, relation in shown:
+            gained, lost = changed.get(self.evaluation.called(relation), ({}, {}))
+            for found, rows in ((came, gained), (gone, lost)):
+                for row, steps in rows.items():
+                    text = atom_text(name, row)
+                    for step in each_of(steps):
+                        found[step].append(text)
+        texts = zip(self.times, came, gone, strict=True)
+        return {time: (new, old) for time, new, old in texts if new or old}
 
     def forget(self, before: int) -> None:
         """Steps before a time are not asked for any more."""

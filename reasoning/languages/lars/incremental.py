@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from citywise.reasoning.engines.incremental.atoms import atoms_of
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
-from citywise.reasoning.engines.incremental.past import Past, each_of
+from citywise.reasoning.engines.incremental.past import Past
 from citywise.reasoning.engines.incremental.relation import Rows
 from citywise.reasoning.engines.incremental.views import AnswerView, Shown
 from citywise.reasoning.errors import SolvingError
@@ -452,7 +452,9 @@ class LarsPast:
         # Together, where they hold equally long: each time they are joined at once.
         for (relation, until), together in given.items():
             self._evaluator.insert(relation, together, until)
-        return self._shown(self._past.amend(gained, lost))
+        showing = self._evaluator._answers.showing.items()
+        shown = [(signature.name, relation) for signature, relation in showing]
+        return self._past.texts(self._past.amend(gained, lost), shown)
 
     def _take_out(
         self,
@@ -479,22 +481,6 @@ class LarsPast:
             self._evaluator.retract(feed.relation, [found])
             if left:
                 self._evaluator.insert(feed.relation, [found], max(left) + size)
-
-    def _shown(
-        self, changed: Mapping[str, tuple[Mapping[Row, int], Mapping[Row, int]]]
-    ) -> dict[int, tuple[list[str], list[str]]]:
-        times = self._past.times
-        came: list[list[str]] = [[] for _ in times]
-        gone: list[list[str]] = [[] for _ in times]
-        for signature, relation in self._evaluator._answers.showing.items():
-            gained, lost = changed.get(self._evaluation.called(relation), ({}, {}))
-            for found, rows in ((came, gained), (gone, lost)):
-                for row, steps in rows.items():
-                    text = atom_text(signature.name, row)
-                    for step in each_of(steps):
-                        found[step].append(text)
-        texts = zip(times, came, gone, strict=True)
-        return {time: (new, old) for time, new, old in texts if new or old}
 
 
 def _with_time(feed: Feed, row: Row, time: int) -> Row:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 from typing import cast
 
+from citywise.reasoning.engines.incremental.atoms import BeyondPastError
 from citywise.reasoning.errors import ItemError, SolvingError
 from citywise.reasoning.languages.lars.feeds import Batch
 from citywise.reasoning.languages.lars.incremental import (
@@ -28,7 +29,7 @@ from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.values import parsed_many
 from citywise.reasoning.rdf.mapping import Mapper, Triple
 from citywise.reasoning.run.language import Driver, PointDriver
-from citywise.reasoning.run.revision import END, Amendments, Course, Done
+from citywise.reasoning.run.revision import END, Amendments, Course, Done, net
 from citywise.reasoning.streams.items import Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
@@ -266,23 +267,6 @@ class LarsReasoner(PointDriver[Evaluation]):
         self._encoder.supplied |= set(map(atoms.signature, named)) & self.program.derived
 
 
-class _BeyondPastError(Exception):
-    """A change is not simple enough to be amended."""
-
-
-def _net(changes: Iterable[Change]) -> tuple[list[Item], list[Item]]:
-    """The items that count since some changes, and those that do not any more."""
-    first: dict[int, Item | None] = {}
-    last: dict[int, Item | None] = {}
-    for change in changes:
-        for position in {item.position for item in change.items}:
-            first.setdefault(position, change.old)
-            last[position] = change.new
-    pairs = [(first[position], new) for position, new in last.items() if first[position] != new]
-    came = [new for _old, new in pairs if new is not None]
-    return came, [old for old, _new in pairs if old is not None]
-
-
 class LarsCourse(Course):
     """How the evaluations of a program follow from its items.
 
@@ -354,7 +338,7 @@ class LarsCourse(Course):
         past = self._past
         if past is None or not past.follows:
             return None
-        came, gone = _net(changes)
+        came, gone = net(changes)
         try:
             new = [self._arrived(driver, past, i, []) for i in came if i.time < before]
             old = [
@@ -363,7 +347,7 @@ class LarsCourse(Course):
                 if i.time < before
             ]
             return past.amend(chain(*new), chain(*old))
-        except (_BeyondPastError, LimitError):
+        except (BeyondPastError, LimitError):
             return None
 
     def _note(self, driver: LarsReasoner, evaluation: Evaluation) -> None:
@@ -382,10 +366,10 @@ class LarsCourse(Course):
     ) -> list[Arrived]:
         """What an item brought, at its time; what is not simple enough is not amended."""
         if item.until is not None or item.time < past.start:
-            raise _BeyondPastError
+            raise BeyondPastError
         found = driver.arrived(item)
         if found is None or not all(map(past.knows, found)):
-            raise _BeyondPastError
+            raise BeyondPastError
         return [
             (predicate, row, item.time, others) for predicate, rows in found.items() for row in rows
         ]
@@ -393,10 +377,10 @@ class LarsCourse(Course):
     def _alike(self, item: Item, items: Ordered, before: int) -> list[int]:
         """The times near an item at which the same arrived."""
         if self._reach is None or type(item.content) is not str or items.lasting:
-            raise _BeyondPastError
+            raise BeyondPastError
         near = items.between(item.time - self._reach, min(before, item.time + self._reach + 1))
         if any(type(other.content) is not str for other in near):
-            raise _BeyondPastError
+            raise BeyondPastError
         return [other.time for other in near if other.content == item.content]
 
     def affects_until(self, change: Change, items: Ordered) -> int:
