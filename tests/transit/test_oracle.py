@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from citywise.apps.travel_planner.requests import RequestError
-from citywise.apps.travel_planner.transit.decide import transit
+from citywise.apps.travel_planner.transit.decide import Transit, message_in
+from citywise.apps.travel_planner.transit.feed import read_feed
+from citywise.apps.travel_planner.transit.request import read
+from citywise.apps.travel_planner.transit.timetable import Timetable
 from tests.transit.networks import network, question, zipped
 from tests.transit.oracle import Answer, Oracle
 from tests.transit.updates import updates, written
@@ -23,7 +26,9 @@ def seen(route: dict[str, Any], arrive: bool) -> Answer:
     return at, route["changes"], route["walk_m"], trips
 
 
-def compare(folder: Path, seed: int, changes: int = 0, via: int = 0) -> int:
+def compare(
+    folder: Path, seed: int, changes: int = 0, via: int = 0, *, compiled: bool = False
+) -> int:
     """Ask three questions of one network, with some real-time updates; how many journeys there
     are."""
     random = Random(seed)
@@ -31,15 +36,16 @@ def compare(folder: Path, seed: int, changes: int = 0, via: int = 0) -> int:
     feed = zipped(folder / f"{seed}.zip", tables)
     told = updates(random, Oracle(feed), changes) if changes else []
     oracle, count = Oracle(feed, told), 0
-    realtime = [written(folder / f"{seed}.pb", told)] if told else []
+    messages = [message_in(written(folder / f"{seed}.pb", told))] if told else []
+    planner = Transit(Timetable([read_feed(feed)]), messages, compiled=compiled)
     for _ in range(3):
         body = question(random, tables, via)
         ends = [body["from"], body["to"], *body.get("via", [])]
         if any("stop" in end and not oracle.ends(end, 0, 1) for end in ends):
             with pytest.raises(RequestError, match="no feed has"):  # a station without stops
-                transit(body, [feed], None, realtime)
+                planner.answer(read(body), None)
             continue
-        answer = transit(body, [feed], None, realtime)
+        answer = planner.answer(read(body), None)
         found = [seen(route, "arrive" in body) for route in answer["routes"]]
         assert found == oracle.answer(body), (seed, body)
         count += len(found)
@@ -56,6 +62,13 @@ def test_small_networks_with_updates_have_the_journeys_of_the_oracle(tmp_path: P
 
 def test_journeys_along_other_places_are_those_of_the_oracle(tmp_path: Path) -> None:
     assert sum(compare(tmp_path, seed, changes=2, via=1 + seed % 2) for seed in range(60)) > 20
+
+
+@pytest.mark.slow
+def test_the_compiled_search_finds_the_journeys_of_the_oracle(tmp_path: Path) -> None:
+    """On those networks whose rules of changing name no lines; the others are searched as ever."""
+    found = [compare(tmp_path, seed, changes=seed % 3, compiled=True) for seed in range(200, 300)]
+    assert sum(found) > 100
 
 
 @pytest.mark.long

@@ -7,11 +7,19 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from citywise.apps.travel_planner.transit.feed import Feed
 from citywise.apps.travel_planner.transit.ground import Line
-from citywise.apps.travel_planner.transit.timetable import Calls, Entry, Template, Timetable
+from citywise.apps.travel_planner.transit.timetable import (
+    Calls,
+    Entry,
+    Template,
+    Times,
+    Timetable,
+)
 
 _KEPT = 4
 """Windows of days whose patterns are kept."""
@@ -83,6 +91,8 @@ class Days:
         self.timetable, self._live = timetable, live
         self._midnights = midnights
         self._patterns: dict[int, list[Pattern]] = {}
+        self.arrays: dict[bool, Any] = {}
+        """What `arrays` has made of them, by direction."""
 
     def boarding(self, stop: int, backwards: bool) -> Iterator[tuple[Pattern, int]]:
         """Patterns and calls where one may get on."""
@@ -105,8 +115,14 @@ class Days:
 
     def _made(self, number: int) -> Iterator[Pattern]:
         template = self.timetable.templates[number]
+        for runs, there, away in self._merged(number):
+            yield pattern_of(template, runs, there.tolist(), away.tolist())
+
+    def _merged(self, number: int) -> Iterator[tuple[list[Run], Times, Times]]:
+        """Runs with their arrivals and departures, of all days that do not overtake each other."""
+        template = self.timetable.templates[number]
         gone = self._live.gone(number) if self._live is not None else frozenset()
-        last: Pattern | None = None
+        last: tuple[list[Run], Times, Times] | None = None
         for day, midnight in self._midnights[template.entries[0].feed]:
             running = [
                 place
@@ -115,33 +131,36 @@ class Days:
             ]
             if not running:
                 continue
-            made = _of_day(template, running, midnight)
-            if last is not None and _follows(last, made):
-                last.runs += made.runs
-                for mine, more in zip(
-                    (*last.arrives, *last.departs), (*made.arrives, *made.departs), strict=True
-                ):
-                    mine += more
-                continue
-            if last is not None:
+            runs = [(template.entries[place], midnight) for place in running]
+            there = template.arrives[:, running] + midnight
+            away = template.departs[:, running] + midnight
+            if last is not None and (
+                (last[1][:, -1] <= there[:, 0]).all() and (last[2][:, -1] <= away[:, 0]).all()
+            ):
+                runs, there, away = (
+                    last[0] + runs,
+                    np.concatenate((last[1], there), axis=1),
+                    np.concatenate((last[2], away), axis=1),
+                )
+            elif last is not None:
                 yield last
-            last = made
+            last = runs, there, away
         if last is not None:
             yield last
+
+    def times(self) -> Iterator[tuple[Template, Times, Times]]:
+        """Arrivals and departures of all templates on these days."""
+        for number, template in enumerate(self.timetable.templates):
+            for _, there, away in self._merged(number):
+                yield template, there, away
+
+    def extra(self) -> Sequence[Pattern]:
+        """Runs at other times than planned."""
+        return self._live.extra if self._live is not None else ()
 
     def _runs(self, entry: Entry, day: date) -> bool:
         days = self.timetable.feeds[entry.feed].days
         return all(day in days.get(part.trip.service, ()) for part in entry.parts)
-
-
-def _of_day(template: Template, running: Sequence[int], midnight: int) -> Pattern:
-    entries = template.entries
-    return pattern_of(
-        template,
-        [(entries[place], midnight) for place in running],
-        (template.arrives[:, running] + midnight).tolist(),
-        (template.departs[:, running] + midnight).tolist(),
-    )
 
 
 def pattern_of(
@@ -158,11 +177,6 @@ def pattern_of(
         arrives,
         departs,
     )
-
-
-def _follows(one: Pattern, other: Pattern) -> bool:
-    pairs = zip((*one.arrives, *one.departs), (*other.arrives, *other.departs), strict=True)
-    return all(mine[-1] <= theirs[0] for mine, theirs in pairs)
 
 
 class Calendar:

@@ -46,13 +46,26 @@ class Transit:
         timetable: Timetable,
         messages: Sequence[Message] = (),
         router: Router | None = None,
+        *,
+        compiled: bool = False,
     ) -> None:
-        """Without a `router` walks are straight lines."""
+        """Without a `router` walks are straight lines. `compiled`: for who asks often, or of a
+        large city; compiling takes seconds once, and is kept beside the code."""
+        self._compiled = compiled
         self.timetable = timetable
         self._grounds: OrderedDict[Walk, Ground] = OrderedDict()
         self._ways = None if router is None else Streets(router)
         self._cycled = None if router is None else Streets(router, Mode.BICYCLE)
         self.update(messages)
+
+    def warm(self, now_ms: int) -> None:
+        """Compile, and make what is kept between questions, for journeys about a time."""
+        if not self._compiled:
+            return
+        ground, at = self._ground(Walk()), now_ms // 1000
+        places = [Place(0.0, 0.0, stops=(stop,)) for stop in (0, len(ground.stops.all) - 1)]
+        for arrive in (False, True):
+            journeys(self.calendar, ground, places, at, arrive, compiled=True)
 
     def update(self, messages: Sequence[Message]) -> None:
         """Let these messages count instead of those before; the timetable stays as it is."""
@@ -69,13 +82,17 @@ class Transit:
         """Journeys, the best first; `at_ms` is when one departs if the request does not say."""
         at, feeds = time_of(request, self.timetable, at_ms), self.timetable.feeds
         ground = self._ground(Walk(request.walk.max_m, request.walk.speed_ms))
+        # On streets all walks between stops take seconds: they are known for the usual walk only.
+        compiled = self._compiled and (self._ways is None or ground.walk == Walk())
         places = [self._place(path, end) for path, end in request.places]
         alerts = self.live.alerts if self.live else ()
         telling = Telling(feeds, ground, alerts, language, self._line)
         offers: list[Offer] = []
         for mode in _MODES if request.mode == "all" else (request.mode,):
             for chain in self._chains(mode, places, ground, at, around):
-                for journey in journeys(self.calendar, ground, chain, at, bool(request.arrive)):
+                for journey in journeys(
+                    self.calendar, ground, chain, at, bool(request.arrive), compiled
+                ):
                     offers.append(_offer(journey, chain, mode, telling, bool(request.arrive)))
         if request.mode != "transit":
             offers = _front(offers)

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -146,6 +146,8 @@ class Ground:
         self.stops, self.walk, self._ways = stops, walk, ways
         self._changes: dict[tuple[int, bool], list[Change]] = {}
         self._lengths: dict[tuple[int, int], float] = {}
+        self.arrays: dict[bool, Any] = {}
+        """What `arrays` has made of all changes, by direction."""
         self._reaches: dict[tuple[float, float], dict[int, tuple[int, int]]] = {}
 
     def around(self, lat: float, lon: float) -> list[int]:

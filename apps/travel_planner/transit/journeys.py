@@ -94,12 +94,18 @@ Value = tuple[int, int, int]
 
 
 def journeys(
-    calendar: Calendar, ground: Ground, places: Sequence[Place], at: int, arrive: bool
+    calendar: Calendar,
+    ground: Ground,
+    places: Sequence[Place],
+    at: int,
+    arrive: bool,
+    compiled: bool = False,
 ) -> list[Journey]:
     """Journeys along some places from a time on (Unix seconds), or up to it, within 24 h; the
-    best first."""
+    best first. `compiled`: see `Search`."""
     start, end = (at - DAY_S, at) if arrive else (at, at + DAY_S)
-    return _Journeys(calendar, chain_of(places, ground), ground, (start, end), arrive).best()
+    span = start, end
+    return _Journeys(calendar, chain_of(places, ground), ground, span, arrive, compiled).best()
 
 
 def chain_of(places: Sequence[Place], ground: Ground) -> Chain:
@@ -130,12 +136,13 @@ class _Journeys:
         ground: Ground,
         span: tuple[int, int],
         arrive: bool,
+        compiled: bool,
     ) -> None:
         self._chain, self._arrive, self._limit = chain, arrive, ground.walk.limit
         self._start, self._end = span
         days = calendar.between(*span)
-        self._ahead = Search(ground, days, backwards=False)
-        self._back = Search(ground, days, backwards=True)
+        self._ahead = Search(ground, days, backwards=False, compiled=compiled)
+        self._back = Search(ground, days, backwards=True, compiled=compiled)
 
     def best(self) -> list[Journey]:
         on_foot = self._on_foot()

@@ -126,9 +126,11 @@ class Kept:
             return self._of_town(self._router, now_ms)
         if feeds != self._feeds and (self._loading is None or not self._loading.is_alive()):
             if self._transit is None:
-                self._load(feeds)
+                self._load(feeds, now_ms)
             else:
-                self._loading = threading.Thread(target=self._load, args=(feeds,), daemon=True)
+                self._loading = threading.Thread(
+                    target=self._load, args=(feeds, now_ms), daemon=True
+                )
                 self._loading.start()
         if self._transit is not None and realtime != self._realtime:
             self._realtime = realtime
@@ -154,7 +156,7 @@ class Kept:
                     found.append((path.name, stat.st_mtime_ns, stat.st_size))
         return tuple(found)
 
-    def _load(self, stamp: Stamp) -> None:
+    def _load(self, stamp: Stamp, now_ms: int) -> None:
         feeds = []
         for name, _, _ in stamp:
             try:
@@ -163,8 +165,9 @@ class Kept:
                 LOG.error("a timetable is not used: %s", error)
         self._feeds = stamp
         if feeds:
-            transit = Transit(Timetable(feeds), (), self._router)
+            transit = Transit(Timetable(feeds), (), self._router, compiled=True)
             self._update(transit)
+            transit.warm(now_ms)
             self._transit = transit
         elif not stamp:
             self._transit = None

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from citywise.apps.travel_planner.transit import arrays
 from citywise.apps.travel_planner.transit.days import Days, Pattern
 from citywise.apps.travel_planner.transit.ground import MICRO, Change, Ground, Line
 
@@ -106,8 +107,10 @@ def _is_first(one: Key, other: Key) -> bool:
 class Search:
     """Searches on the same days in one direction."""
 
-    def __init__(self, ground: Ground, days: Days, backwards: bool) -> None:
+    def __init__(self, ground: Ground, days: Days, backwards: bool, compiled: bool = False) -> None:
+        """`compiled`: the first search by `kernel`, where that can be."""
         self._ground, self._days, self._backwards = ground, days, backwards
+        self._compiled = compiled
 
     def journeys(
         self,
@@ -121,6 +124,12 @@ class Search:
 
         With what a search `against` this direction has reached, only what meets it is followed.
         """
+        if against is None and not keyed and len(chain.foot) == 1 and self._compiled:
+            compiled = arrays.searched(self._days, self._ground, self._backwards, chain.ends, span)
+            if compiled is not None:
+                off, ready, rows = compiled
+                ends = [Found(time, rides, micro, _NO_KEY, None) for time, micro, rides in rows]
+                return ends, [Reached(off, ready)]
         seeds = [Found(span.start, 0, 0, _NO_KEY, None)]
         reached: list[Reached] = []
         for layer, foot in enumerate(chain.foot):
