@@ -10,7 +10,7 @@ import click
 
 from citywise.backend.limit_options import bounded
 from citywise.backend.settings import Settings
-from citywise.backend.system_option import of_a_system
+from citywise.backend.system_option import kind_folders, of_a_system
 from citywise.backend.times import parse_ms
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -81,8 +81,9 @@ def trust(path: str, *, yes: bool, changes: bool, revoke: bool) -> None:
 @click.argument("path")
 @click.argument("scenarios", nargs=-1)
 @click.option("--update", is_flag=True, help="Write what came as what is expected.")
+@kind_folders
 @bounded
-def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
+def test(path: str, scenarios: tuple[str, ...], update: bool, kinds: tuple[Path, ...]) -> None:
     """Run the scenarios of the app at PATH (or of that name), compare the notices, and ask for
     its pages in the menu.
 
@@ -90,13 +91,15 @@ def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
     missing, unexpected or different, if something could not be evaluated, or if a page fails or
     lacks a text.
     """
+    from citywise.backend.kinds.sources import of_option
     from citywise.backend.packs import scenario_run, scenario_text, trial
     from citywise.backend.packs.check import checked
     from citywise.backend.packs.library import find
     from citywise.backend.pipeline.recorded import concluded
 
-    pack = checked(find(path))
-    conclude = partial(concluded, requests=[str(file) for file in pack.requests])
+    pack = checked(find(path), of_option(kinds))
+    requests = [str(file) for file in pack.requests]
+    conclude = partial(concluded, requests=requests, kinds=pack.kinds)
     chosen = scenario_run.chosen(pack, scenarios) if scenarios or pack.templates else []
     outcomes = [scenario_run.run(pack, scenario, conclude) for scenario in chosen]
     for outcome in outcomes:
@@ -119,9 +122,19 @@ def test(path: str, scenarios: tuple[str, ...], update: bool) -> None:
 @click.option("--instance", required=True, help="Whose notice.")
 @click.option("--notice", "kind", required=True, help="Kind of the notice.")
 @click.option("--about", required=True, help="Id of the event or place.")
+@kind_folders
 @bounded
-def why(path: str, scenario: str, at: str | None, instance: str, kind: str, about: str) -> None:
+def why(
+    path: str,
+    scenario: str,
+    at: str | None,
+    instance: str,
+    kind: str,
+    about: str,
+    kinds: tuple[Path, ...],
+) -> None:
     """Explain why a notice was, or was not, open in SCENARIO of the app at PATH."""
+    from citywise.backend.kinds.sources import of_option
     from citywise.backend.packs import scenario_run
     from citywise.backend.packs.check import checked
     from citywise.backend.packs.library import find
@@ -132,9 +145,10 @@ def why(path: str, scenario: str, at: str | None, instance: str, kind: str, abou
         at_ms = None if at is None else parse_ms(at)
     except ValueError:
         raise click.UsageError(f"--at {at}: write a time such as 2026-05-04T08:00:00Z") from None
-    pack = checked(find(path))
+    pack = checked(find(path), of_option(kinds))
     (chosen,) = scenario_run.chosen(pack, [scenario])
-    play = partial(run_after, requests=[str(file) for file in pack.requests])
+    requests = [str(file) for file in pack.requests]
+    play = partial(run_after, requests=requests, kinds=pack.kinds)
     click.echo(reasons(pack, chosen, at_ms, instance, kind, about, play).tree, nl=False)
 
 

@@ -28,7 +28,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
 from citywise.backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
 from citywise.backend.settings import Apps, Ingest, People, Settings, Web
-from citywise.backend.system_option import GroupWithApps, LaterGroup, of_a_system
+from citywise.backend.system_option import GroupWithApps, LaterGroup, kind_folders, of_a_system
 from citywise.reasoning import Limits, ReasoningError
 
 if TYPE_CHECKING:
@@ -464,27 +464,30 @@ def plan(program: Path, form: Form, name: Name) -> None:
     is_flag=True,
     help="Demand what partitions need: no recursion through negation.",
 )
+@kind_folders
 @bounded
-def check(path: Path, partitioned: bool) -> None:
+def check(path: Path, partitioned: bool, kinds: tuple[Path, ...]) -> None:
     """Look for faults in a program, an app, a kind, or all in a folder; one line each."""
-    from citywise.backend import kinds
+    from citywise.backend.kinds import check_path as check_kinds
+    from citywise.backend.kinds import is_kind_path
+    from citywise.backend.kinds.sources import of_option
     from citywise.backend.packs.library import folders, of_template
     from citywise.reasoning.run.language import LANGUAGES
 
-    found = kinds.check_path(path)
+    found = check_kinds(path)
     if folders(path) or of_template(path) is not None:
         from citywise.backend.packs.check import check_path as check_app
 
-        found += check_app(path, partitioned=partitioned)
+        found += check_app(path, partitioned=partitioned, kinds=of_option(kinds))
     elif path.is_dir() and not any(file.suffix in LANGUAGES for file in path.rglob("*")):
-        if not kinds.is_kind_path(path):
+        if not is_kind_path(path):
             known = ", ".join(LANGUAGES)
             raise click.UsageError(f"{path} holds no app, no kind and no program ({known})")
-    elif not kinds.is_kind_path(path):  # The rules of apps need much more than the reasoner.
+    elif not is_kind_path(path):  # The rules of apps need much more than the reasoner.
         from citywise.reasoning import check as check_program
 
         found += check_program(path, partitioned=partitioned)
-    for finding in found:
+    for finding in dict.fromkeys(found):
         click.echo(str(finding))
     if any(finding.severity == "error" for finding in found):
         sys.exit(1)

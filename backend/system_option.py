@@ -37,6 +37,14 @@ def of_a_system(command: Callable[..., None]) -> Callable[..., None]:
     return with_settings
 
 
+kind_folders = click.option(
+    "--kinds",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of kinds beside those that come along (docs/kinds.md); repeatable.",
+)
+
+
 class LaterGroup(click.Group):
     """A group of commands that is imported when it is used: others need not wait for it."""
 

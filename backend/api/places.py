@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from collections.abc import Callable, Iterable
+
+from flask import Blueprint, Response, request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -10,6 +12,7 @@ from citywise.backend.api import access, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.objects import place_feature, reading_object
 from citywise.backend.api.state import state
+from citywise.backend.kinds import Kinds
 from citywise.backend.store import clocks
 from citywise.backend.store.models import PlaceRow, ReadingRow
 from citywise.backend.times import iso
@@ -22,7 +25,7 @@ blueprint = Blueprint("places", __name__)
 def list_places() -> Response:
     """Places as a GeoJSON FeatureCollection."""
     parameters.only("kind")
-    kinds = parameters.choices("kind", tuple(state().kinds().places))
+    kinds = _choices(lambda known: known.places)
     query = select(PlaceRow).order_by(PlaceRow.id)
     if kinds:
         query = query.where(PlaceRow.kind.in_(kinds))
@@ -38,7 +41,7 @@ def list_places() -> Response:
 def list_readings() -> Response:
     """The latest reading of each sensor, with its age in stream seconds."""
     parameters.only("kind")
-    kinds = parameters.choices("kind", tuple(state().kinds()))
+    kinds = _choices(lambda known: known)
     query = select(ReadingRow).order_by(ReadingRow.kind, ReadingRow.place_id)
     if kinds:
         query = query.where(ReadingRow.kind.in_(kinds))
@@ -49,3 +52,10 @@ def list_readings() -> Response:
             for row in session.scalars(query)
         ]
     return as_json({"now": iso(now), "readings": readings})
+
+
+def _choices(of: Callable[[Kinds], Iterable[str]]) -> list[str]:
+    """The kinds that are asked for, of those there are; none where all are."""
+    if "kind" not in request.args:
+        return []
+    return list(parameters.choices("kind", tuple(of(state().kinds()))))

@@ -32,3 +32,8 @@ def with_folders(kinds: Kinds, folders: Iterable[Path]) -> Kinds:
 
 def _there(folder: Path) -> list[Path]:
     return [folder] if folder.is_dir() else []
+
+
+def of_option(folders: Iterable[Path]) -> Kinds:
+    """Those that come with Citywise, and those of folders that a command was given."""
+    return with_folders(builtin(), folders)

@@ -61,7 +61,7 @@ def _of_rule(rule: Node, known: Mapping[str | None, _Number], say: Findings) -> 
         terms = [node.one("term"), *(guard.one("term") for guard in node.many("guards"))]
         plain = [term for term in terms if term.kind == ASTType.Variable and term.name in means]
         for left, right in pairwise(plain):
-            yield from _fault(node, means[left.name], means[right.name], say)
+            yield from _fault(left, means[left.name], means[right.name], say)
 
 
 def _fault(node: Node, one: _Number, other: _Number, say: Findings) -> Iterator[Finding]:
@@ -72,6 +72,6 @@ def _fault(node: Node, one: _Number, other: _Number, say: Findings) -> Iterator[
         f"{field.whose} is in rules times {field.scale}, {parameter.whose} times "
         f"{parameter.scale}: they are compared as if they were one unit"
     )
-    step = f"{1 / field.scale:g}"
-    cure = f"; write `step = {step}` at the parameter in app.toml, or multiply in the rule"
-    yield say.error(node, "scale", message + cure)
+    step = f"write `step = {1 / field.scale:g}` at the parameter in app.toml, or "
+    said = step if str(field.scale).strip("0") == "1" else ""  # A parameter's is a power of ten.
+    yield say.error(node, "scale", f"{message}; {said}multiply in the rule")

@@ -76,6 +76,7 @@ class Replayed:
             told,
             [str(path) for path in self._pack.requests],
             self._failed,
+            self._pack.kinds,
         )
         for line in lines(map(self._counted, found), given.start):
             self._count += 1

@@ -113,7 +113,7 @@ class Played:
         for template, sight in self._sights:
             try:
                 if reading.kind in template.streams:
-                    kind = self._kinds[reading.kind]
+                    kind = template.kinds[reading.kind]
                     sight.atoms(sight.place(reading.sensor), values(reading, kind))
             except ItemError as error:
                 why = f"reading of {reading.kind} of `{reading.sensor}`: {error}"

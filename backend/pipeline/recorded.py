@@ -15,6 +15,7 @@ from citywise.backend.city.replay import LASTING, Replay
 from citywise.backend.city.source import SETTLE_MS
 from citywise.backend.city.steps import Source
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.kinds import Kinds
 from citywise.backend.packs.run import TemplateRun
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline.played import Announced, Failed, Played, unheard
@@ -39,6 +40,7 @@ def notices(
     users: Iterable[tuple[int, Standing]] = (),
     requests: Sequence[str] = (),
     failed: Failed = unheard,
+    kinds: Kinds | None = None,
 ) -> Iterator[Announced]:
     """The notices of templates over recorded city data, lead-in included.
 
@@ -47,7 +49,7 @@ def notices(
     `failed` is told what could not be evaluated.
     """
     source = _replay(data, start, until, lead_in)
-    played = Played(source.places(), templates, requests, failed)
+    played = Played(source.places(), templates, requests, failed, kinds=kinds)
     for entry in _with(users, entries(source)):
         yield from (found for found in played.take(entry) if found[1] == "notice")
 
@@ -72,13 +74,15 @@ def concluded(
     templates: Sequence[TemplateVersion],
     failed: Failed = unheard,
     requests: Sequence[str] = (),
+    kinds: Kinds | None = None,
 ) -> Iterator[dict[str, Any]]:
     """What templates conclude from entries of a log: changes of notices, as rows carry them.
 
     Where there are readings, the city's requests, and `requests`, make events of them; a
-    second after such readings their windows are over.
+    second after such readings their windows are over. `kinds` are those of the readings; if left
+    out, those that come with Citywise.
     """
-    played = _played(found, templates, requests, failed)
+    played = _played(found, templates, requests, failed, kinds)
     for entry in _settled(found):
         yield from played.conclude(entry)
 
@@ -88,10 +92,11 @@ def run_after(
     template: TemplateVersion,
     until_ms: int | None = None,
     requests: Sequence[str] = (),
+    kinds: Kinds | None = None,
 ) -> TemplateRun:
     """A template's run after entries of a log and what the city's requests make of them, up
     to a time (Unix ms)."""
-    played = _played(found, [template], requests, unheard)
+    played = _played(found, [template], requests, unheard, kinds)
     for entry in _settled(found):
         if not isinstance(entry, ClockReading) or until_ms is None or entry.now_ms <= until_ms:
             list(played.conclude(entry))
@@ -103,10 +108,12 @@ def _played(
     templates: Sequence[TemplateVersion],
     requests: Sequence[str],
     failed: Failed,
+    kinds: Kinds | None,
 ) -> Played:
     """For entries without readings the city's requests need not be there."""
     has_readings = any(isinstance(entry, Reading) for entry in found)
-    return Played((), templates, requests if has_readings else None, failed)
+    wanted = requests if has_readings else None
+    return Played((), templates, wanted, failed, kinds=kinds)
 
 
 def _settled(found: Iterable[LogEntry]) -> Iterator[LogEntry]:

@@ -41,12 +41,12 @@ customElements.define('operator-kinds', class extends OperatorPart {
   build() {
     this.list = h('ul', { class: 'cards' });
     this.text = h('textarea', { rows: 16, spellcheck: 'false', class: 'code', oninput: () => this.#edited() });
-    this.said = h('ul', { class: 'bullets', role: 'status' });
+    this.said = h('ul', { class: 'bullets' });
     this.save = h('button', { type: 'button', class: 'button', disabled: true, onclick: () => this.#save() }, t('kinds.save'));
     this.append(
       h('div', { class: 'number' }, ...Object.keys(EXAMPLES).map((form) =>
         h('button', { type: 'button', class: 'button', 'data-example': form, onclick: () => this.#begin(EXAMPLES[form]) }, t(`kinds.new.${form}`)))),
-      h('label', { class: 'field' }, h('span', {}, t('kinds.text')), this.text), this.said, this.save,
+      h('label', { class: 'field' }, h('span', {}, t('kinds.text')), this.text), h('div', { role: 'status' }, this.said), this.save,
       h('h3', {}, t('kinds.all')), this.list);
   }
 
