@@ -31,7 +31,7 @@ from citywise.backend.people.secret import digest
 from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.system_option import of_a_system
-from citywise.backend.times import from_ms
+from citywise.backend.times import from_ms, wall_ms
 
 ACTOR = "command"
 _ROLE = click.Choice(ROLES)
@@ -163,8 +163,16 @@ def invite(settings: Settings, roles: tuple[str, ...], hours: float) -> None:
 )
 @click.option("--place", "places", multiple=True, help="Only these places; repeatable.")
 @click.option("--remove", is_flag=True, help="It may remove these places, too.")
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), help="It ends after so long.")
 @of_a_system
-def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...], **only: Any) -> None:
+def token(
+    settings: Settings,
+    name: str,
+    label: str,
+    wanted: tuple[str, ...],
+    days: float | None,
+    **only: Any,
+) -> None:
     """Print a token of the account NAME for a device or a sensor, called LABEL.
 
     At the broker, what is before the point is the user name, and what is after it the password.
@@ -172,13 +180,14 @@ def token(settings: Settings, name: str, label: str, wanted: tuple[str, ...], **
     blank, the sensor that it is for. A line with label, sensor and token is printed for each.
     """
     many = [line.split() for line in sys.stdin if line.strip()] if label == "-" else [[label]]
+    until = None if days is None else wall_ms() + round(days * 86_400_000)
     lines = []
     with _changing(settings) as connection:
         found = accounts.known(connection, name)
         for title, *own in many:
             told = {**only, "sensors": tuple(own) or only["sensors"]}
             scope = Scope.of(told) if any(told.values()) else None
-            made, secret = tokens.issue(connection, found.id, title, wanted, scope=scope)
+            made, secret = tokens.issue(connection, found.id, title, wanted, until, scope=scope)
             limits = {"scope": scope.model_dump(mode="json")} if scope else {}
             after = {"label": made.label, "rights": sorted(made.rights), **limits}
             audit.record(connection, ACTOR, "token.issued", made.id, None, after)

@@ -53,6 +53,8 @@ class Head(BaseModel):
     """Of all parts together."""
     apps: dict[str, str] = {}
     """Folders of apps: their names in the archive, and where they were."""
+    kinds: dict[str, str] = {}
+    """Folders of kinds likewise."""
     encrypted: bool = False
 
 

@@ -215,22 +215,32 @@ def _configure(folder: Path, state: Path, head: Head, database: str | None) -> P
     if database is not None and make_url(database).password is None:
         values = {"data_dir": values.pop("data_dir"), "database": database, **values}
     values.get("city", {}).pop("folder", None)
-    if head.apps:
-        values["apps"] = {"folders": [str(state / "apps" / name) for name in head.apps]}
+    for section, folders in (("apps", head.apps), ("kinds", head.kinds)):
+        if folders:
+            found = [str(state / section / name) for name in folders]
+            values[section] = {**values.get(section, {}), "folders": found}
     (folder / f"{CONFIG}.before").write_bytes(config.read_bytes())
     config.write_text("\n".join(_toml(values)) + "\n", encoding="utf-8")
     return config
 
 
 def _toml(values: Mapping[str, Any], name: str = "") -> Iterator[str]:
-    """Settings as TOML: texts, numbers, truth values, lists of them, and tables."""
+    """Settings as TOML: texts, numbers, truth values, lists of them; tables and lists of them."""
+    tables = {key: value for key, value in values.items() if _is_table(value)}
     for key, value in values.items():
-        if not isinstance(value, dict):
+        if key not in tables:
             yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield f"\n[{name}{key}]"
-            yield from _toml(value, f"{name}{key}.")
+    for key, value in tables.items():
+        header = f"[{name}{key}]" if isinstance(value, dict) else f"[[{name}{key}]]"
+        for each in [value] if isinstance(value, dict) else value:
+            yield f"\n{header}"
+            yield from _toml(each, f"{name}{key}.")
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    )
 
 
 def _place(folder: Path, state: Path) -> None:

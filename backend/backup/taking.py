@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -103,17 +103,18 @@ def _parts(settings: Settings, moment: Moment, folder: Path, left_out: list[str]
     found += [_Part(f"keys/{path.name}", path, path.stat().st_size) for path in copied]
     found += _tree("city", settings.city_dir, left_out)
     found += _tree("tls", settings.data_dir / "tls", left_out)
-    for name, path in _apps(settings).items():
-        found += _tree(f"apps/{name}", path, left_out)
+    for above, folders in (("apps", settings.apps.folders), ("kinds", settings.kinds.folders)):
+        for name, path in _named(folders).items():
+            found += _tree(f"{above}/{name}", path, left_out)
     return found
 
 
-def _apps(settings: Settings) -> dict[str, Path]:
-    """The folders of apps that are no packages, each by a name of its own."""
+def _named(folders: Sequence[str]) -> dict[str, Path]:
+    """Folders of apps, or of kinds, that the configuration names, each by a name of its own."""
     named: dict[str, Path] = {}
-    for text in settings.apps.folders:
+    for text in folders:
         path = Path(text).resolve()
-        name, number = path.name or "apps", 1
+        name, number = path.name or "folder", 1
         while name in named:
             number += 1
             name = f"{path.name}-{number}"
@@ -161,7 +162,8 @@ def _head(settings: Settings, moment: Moment, parts: list[_Part], more: int) -> 
         revision=moment.snapshot.revision(),
         position=moment.position,
         bytes=sum(part.bytes for part in parts) + more,
-        apps={name: str(path) for name, path in _apps(settings).items()},
+        apps={name: str(path) for name, path in _named(settings.apps.folders).items()},
+        kinds={name: str(path) for name, path in _named(settings.kinds.folders).items()},
     )
 
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import time
+import tomllib
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -21,13 +22,13 @@ from citywise.backend.backup import sealing
 from citywise.backend.backup.archive import FORMAT, opened
 from citywise.backend.backup.drill import drill
 from citywise.backend.backup.errors import BackupError, DamagedBackupError, PassphraseError
-from citywise.backend.backup.restoring import restore
+from citywise.backend.backup.restoring import _toml, restore
 from citywise.backend.backup.taking import back_up
 from citywise.backend.ingest import log
 from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.operations.fitting import LogBehindError
 from citywise.backend.privacy import forgetting, tombstones
-from citywise.backend.settings import Settings
+from citywise.backend.settings import Settings, load
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.store.models import AccountRow, InstanceRow
 from citywise.backend.store.schema import NewerDatabaseError
@@ -153,9 +154,18 @@ def test_what_lies_beside_database_and_log_comes_back_too(city: Settings, tmp_pa
     config.write_text(
         f'data_dir = "{city.data_dir}"\n[web]\nport = 8080\n[apps]\nfolders = ["{app}"]\n'
         '[meetings]\nwebhooks = ["https://a.example/x/"]\n'
+        '[kinds]\nbuilt_in = true\nfolders = ["/nowhere"]\n'
+        '[[sources]]\nname = "weather"\nconnector = "climate"\n[sources.more]\nx = "ø\\n"\n'
+        '[[sources]]\nname = "bikes"\nparts = [1, 2.5]\n'
     )
+    kinds = tmp_path / "kinds"
+    kinds.mkdir()
+    (kinds / "noise.toml").write_text("kind = 1\n")
     settings = city.model_copy(
-        update={"apps": city.apps.model_copy(update={"folders": (str(app),)})}
+        update={
+            "apps": city.apps.model_copy(update={"folders": (str(app),)}),
+            "kinds": city.kinds.model_copy(update={"folders": (str(kinds),)}),
+        }
     )
     back_up(settings, tmp_path / "backup", config=config)
     found = restore(tmp_path / "backup", tmp_path / "new")
@@ -163,9 +173,15 @@ def test_what_lies_beside_database_and_log_comes_back_too(city: Settings, tmp_pa
     assert (new / "city" / "network.npz").read_bytes() == b"roads"
     assert (new / "apps" / "noise" / "app.toml").read_text() == "x = 1\n"
     assert found.config == new / "citywise.toml"
-    from citywise.backend.settings import load
-
+    assert (new / "kinds" / "kinds" / "noise.toml").read_text() == "kind = 1\n"
+    assert found.config is not None
+    values = tomllib.loads(found.config.read_text())
+    before = tomllib.loads(config.read_text())
+    assert values.pop("sources") == before["sources"]
+    found.config.write_text("\n".join(_toml(values)))
     again = load(found.config)
+    assert again.kinds.folders == (str(new / "kinds" / "kinds"),)
+    assert again.kinds.built_in
     assert again.data_dir == new
     assert again.apps.folders == (str(new / "apps" / "noise"),)
     assert (again.web.port, again.section("meetings", Meetings).webhooks) == (
