@@ -19,13 +19,13 @@ from citywise.reasoning.explain.notation import Notation
 from citywise.reasoning.explain.rules import part_of
 from citywise.reasoning.explain.syntax import (
     AGGREGATES,
-    call,
     global_variables,
     is_atom,
     signatures,
     statements_of,
 )
 from citywise.reasoning.explain.tree import RuleText
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.request import Signature
 
 _SHOWS = (ASTType.ShowSignature, ASTType.ShowTerm, ASTType.Minimize, ASTType.ProjectAtom)

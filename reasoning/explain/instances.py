@@ -15,7 +15,8 @@ from clingo.ast import AST, AggregateFunction, ASTType, ComparisonOperator, Sign
 
 from citywise.reasoning.explain.model import Model
 from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
-from citywise.reasoning.explain.syntax import Substitution, call, signatures
+from citywise.reasoning.explain.syntax import Substitution, signatures
+from citywise.reasoning.model.atoms import call
 
 _NAMES: dict[int, str] = {
     int(AggregateFunction.Count): "#count",

@@ -19,7 +19,8 @@ from citywise.reasoning.explain.instances import evaluate, facts_text, filled, f
 from citywise.reasoning.explain.model import Model
 from citywise.reasoning.explain.notation import Notation, Values
 from citywise.reasoning.explain.rules import ExplainedRule, RulePart, part_of
-from citywise.reasoning.explain.syntax import call, is_atom, signature, variables
+from citywise.reasoning.explain.syntax import is_atom, signature, variables
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.request import Signature
 
 _MOST_COMBINATIONS = 1_000_000

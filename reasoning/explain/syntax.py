@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import clingo
 from clingo import ast
@@ -87,11 +87,6 @@ def is_atom(node: AST) -> bool:
         and node.sign == Sign.NoSign
         and node.atom.ast_type == ASTType.SymbolicAtom
     )
-
-
-def call(name: str, arguments: Sequence[object]) -> str:
-    """`name(a,b)`, or `name` without arguments, as text of ASP."""
-    return f"{name}({','.join(map(str, arguments))})" if arguments else name
 
 
 class Substitution(Transformer):

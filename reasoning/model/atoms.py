@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import clingo
 
@@ -28,6 +28,11 @@ _COMPUTES = re.compile(r"[+*/\\?&^~|]|\.\.|[A-Za-z0-9_')]\s*-|-\s*[-(]")
 _VARIABLE = re.compile(r"(?<![A-Za-z0-9_'#])_*(?:[A-Z][\w']*|_(?![\w']))")
 _NOT = re.compile(r"(?<![\w'])not(?![\w'])")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
+
+
+def call(name: str, arguments: Sequence[object]) -> str:
+    """`name(a,b)`, or `name` without arguments, as text of ASP."""
+    return f"{name}({','.join(map(str, arguments))})" if arguments else name
 
 
 def ground(text: str) -> str:

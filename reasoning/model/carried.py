@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.request import OURS, Request, Signature, previous
 
 HELD = f"{OURS}held_"
@@ -98,15 +99,15 @@ def rules(request: Request) -> dict[str, str]:
     found: dict[str, str] = {}
     for signature, watcher in watch(request).items():
         variables = [f"X{number}" for number in range(1, signature.arity + 1)]
-        atom = _atom(signature.name, variables)
+        atom = call(signature.name, variables)
         sign = "not-" if signature.name.startswith("-") else ""
         label = f"{sign}{signature.name.lstrip('-')}-{signature.arity}"
-        found[f"watch-{label}"] = f"{_atom(watcher.name, variables)} :- {atom}."
+        found[f"watch-{label}"] = f"{call(watcher.name, variables)} :- {atom}."
         if signature not in request.held:
             continue
         name, before = since(signature).name, began(watcher).name
-        head, old = _atom(name, [*variables, "T"]), _atom(before, [*variables, "T"])
-        new = f"not {_atom(before, [*variables, '_'])}, {_atom(_CLOCK.name, ['T'])}"
+        head, old = call(name, [*variables, "T"]), call(before, [*variables, "T"])
+        new = f"not {call(before, [*variables, '_'])}, {call(_CLOCK.name, ['T'])}"
         found[f"since-{label}"] = f"{head} :- {atom}, {old}."
         found[f"begin-{label}"] = f"{head} :- {atom}, {new}."
     return found
@@ -117,8 +118,8 @@ def meaning(request: Request) -> str:
     lines = []
     for signature in sorted(request.held):
         variables = [f"X{number}" for number in range(1, signature.arity + 1)]
-        head = _atom(since(signature).name, [*variables, "0"])
-        lines.append(f"{head} :- {_atom(signature.name, variables)}.\n")
+        head = call(since(signature).name, [*variables, "0"])
+        lines.append(f"{head} :- {call(signature.name, variables)}.\n")
     return "".join(lines)
 
 
@@ -131,7 +132,3 @@ def with_time(name: str, atom: str, time: int) -> str:
     """The atom `name` with the arguments of another and a time."""
     bracket = atom.find("(")
     return f"{name}({time})" if bracket < 0 else f"{name}{atom[bracket:-1]},{time})"
-
-
-def _atom(name: str, arguments: list[str]) -> str:
-    return f"{name}({','.join(arguments)})" if arguments else name

@@ -17,6 +17,7 @@ from clingo.ast import ASTType
 
 from citywise.reasoning.asp.dependencies import Dependencies
 from citywise.reasoning.asp.rules import AspRule, Labels, Statements, atoms, read
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.carried import is_ours
 from citywise.reasoning.model.engine import AspProgram
 from citywise.reasoning.model.request import Signature
@@ -104,7 +105,7 @@ def _exclusions(here: frozenset[Signature]) -> Iterable[AspRule]:
     """What classical negation says: no atom and its opposite hold together."""
     for name, arity in sorted(here):
         if not name.startswith("-") and Signature(f"-{name}", arity) in here:
-            atom = f"{name}({','.join(f'X{n}' for n in range(arity))})" if arity else name
+            atom = call(name, [f"X{n}" for n in range(arity)])
             (rule,) = read(f":- {atom}, -{atom}.").rules
             yield replace(rule, name=f"{name}/{arity} and -{name}/{arity}")
 

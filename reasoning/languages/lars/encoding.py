@@ -42,6 +42,7 @@ from citywise.reasoning.languages.lars.program import (
 )
 from citywise.reasoning.languages.lars.safety import binding, bound_by
 from citywise.reasoning.model import values
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.engine import OURS
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.rules import OPPOSITE, Compare
@@ -132,11 +133,6 @@ class Relations:
     def is_derived(self, seen: Seen) -> bool:
         """Whether rules add to what the data give a window to see."""
         return seen.signature in self.program.derived and not isinstance(seen.window, LastTuples)
-
-
-def call(relation: str, texts: Sequence[str]) -> str:
-    """An atom as text."""
-    return f"{relation}({','.join(texts)})" if texts else relation
 
 
 def rule(head: str, body: Sequence[str]) -> str:

@@ -17,7 +17,9 @@ from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.explanation import Explainer
 from citywise.reasoning.explain.origins import FedBack, Origin, Outside, Reason
 from citywise.reasoning.languages.lars import solver as data
-from citywise.reasoning.languages.lars.encoding import Encoding, call
+from citywise.reasoning.languages.lars.encoding import (
+    Encoding,
+)
 from citywise.reasoning.languages.lars.language import LarsFile, evaluator
 from citywise.reasoning.languages.lars.notation import LarsNotation
 from citywise.reasoning.languages.lars.program import (
@@ -31,6 +33,7 @@ from citywise.reasoning.languages.lars.program import (
 )
 from citywise.reasoning.languages.lars.reasoner import LarsReasoner
 from citywise.reasoning.languages.lars.solver import GroundAtom, History, Tuple, split
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Request
 from citywise.reasoning.run.explained import (

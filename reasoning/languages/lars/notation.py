@@ -30,7 +30,6 @@ from citywise.reasoning.languages.lars.encoding import (
     START,
     Encoding,
     Seen,
-    call,
 )
 from citywise.reasoning.languages.lars.program import (
     Atom,
@@ -43,7 +42,7 @@ from citywise.reasoning.languages.lars.program import (
     window_text,
 )
 from citywise.reasoning.languages.lars.solver import GroundAtom, History, split
-from citywise.reasoning.model.atoms import ground
+from citywise.reasoning.model.atoms import call, ground
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.values import Compound, Term, Variable
 from citywise.reasoning.run.recorded import Recorded

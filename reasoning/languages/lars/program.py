@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from citywise.reasoning.errors import SolvingError
 from citywise.reasoning.model import values
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.model.rules import Comparator, Compare
@@ -235,7 +236,7 @@ def has_gap(window: Window | None) -> bool:
 
 def atom_text(atom: Atom) -> str:
     """An atom."""
-    return f"{atom.name}({_listed(atom.terms)})" if atom.terms else atom.name
+    return call(atom.name, list(map(term_text, atom.terms)))
 
 
 def time_text(time: Term) -> str:

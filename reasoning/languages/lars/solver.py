@@ -16,7 +16,12 @@ from typing import NamedTuple
 from citywise.reasoning.engines.clingo.guard import Guard, is_large, is_long, setup
 from citywise.reasoning.engines.clingo.messages import Setup
 from citywise.reasoning.engines.clingo.solver import Solving
-from citywise.reasoning.languages.lars.encoding import FIRST, NOW, Encoding, Seen, call
+from citywise.reasoning.languages.lars.encoding import (
+    FIRST,
+    NOW,
+    Encoding,
+    Seen,
+)
 from citywise.reasoning.languages.lars.program import (
     LarsProgram,
     LastTuples,
@@ -28,7 +33,7 @@ from citywise.reasoning.languages.lars.program import (
 )
 from citywise.reasoning.limits import UNLIMITED, Limits
 from citywise.reasoning.model import atoms
-from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.atoms import call, signature
 from citywise.reasoning.model.engine import AnswerSet, AspProgram, Knowledge
 from citywise.reasoning.model.request import Signature
 

@@ -24,6 +24,7 @@ from citywise.reasoning.languages.rif.document import (
 )
 from citywise.reasoning.languages.rif.unparse import KNOWN
 from citywise.reasoning.languages.rif.values import named, predicate
+from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.request import Request, StreamSource, TimeWindow, parse_duration
 from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.model.values import Value
@@ -165,7 +166,7 @@ class FactNames:
         places = ["%s"] * arity
         own = self._predicate(name, local=positional is not None)
         if own is not None:
-            return f"{own}({','.join(places)})" if places else own
+            return call(own, places)
         places.insert(0 if positional else 1, self._text(name).replace("%", "%%"))
         return f"{'atom' if positional else 'triple'}({','.join(places)})"
 
