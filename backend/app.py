@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from citywise.backend import times
-    from citywise.backend.api import access, event_stream, limits, parameters, problems
+    from citywise.backend.api import access, event_stream, identity, limits, parameters, problems
     from citywise.backend.api.answers import as_json
     from citywise.backend.api.aside import aside
     from citywise.backend.api.entitled import Reader
-    from citywise.backend.api.identity import own_id
     from citywise.backend.api.instance_bodies import read as read_body
     from citywise.backend.api.pages import page, translator
     from citywise.backend.api.state import state
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
     from citywise.backend.people.ids import channel
     from citywise.backend.privacy import boxes
     from citywise.backend.settings import Section, Settings
-    from citywise.backend.store import clocks
+    from citywise.backend.store import clocks, outbox
     from citywise.backend.store.heartbeat import beat
     from citywise.backend.store.models import EventRow, OutboxRow, PlaceRow, ReadingRow
-    from citywise.backend.store.outbox import begin
     from citywise.backend.store.upsert import upsert
 
 __all__ = [
@@ -60,14 +58,14 @@ __all__ = [
     "as_json",
     "aside",
     "beat",
-    "begin",
     "boxes",
     "channel",
     "clocks",
     "event_stream",
+    "identity",
     "later",
     "limits",
-    "own_id",
+    "outbox",
     "page",
     "parameters",
     "problems",
@@ -84,7 +82,6 @@ _WHERE: Mapping[str, str] = {
     "as_json": "api.answers:as_json",
     "aside": "api.aside:aside",
     "beat": "store.heartbeat:beat",
-    "begin": "store.outbox:begin",
     "boxes": "privacy.boxes",
     "BrokerSession": "mqtt_session:BrokerSession",
     "channel": "people.ids:channel",
@@ -95,10 +92,11 @@ _WHERE: Mapping[str, str] = {
     "Device": "network.topics:Device",
     "event_stream": "api.event_stream",
     "EventRow": "store.models:EventRow",
+    "identity": "api.identity",
     "Limit": "packs.parts:Limit",
     "limits": "api.limits",
+    "outbox": "store.outbox",
     "OutboxRow": "store.models:OutboxRow",
-    "own_id": "api.identity:own_id",
     "page": "api.pages:page",
     "parameters": "api.parameters",
     "Parts": "packs.parts:Parts",
@@ -119,13 +117,15 @@ _WHERE: Mapping[str, str] = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _WHERE[name].partition(":")
-    found = import_module(f"citywise.backend.{module}")
-    value = globals()[name] = getattr(found, attribute) if attribute else found
-    return value
+if not TYPE_CHECKING:  # a checker would take any name for one of the face's
+
+    def __getattr__(name: str) -> Any:
+        if name not in _WHERE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = _WHERE[name].partition(":")
+        found = import_module(f"citywise.backend.{module}")
+        value = globals()[name] = getattr(found, attribute) if attribute else found
+        return value
 
 
 def later(package: str | None) -> Callable[..., Any]:

@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine, MetaData, Table, make_url
 
+from citywise.apps.meeting_mgr.tables import TABLES
 from citywise.apps.meeting_mgr.tables import Base as MeetingBase
-from citywise.backend.packs.parts import upgrade_tables
-from citywise.backend.settings import Settings
+from citywise.backend.packs.tables import upgrade
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import Base
 
@@ -35,7 +35,7 @@ def _empty() -> bytes:
         path = Path(folder) / "empty.db"
         engine = create_engine_for(f"sqlite:///{path}")
         migrate(engine)
-        upgrade_tables(engine, Settings())
+        upgrade(engine, {"meeting_mgr": TABLES})
         engine.dispose()
         return path.read_bytes()
 
@@ -50,5 +50,5 @@ def emptied(url: str) -> Engine:
         there.reflect(connection)
         there.drop_all(connection)
     migrate(engine)
-    upgrade_tables(engine, Settings())
+    upgrade(engine, {"meeting_mgr": TABLES})
     return engine

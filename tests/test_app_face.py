@@ -14,7 +14,7 @@ from citywise.backend.machine import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "app-face.md").read_text(encoding="utf-8")
 MOST = 40
-FACE = "citywise.backend.app"
+BACKEND = "citywise.backend"
 
 
 def test_it_has_few_names_and_each_stands_in_the_documentation() -> None:
@@ -49,8 +49,29 @@ def test_declaring_parts_loads_no_web() -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_the_example_imports_nothing_else_of_ours() -> None:
-    for path in (REPOSITORY / "examples" / "pulse").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("citywise"):
-                assert node.module == FACE
+def beyond(folder: str) -> set[str]:
+    """What modules of the backend the Python in a folder imports from, beside the face."""
+    return {
+        (node.module or "").removeprefix(f"{BACKEND}.")
+        for path in (REPOSITORY / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(BACKEND)
+    } - {"app"}
+
+
+def test_the_example_and_the_starter_import_nothing_else_of_ours() -> None:
+    for folder in ("examples/pulse", "backend/packs/starters"):
+        assert beyond(folder) == set()
+
+
+STILL = {
+    BACKEND, "api", "api.hub", "api.origin", "api.security", "api.state", "api.turns", "instants",
+    "network", "people", "people.ids", "people.names", "people.secret", "people.tokens",
+    "privacy.boxes", "settings", "spawned", "store.chunks", "store.outage", "supervisor",
+    "system_option", "times",
+}  # fmt: skip
+"""What the meeting manager imports beside the face: it may get less, not more."""
+
+
+def test_the_meeting_manager_needs_no_more_than_it_did() -> None:
+    assert beyond("apps/meeting_mgr") <= STILL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from citywise.backend.settings import Settings
+from citywise.backend.app import Settings
 from citywise.backend.system_option import of_a_system
 
 

@@ -13,8 +13,8 @@ from citywise.apps.meeting_mgr.model import Person, Sensor
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import consent
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
+from citywise.backend.app import Settings
 from citywise.backend.privacy.boxes import Boxes
-from citywise.backend.settings import Settings
 from citywise.backend.times import iso_or_none, wall_ms
 
 RESTS_ON: Mapping[str, tuple[Sensor, ...]] = {"position": ("distance", "speed")}

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, Engine
 from citywise.apps.meeting_mgr import telling, topics
 from citywise.apps.meeting_mgr.settings import SECTION, Meetings
 from citywise.apps.meeting_mgr.tables import TABLES
-from citywise.backend.packs.parts import Commands, Limit, Parts
-from citywise.backend.settings import Settings
+from citywise.backend.app import Commands, Limit, Parts, Settings
 
 
 def _api() -> Sequence[Any]:

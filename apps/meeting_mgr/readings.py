@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from citywise.apps.meeting_mgr.model import Room, Sensor, Value
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 from citywise.backend.instants import Instant
 
 MAX_BYTES = 2_000

@@ -14,7 +14,7 @@ from citywise.apps.meeting_mgr.model import (
     Proposal,
     Sensor,
 )
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 from citywise.backend.people.ids import random_text
 
 Change = Literal[

@@ -21,7 +21,7 @@ import orjson
 from pydantic import ValidationError
 
 from citywise.apps.meeting_mgr.readings import RoomValues
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 from citywise.backend.times import to_ms
 
 QUIET_V, QUIET_DB = 0.05, 45.0

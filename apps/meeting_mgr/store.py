@@ -19,10 +19,10 @@ from citywise.apps.meeting_mgr.record import MeetingError, MeetingRecord, Step
 from citywise.apps.meeting_mgr.steps.sharing import remaining
 from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.apps.meeting_mgr.telling import MEETING, tell, tell_gone, tell_removed
+from citywise.backend.app import Settings
 from citywise.backend.people.secret import digest, new_secret
 from citywise.backend.people.tokens import broker_hash
 from citywise.backend.privacy.boxes import Boxes, boxes_for
-from citywise.backend.settings import Settings
 
 KEPT_DAYS = 90
 """So long a meeting is kept after it was ended or cancelled, or should have been."""

@@ -13,10 +13,8 @@ from sqlalchemy import Connection, String, cast, delete, insert, or_, select
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow
-from citywise.backend.people.ids import channel
-from citywise.backend.store import clocks
+from citywise.backend.app import OutboxRow, channel, clocks
 from citywise.backend.store.chunks import chunks
-from citywise.backend.store.models import OutboxRow
 from citywise.backend.times import wall_ms
 
 MEETING = "meeting"

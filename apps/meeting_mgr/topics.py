@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 
 from citywise.apps.meeting_mgr.model import OPEN
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
-from citywise.backend.network.topics import Device, Topics
+from citywise.backend.app import Device, Topics
 from citywise.backend.settings import Broker
 
 MEETINGS, ROOMS = "meetings", "rooms"

@@ -8,9 +8,9 @@ import signal
 
 from citywise.apps.meeting_mgr.model import Busy
 from citywise.apps.meeting_mgr.papers import calendar_process
-from citywise.backend.api import gone, identity, limits
-from citywise.backend.api.problems import ProblemError, fault, invalid
+from citywise.backend.api import gone
 from citywise.backend.api.turns import Turns
+from citywise.backend.app import identity, limits, problems
 from citywise.backend.spawned import EndedError, Spawned
 
 LOG = logging.getLogger("citywise.meeting_mgr.calendars")
@@ -41,18 +41,20 @@ def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
             cpu_s = found.cpu_s
         except EndedError as error:
             if error.status == -signal.SIGXCPU:
-                raise invalid([fault("body", f"more than {cpu_s:g} s of work")]) from None
+                raise problems.invalid(
+                    [problems.fault("body", f"more than {cpu_s:g} s of work")]
+                ) from None
             raise _unread(str(error)) from None
         except OSError as error:  # also a time-out
             raise _unread(str(error)) from None
         finally:
             limits.note("calendar-seconds", who, math.ceil(cpu_s))
     if found.error is not None:
-        raise invalid([fault("body", found.error)])
+        raise problems.invalid([problems.fault("body", found.error)])
     return found.busy
 
 
-def _unread(why: str) -> ProblemError:
+def _unread(why: str) -> problems.ProblemError:
     LOG.warning("the process that reads a calendar did not answer: %s", why)
     detail = "the calendar could not be read now; try again, or export fewer days"
-    return ProblemError(503, "calendar-unread", "Calendar not read", detail)
+    return problems.ProblemError(503, "calendar-unread", "Calendar not read", detail)

@@ -15,9 +15,8 @@ import paho.mqtt.client as paho
 
 from citywise.apps.meeting_mgr import topics
 from citywise.backend import mqtt
-from citywise.backend.errors import CitywiseError
-from citywise.backend.mqtt_session import BrokerSession
-from citywise.backend.settings import Broker, Settings
+from citywise.backend.app import BrokerSession, CitywiseError, Settings
+from citywise.backend.settings import Broker
 
 CONNECT_S = 1.0
 REST_S = 1.0

@@ -8,8 +8,7 @@ from flask import Blueprint, Response
 
 from citywise.apps.meeting_mgr import store, views
 from citywise.apps.meeting_mgr.api.rights import reading
-from citywise.backend.api import access, parameters
-from citywise.backend.api.answers import as_json
+from citywise.backend.app import access, as_json, parameters
 
 blueprint = Blueprint("meeting_history", __name__)
 _USUAL, _MOST = 30, 200

@@ -31,10 +31,17 @@ from citywise.apps.meeting_mgr.steps import (
     taking_part,
 )
 from citywise.apps.meeting_mgr.steps.drafts import Changes
-from citywise.backend.api import access, identity, instance_bodies, limits, parameters, presence
-from citywise.backend.api.answers import as_json
-from citywise.backend.api.problems import fault, invalid
-from citywise.backend.api.state import state
+from citywise.backend.api import presence
+from citywise.backend.app import (
+    access,
+    as_json,
+    identity,
+    limits,
+    parameters,
+    problems,
+    read_body,
+    state,
+)
 
 blueprint = Blueprint("meetings", __name__)
 MOST_MEETINGS = 500
@@ -63,7 +70,7 @@ def list_meetings() -> Response:
 def create_meeting() -> Response:
     """A new meeting, whose host is who asks."""
     parameters.only()
-    body = instance_bodies.read(NewMeeting)
+    body = read_body(NewMeeting)
     _refuse_hook(body)
     with working() as work:
         _refuse_more(work, identity.own_id())
@@ -87,7 +94,7 @@ def show_meeting(meeting_id: str) -> Response:
 def change_meeting(meeting_id: str) -> Response:
     """Change what a meeting is to be, or restore one that was cancelled."""
     parameters.only()
-    body = instance_bodies.read(ChangedMeeting)
+    body = read_body(ChangedMeeting)
     _refuse_hook(body)
     _refuse_probing(meeting_id, body)
     with working() as work:
@@ -124,7 +131,7 @@ def cancel_meeting(meeting_id: str) -> Response:
 def act(meeting_id: str) -> Response:
     """Start, go on, end; ask somebody to do something, or put them out."""
     parameters.only()
-    body = instance_bodies.read(Action)
+    body = read_body(Action)
     with working() as work:
         record = work.hosted(meeting_id)
         _write(work, record, _step(work, record, body))
@@ -139,7 +146,7 @@ def act(meeting_id: str) -> Response:
 def override(meeting_id: str, person_id: str) -> Response:
     """Say what somebody can do, whatever their sensors say."""
     parameters.only()
-    body = instance_bodies.read(Overrides)
+    body = read_body(Overrides)
     return _changed(
         meeting_id,
         lambda work, record: taking_part.override(
@@ -153,7 +160,7 @@ def override(meeting_id: str, person_id: str) -> Response:
 def answer_proposal(meeting_id: str, number: int) -> Response:
     """Accept another agenda, decline it, or undo what was accepted."""
     parameters.only()
-    body = instance_bodies.read(Answer)
+    body = read_body(Answer)
 
     def step(work: Work, record: MeetingRecord) -> Step:
         match body.answer:
@@ -172,7 +179,7 @@ def answer_proposal(meeting_id: str, number: int) -> Response:
 def decide(meeting_id: str) -> Response:
     """Note what was decided, for the minutes."""
     parameters.only()
-    body = instance_bodies.read(TypedDecision)
+    body = read_body(TypedDecision)
     return _changed(
         meeting_id,
         lambda work, record: running.decide(record, body.text, body.item, work.now_ms),
@@ -272,7 +279,7 @@ def _refuse_hook(body: ToldMeeting) -> None:
     try:
         hooks.check(body.hook.url, configured.of(state().settings).webhooks)
     except hooks.HookError as error:
-        raise invalid([fault("hook.url", str(error))]) from None
+        raise problems.invalid([problems.fault("hook.url", str(error))]) from None
 
 
 def _removable(record: MeetingRecord) -> MeetingRecord:

@@ -9,8 +9,8 @@ from flask import Blueprint, Flask, Response, request
 from flask.blueprints import BlueprintSetupState
 
 from citywise.apps.meeting_mgr.conferences import framing
-from citywise.backend.api import access, languages, pages, security
-from citywise.backend.api.state import state
+from citywise.backend.api import languages, pages, security
+from citywise.backend.app import access, state
 from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_pages", __name__)

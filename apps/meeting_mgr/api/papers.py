@@ -29,12 +29,19 @@ from citywise.apps.meeting_mgr.papers.minutes import Minutes
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import editing
 from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
-from citywise.backend.api import access, identity, instance_bodies, languages, limits, parameters
-from citywise.backend.api.answers import as_json
-from citywise.backend.api.aside import aside
-from citywise.backend.api.pages import translator
-from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
-from citywise.backend.api.state import state
+from citywise.backend.api import languages
+from citywise.backend.app import (
+    access,
+    as_json,
+    aside,
+    identity,
+    limits,
+    parameters,
+    problems,
+    read_body,
+    state,
+    translator,
+)
 from citywise.backend.people import accounts
 from citywise.backend.times import iso, wall_ms
 
@@ -67,7 +74,7 @@ def show_invitation(meeting_id: str) -> Response:
 def send_invitations(meeting_id: str) -> Response:
     """Send an invitation, or what has changed of it, by mail."""
     parameters.only("lang")
-    body = instance_bodies.read(Invite)
+    body = read_body(Invite)
     invited = _invited(meeting_id)
     to = _recipients(invited.record, body)
     limits.spend("mails", f"user {identity.own_id()}", max(1, len(to)))
@@ -76,7 +83,7 @@ def send_invitations(meeting_id: str) -> Response:
     try:
         sent = mailing.send(mails, configured.of(state().settings), invited.organizer.name)
     except NoMailError as error:
-        raise ProblemError(409, "mail-not-configured", "No mail", str(error)) from None
+        raise problems.ProblemError(409, "mail-not-configured", "No mail", str(error)) from None
     except MailError as error:
         # Which server, and what is wrong with it, is for who runs this system.
         LOG.warning("invitations cannot be sent: %s", error)
@@ -84,7 +91,7 @@ def send_invitations(meeting_id: str) -> Response:
             "the mail server cannot be used now; try again later, or give people the invitation "
             "as a file (who runs this system finds the reason in the web process' log)"
         )
-        raise ProblemError(502, "mail-unavailable", "Mail unavailable", detail) from None
+        raise problems.ProblemError(502, "mail-unavailable", "Mail unavailable", detail) from None
     told = [
         {"attendee": one.id, "email": one.email, "reason": each.reason}
         for one, each in zip(to, sent, strict=True)
@@ -118,7 +125,7 @@ def read_calendar(meeting_id: str, attendee_id: str) -> Response:
     with working() as work:
         record = work.hosted(meeting_id)
         if record.meeting.attendee(attendee_id) is None:
-            raise not_found(f"attendee {attendee_id!r} of this meeting")
+            raise problems.not_found(f"attendee {attendee_id!r} of this meeting")
         drafts = [
             _draft(one, busy if one.id == attendee_id else None) for one in record.meeting.attendees
         ]
@@ -179,12 +186,14 @@ def _recipients(record: MeetingRecord, body: Invite) -> list[Attendee]:
     if body.attendees is None:
         return [one for one in known.values() if one.email is not None]
     faults = [
-        fault(f"attendees.{n}", f"{each!r} " + ("has no address" if each in known else "is nobody"))
+        problems.fault(
+            f"attendees.{n}", f"{each!r} " + ("has no address" if each in known else "is nobody")
+        )
         for n, each in enumerate(body.attendees)
         if each not in known or known[each].email is None
     ]
     if faults:
-        raise invalid(faults)
+        raise problems.invalid(faults)
     return [known[each] for each in dict.fromkeys(body.attendees)]
 
 
@@ -196,7 +205,7 @@ def _busy(since_ms: int, until_ms: int) -> tuple[Busy, ...]:
     if request.mimetype != "text/calendar":
         found = request.mimetype or "without a type"
         detail = f"the body is {found}; send a calendar as text/calendar"
-        raise ProblemError(415, "unsupported-media-type", "Unsupported media type", detail)
+        raise problems.ProblemError(415, "unsupported-media-type", "Unsupported media type", detail)
     return calendar_reading.busy(request.get_data(), since_ms, until_ms)
 
 

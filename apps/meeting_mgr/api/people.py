@@ -18,18 +18,17 @@ from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingError, Step
 from citywise.apps.meeting_mgr.steps import consent, taking_part
 from citywise.apps.meeting_mgr.telling import person_channel
-from citywise.backend.api import (
+from citywise.backend.api import forgery, presence
+from citywise.backend.app import (
     access,
-    forgery,
+    as_json,
     identity,
-    instance_bodies,
     limits,
     parameters,
-    presence,
+    problems,
+    read_body,
+    state,
 )
-from citywise.backend.api.answers import as_json
-from citywise.backend.api.problems import ProblemError
-from citywise.backend.api.state import state
 from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_people", __name__)
@@ -53,7 +52,7 @@ def join(meeting_id: str) -> Response:
     """Take part: the browser is given what says from now on who it is in this meeting."""
     parameters.only()
     forgery.refuse_unproven(identity.principal())
-    body = instance_bodies.read(Joining)
+    body = read_body(Joining)
     with working() as work:
         record = work.linked(meeting_id, body.key)
         there = work.people(record)
@@ -87,7 +86,7 @@ def show_own(meeting_id: str) -> Response:
 def say(meeting_id: str) -> Response:
     """Say where one is, ask to speak, or mute oneself."""
     parameters.only()
-    body = instance_bodies.read(OwnWord)
+    body = read_body(OwnWord)
     return _changed(
         meeting_id,
         lambda work, seat: taking_part.say(*seat, work.now_ms, **body.model_dump()),
@@ -122,7 +121,7 @@ def share(meeting_id: str) -> Response:
     What was ended meanwhile stays so unless that is `noted`.
     """
     parameters.only()
-    body = instance_bodies.read(Sharing)
+    body = read_body(Sharing)
     return _changed(
         meeting_id,
         lambda work, seat: consent.share(*seat, body.sensors, work.now_ms, body.noted),
@@ -144,7 +143,7 @@ def tell(meeting_id: str) -> Response:
         forwarding.send(state().settings, meeting_id, seat.person.id, told)
     except forwarding.NotForwardedError as error:  # Where it is is told by the app's process.
         detail = "readings cannot be passed on now: the broker is away; send the next one"
-        raise ProblemError(503, "broker-away", "Broker away", detail) from error
+        raise problems.ProblemError(503, "broker-away", "Broker away", detail) from error
     return as_json({}, 202)
 
 
@@ -194,7 +193,7 @@ def _told() -> bytes:
     try:
         readings.reading(told)
     except readings.BadReadingError as error:
-        raise ProblemError(422, "bad-reading", "Bad reading", str(error)) from None
+        raise problems.ProblemError(422, "bad-reading", "Bad reading", str(error)) from None
     return told
 
 

@@ -23,12 +23,9 @@ from citywise.apps.meeting_mgr.record import (
     Step,
     is_person_id,
 )
-from citywise.backend.api import identity, limits
-from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
-from citywise.backend.api.state import state
+from citywise.backend.app import identity, limits, outbox, problems, state
 from citywise.backend.privacy.boxes import BoxError, Boxes
 from citywise.backend.store.outage import is_full
-from citywise.backend.store.outbox import begin
 from citywise.backend.times import wall_ms
 
 COOKIE = "citywise-meeting"
@@ -97,7 +94,7 @@ class Work(NamedTuple):
         for each in self.people(record):
             if each.id == person_id and each.left_ms is None:
                 return each
-        raise not_found(f"person {person_id!r} in this meeting (any more)")
+        raise problems.not_found(f"person {person_id!r} in this meeting (any more)")
 
     def write(self, step: Step) -> MeetingRecord:
         """Write a step; the meeting as it is then."""
@@ -118,7 +115,7 @@ def working() -> Iterator[Work]:
     another greenlet, as counting a call does (`limits.spend`): that one would wait for the lock
     of this one, and as it waits in SQLite, this one could not go on."""
     with _answered(), state().engine.begin() as connection:
-        begin(connection)
+        outbox.begin(connection)
         yield Work(connection, boxes(), wall_ms())
 
 
@@ -146,9 +143,9 @@ def _answered() -> Iterator[None]:
         raise _unknown(error.meeting) from None
     except FaultError as error:
         message = error.detail.removeprefix(f"{error.field}: ")
-        raise invalid([fault(error.field, message, error.code)]) from None
+        raise problems.invalid([problems.fault(error.field, message, error.code)]) from None
     except MeetingError as error:
-        raise ProblemError(409, error.code, "Not possible now", error.detail) from None
+        raise problems.ProblemError(409, error.code, "Not possible now", error.detail) from None
     except (OperationalError, BoxError, OSError, sqlite3.Error) as error:
         if is_full(error):
             raise  # a 507 (`backend.api.problems`)
@@ -159,9 +156,9 @@ def _answered() -> Iterator[None]:
         raise _unavailable("their keys cannot be used") from None
 
 
-def _unavailable(why: str) -> ProblemError:
+def _unavailable(why: str) -> problems.ProblemError:
     detail = f"meetings cannot be kept now: {why}; try again later"
-    return ProblemError(503, "meetings-unavailable", "Meetings unavailable", detail)
+    return problems.ProblemError(503, "meetings-unavailable", "Meetings unavailable", detail)
 
 
 def spend(seat: Seat, kind: str = "writes") -> None:
@@ -169,10 +166,10 @@ def spend(seat: Seat, kind: str = "writes") -> None:
     limits.spend(kind, f"person {seat.person.id}")
 
 
-def _unknown(meeting_id: str) -> ProblemError:
+def _unknown(meeting_id: str) -> problems.ProblemError:
     """No such meeting, for all that one hears; who tries often is told to wait."""
     limits.spend("joins", f"unknown from {limits.address()}")
-    return not_found(f"meeting {meeting_id!r}; open the link that you were given again")
+    return problems.not_found(f"meeting {meeting_id!r}; open the link that you were given again")
 
 
 # --- The cookie ---------------------------------------------------------------------------------

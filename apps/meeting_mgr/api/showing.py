@@ -13,8 +13,7 @@ from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.views import View
 from citywise.backend.api.origin import origin
-from citywise.backend.api.state import state
-from citywise.backend.settings import Settings
+from citywise.backend.app import Settings, state
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.views import View
 from citywise.backend.api.state import WebState
-from citywise.backend.store import outbox
+from citywise.backend.app import outbox
 from citywise.backend.times import wall_ms
 
 _MOST, _KEPT_S = 100, 10.0

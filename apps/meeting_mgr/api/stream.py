@@ -9,10 +9,8 @@ from citywise.apps.meeting_mgr.api.rights import reading
 from citywise.apps.meeting_mgr.api.showing import Showing
 from citywise.apps.meeting_mgr.api.snapshots import Snapshots
 from citywise.apps.meeting_mgr.telling import MEETING, host_channel, person_channel
-from citywise.backend.api import access, event_stream, identity, limits, parameters
-from citywise.backend.api.entitled import Reader
 from citywise.backend.api.hub import Message
-from citywise.backend.api.state import state
+from citywise.backend.app import Reader, access, event_stream, identity, limits, parameters, state
 
 blueprint = Blueprint("meeting_stream", __name__)
 _EXTENSION = "citywise-meetings"

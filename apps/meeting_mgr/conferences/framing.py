@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from citywise.apps.meeting_mgr import settings as configured
 from citywise.backend.api import security
-from citywise.backend.api.state import state
+from citywise.backend.app import state
 
 
 def allow() -> None:

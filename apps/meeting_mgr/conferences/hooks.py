@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from citywise.apps.meeting_mgr.model import Hook
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 TIMEOUT_S = 5.0
 _READ_BYTES = 1024

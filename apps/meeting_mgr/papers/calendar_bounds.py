@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 MOST_BYTES = 1_000_000
 MOST_PARTS = 20_000

@@ -13,7 +13,7 @@ from citywise.apps.meeting_mgr.busy import merged
 from citywise.apps.meeting_mgr.model import Attendee, Busy
 from citywise.apps.meeting_mgr.papers.calendar_bounds import CalendarError, refuse_excess
 from citywise.apps.meeting_mgr.papers.recurring import Span, Steps, naive, occurrences, zone_of
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 from citywise.backend.times import from_ms, to_ms
 
 MOST_BUSY = next(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from citywise.apps.meeting_mgr.papers.invitations import Method
 from citywise.apps.meeting_mgr.settings import Meetings
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 TIMEOUT_S = 20.0
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from dateutil.rrule import rrulestr
 from icalendar import Event
 
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 from citywise.backend.times import ZONE
 
 MOST, MOST_IN_ALL = 20_000, 200_000

@@ -26,9 +26,7 @@ from citywise.apps.meeting_mgr.conferences.hooks import HookError, Message, Outc
 from citywise.apps.meeting_mgr.process.faults import PASSING, tell
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.telling import MEETING, host_channel
-from citywise.backend.settings import Settings
-from citywise.backend.store import outbox
-from citywise.backend.store.models import OutboxRow
+from citywise.backend.app import OutboxRow, Settings, outbox
 from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr.hooks")

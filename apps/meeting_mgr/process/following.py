@@ -5,19 +5,18 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from citywise.apps.meeting_mgr.telling import MEETING
-from citywise.backend.store.models import OutboxRow
-from citywise.backend.store.outbox import newest
+from citywise.backend.app import OutboxRow, outbox
 
 
 class Follower:
     """Reads the outbox from now on; `skip` what was written by the reader itself."""
 
     def __init__(self, connection: Connection) -> None:
-        self._position = newest(connection)
+        self._position = outbox.newest(connection)
 
     def changes(self, connection: Connection) -> dict[str, set[str]]:
         """What has changed in which meeting since the last time."""
-        row, until = OutboxRow, newest(connection)
+        row, until = OutboxRow, outbox.newest(connection)
         if until == self._position:
             return {}
         between = (row.id > self._position, row.id <= until)

@@ -15,7 +15,7 @@ import paho.mqtt.client as paho
 from citywise.apps.meeting_mgr import topics
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.topics import Source
-from citywise.backend.mqtt_session import BrokerSession
+from citywise.backend.app import BrokerSession
 from citywise.backend.settings import Broker
 from citywise.backend.times import wall_ms
 

@@ -30,8 +30,7 @@ from citywise.apps.meeting_mgr.readings import BadReadingError
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.steps import taking_part
 from citywise.apps.meeting_mgr.tables import MeetingRow
-from citywise.backend.settings import Settings
-from citywise.backend.store.outbox import begin, newest
+from citywise.backend.app import Settings, outbox
 from citywise.backend.times import wall_ms
 
 AGAIN_S = 60.0
@@ -204,12 +203,12 @@ class Reasoner:
         """Write what is new, but for meetings that have changed meanwhile: their turn comes."""
         if any(one.is_news for some in concluded.values() for one in some):
             with self._engine.begin() as connection:
-                begin(connection)
+                outbox.begin(connection)
                 self._read(connection)
                 steps = [*self._steps(now_ms, concluded)]
                 store.write_all(connection, self._boxes, steps)
                 self._trim(connection, steps)
-                written = newest(connection)
+                written = outbox.newest(connection)
             self._outbox.skip(written)
         for meeting, some in concluded.items():
             if meeting not in self._changed:
@@ -254,7 +253,7 @@ class Reasoner:
     def _put(self, found: Suggested, now_ms: int) -> None:
         """Before the host; or aside, where the meeting is another now."""
         with self._engine.begin() as connection:
-            begin(connection)
+            outbox.begin(connection)
             self._read(connection)
             live = self._lives.get(found.meeting)
             if live is None or found.meeting in self._changed:
@@ -265,7 +264,7 @@ class Reasoner:
             steps = [*answers(live.record, found.proposal, now_ms)]
             for step in steps:
                 store.write(connection, self._boxes, step)
-            written = newest(connection)
+            written = outbox.newest(connection)
         self._outbox.skip(written)
         if steps:
             self._changed.setdefault(found.meeting, set()).add(steps[-1].change)

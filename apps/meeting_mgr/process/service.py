@@ -18,11 +18,8 @@ from citywise.apps.meeting_mgr.process import deliveries
 from citywise.apps.meeting_mgr.process.faults import tell
 from citywise.apps.meeting_mgr.process.inbox import Inbox
 from citywise.apps.meeting_mgr.process.reasoner import Reasoner
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError, Settings, beat, outbox
 from citywise.backend.network import broker_rights
-from citywise.backend.settings import Settings
-from citywise.backend.store.heartbeat import beat
-from citywise.backend.store.outbox import begin
 from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr")
@@ -116,7 +113,7 @@ class Service:
 
     def _trim(self) -> None:
         with self._engine.begin() as connection:
-            begin(connection)
+            outbox.begin(connection)
             removed = store.trim(connection, store.boxes_of(self._settings), wall_ms())
         if removed:
             broker_rights.write(self._engine, self._settings)

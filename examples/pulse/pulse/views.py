@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 from sqlalchemy import func, select
 
-from citywise.backend.app import EventRow, access, as_json, own_id, page, state, times, upsert
+from citywise.backend.app import EventRow, access, as_json, identity, page, state, times, upsert
 
 from .tables import PINS
 
@@ -25,7 +25,7 @@ def count() -> Response:
 @access.person()
 def pin(kind: str) -> Response:
     """Remember that a person wants to see events of a type first."""
-    row = {"user": own_id(), "type": kind[:64], "since_ms": times.wall_ms()}
+    row = {"user": identity.own_id(), "type": kind[:64], "since_ms": times.wall_ms()}
     with state().engine.begin() as connection:
         upsert(connection, PINS, [row], keys=("user", "type"))
     return as_json({"pinned": row["type"]})
