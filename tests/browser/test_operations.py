@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from citywise.backend.people import accounts, audit
+from citywise.backend.settings import Source
+from citywise.backend.sources.working import report
 from tests.browser.conftest import NOON, PHONE, Open, Site, Watched, fresh, settle
 from tests.browser.test_people import LOOKS, come, drawn, serious, settled
 
@@ -47,6 +49,24 @@ def test_requests_and_processes_say_how_they_fare(
     page = operations(open_page, homes, operator, "Requests")
     expect(page.locator("operator-requests")).to_contain_text("Limits of an evaluation: 10 s")
     expect(page.locator("[data-process='pipeline']")).to_contain_text("OK")
+
+
+def test_sources_say_how_they_fare_and_what_was_refused(
+    open_page: Open, homes: Site, operator: Any
+) -> None:
+    told = {"name": "bikes", "connector": "gbfs", "urls": ("http://x.org/",)}
+    sample = {"reason": "unit", "at": "/a", "said": "found `furlong`", "from": "http://x.org/"}
+    sound = report(Source.model_validate(told), {"observations": 1200}, samples=[sample])
+    fails = report(Source.model_validate({**told, "name": "alerts"}), error="status 503")
+    page = operations(open_page, homes, operator, "Sources")
+    expect(page.locator("operator-sources")).to_contain_text("No sources are configured.")
+    answer = {"now": "2026-05-04T09:00:00Z", "sources": [fails, sound]}
+    page.route("**/operator/sources", lambda route: route.fulfill(json=answer))
+    page.get_by_role("tab", name="Requests").click()
+    page.get_by_role("tab", name="Sources").click()
+    expect(page.locator("[data-source='bikes']")).to_contain_text("unit · /a · found `furlong`")
+    expect(page.locator("[data-source='bikes']")).to_contain_text("1,200")
+    expect(page.locator("[data-source='alerts']")).to_contain_text("Failing")
 
 
 def test_a_dead_letter_is_sent_again_or_says_why_not(
