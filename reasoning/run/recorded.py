@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,6 +87,8 @@ class Recorded:
         """Positions of the items that came too late, so far."""
         self.reached = -1
         """Position of the last item that has been pushed."""
+        self._line_of: Callable[[int], int] = int
+        """The position of the line that says what the item at a position is."""
         self.cut: ParallelEngine | None = None
         """The engine that is to evaluate in parts, until it has said whether it can."""
         self._check()
@@ -136,7 +138,8 @@ class Recorded:
         return self.parsed.explainer(self, at, number, evaluation)
 
     def evaluations(self) -> Iterator[Evaluation]:
-        """Every evaluation of the run, in order; why one failed is noted too."""
+        """Every evaluation of the run, in order; why one failed is noted too. Where items may be
+        revised, they are those of the stream as it is in the end."""
         with self._reasoning() as reasoner:
             yield from self._noted(reasoner)
 
@@ -168,7 +171,7 @@ class Recorded:
         until = self.parse_time("--until", self.until)
         start = self.first
         lateness = self.request.lateness
-        for item in self._recording:
+        for item in self._items():
             self._agree()
             reasoner.unix = self.form == "iso"
             if start is not None and item.time < start:
@@ -185,6 +188,21 @@ class Recorded:
         else:
             yield reasoner.once()
         self._note_items(reasoner)
+
+    def _items(self) -> Iterator[Item]:
+        """The recording; where it may be revised, as it is in the end, in order."""
+        if self.horizon is None:
+            yield from self._recording
+            return
+        first = self.first
+        items = Ordered(self.horizon, BEGINNING if first is None else first)
+        for line in self._recording.lines():
+            try:
+                items.take(line)
+            except ItemError as error:
+                self._note_left_out(line, error)
+        self._line_of = items.line_of
+        yield from items.between(None, None)
 
     def results(self, *, deltas: bool = False) -> Iterator[dict[str, Any]]:
         """The result object of every evaluation (docs/reason.md), with what came and went in
@@ -250,7 +268,9 @@ class Recorded:
         self._note_whole()
         until = self.parse_time("--until", self.until)
         with self.parsed.course(self, first, until, instances=instances) as course:
-            yield Revising(course, horizon)
+            revising = Revising(course, horizon)
+            self._line_of = revising.items.line_of
+            yield revising
 
     def _pushed(self, revising: Revising) -> Iterator[list[Revision]]:
         """Push the recording line by line; what is wrong with lines is noted."""
@@ -273,24 +293,27 @@ class Recorded:
         """The results; what went wrong on the way to them is noted."""
         self._note_plan()
         for line, error in revising.left_out:
-            where = self.source(line.position)
-            if isinstance(error, BeyondError):
-                self.late.add(line.position)
-                behind = f"{error.behind}{self.request.unit}"
-                self.warnings.append(
-                    f"{where}: is {behind} behind the newest time and is left out; with "
-                    f"`--revise {behind}` it would count"
-                )
-            else:
-                self.problems.append(f"{where}: {error}; withdraw what has come and counts")
+            self._note_left_out(line, error)
         revising.left_out.clear()
         for position, (_item, why) in revising.refused.items():
-            self.problems.append(f"{self.source(revising.items.line_of(position))}: {why}")
+            self.problems.append(f"{self.source(position)}: {why}")
         revising.refused.clear()
         for evaluation in revising.failed:
             self.problems.append(f"at {self.time(evaluation)}: {evaluation.error}")
         revising.failed.clear()
         return results
+
+    def _note_left_out(self, line: Line, error: ItemError) -> None:
+        where = self._recording.source(line.position)
+        if isinstance(error, BeyondError):
+            self.late.add(line.position)
+            behind = f"{error.behind}{self.request.unit}"
+            self.warnings.append(
+                f"{where}: is {behind} behind the newest time and is left out; with "
+                f"`--revise {behind}` it would count"
+            )
+        else:
+            self.problems.append(f"{where}: {error}; withdraw what has come and counts")
 
     def time(self, evaluation: Evaluation) -> int | str | None:
         """When it was, as the recording writes times; None where there are no streams."""
@@ -321,8 +344,9 @@ class Recorded:
             yield evaluation
 
     def source(self, position: int) -> str:
-        """`FILE:LINE` of an item that has been read."""
-        return self._recording.source(position)
+        """`FILE:LINE` of an item that has been read; of one that was corrected, of the line that
+        did."""
+        return self._recording.source(self._line_of(position))
 
     def _check(self) -> None:
         if self.streams and not self.request.streams:

@@ -228,8 +228,13 @@ class Revising:
     def push(self, lines: Line | Iterable[Line]) -> list[Revision]:
         """Take a line, or several as one, in order of arrival; the results that are due, by time:
         those that are new and those that differ."""
-        for line in [lines] if isinstance(lines, Line) else lines:
-            self._take(line)
+        known = self.items.newest
+        if isinstance(lines, Line):
+            if not self._take(lines) and known == self.items.newest:
+                return []  # most lines: nothing changes, and no evaluation is due
+        else:
+            for line in lines:
+                self._take(line)
         newest = self.items.newest
         if newest is None:
             return []
@@ -248,9 +253,10 @@ class Revising:
 
     # -- lines ----------------------------------------------------------------------
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: Line) -> bool:
+        """Take a line in; False if it is an item more at the end, or nothing."""
         if line.id is None and self.items.append(line, self._only):
-            return  # mostly they are new, and in order
+            return False  # mostly they are new, and in order
         if self._only and not line.stream:
             item = line.item and replace(line.item, stream=self._only)
             line = replace(line, item=item, stream=self._only)
@@ -258,13 +264,14 @@ class Revising:
             change = self.items.take(line)
         except ItemError as error:
             self.left_out.append((line, error))
-            return
+            return False
         if change is None:
-            return
+            return False
         first = min(item.time for item in change.items)
         if first < self._at:
             self._dirty = min(self._dirty, first)
             self._changes.append(change)
+        return True
 
     # -- evaluations ----------------------------------------------------------------
 

@@ -175,3 +175,14 @@ def test_the_next_program_ends_with_the_same_stream(tmp_path: Path) -> None:
         {"withdraw": "a-3-0", "stream": "http://e/o"},
         {"withdraw": "a-4-0", "stream": "http://e/o"},
     ]
+
+
+def test_an_explanation_is_of_the_stream_as_it_is_in_the_end(tmp_path: Path) -> None:
+    runner = Folder(tmp_path)
+    runner.write("a.casp", REQUEST + "#revise 10s.")
+    runner.write("s.jsonl", [_item(1, "p(1,3)", "p"), _item(6, "x"), _item(3, "p(2,3)"),
+                             _item(1, "p(1,2)", "p")])  # fmt: skip
+    given = ("explain", "a.casp", "--stream", "s.jsonl", "--from", "0", "--at", "3")
+    done = runner.run(*given, "--atom", "q(1,3)")
+    assert done.returncode == 0, done.stderr
+    assert "s.jsonl:4" in done.stdout
