@@ -283,6 +283,7 @@ def _help(check: str) -> str:
     return {
         "ingest_blocked": "make room on the disk, or mend the request that it names",
         "broker_connected": "look whether the broker runs, and at its password",
+        "first_batch": "wait while it starts; else look into data_dir/logs/pipeline.log",
         "backlog_s": "wait, if it gets less; else give it more cores, or fewer requests",
         "requests_behind_bytes": "the page System says why",
     }.get(check, "look into data_dir/logs")

@@ -92,9 +92,9 @@ def spread(data_dir: Path) -> None:
 
 def _put(found: Mapping[str, int], folder: Path) -> None:
     file = folder / BESIDE
-    there = read(file) if file.exists() else {}
-    both = merged([there, found])
-    if both != there:
+    there = read(file) if file.exists() else None
+    both = merged([there or {}, found])
+    if both != there:  # an empty file says that nobody was
         replace(file, text(both))
 
 

@@ -66,7 +66,9 @@ def test_backups_lie_beside_a_list_of_who_was_forgotten(folder: Folder) -> None:
     engine.dispose()
     (folder.path / "backups").mkdir()
     check(folder.run("backup", "backups/b", "--state", "state"))
-    assert not (folder.path / "backups" / tombstones.BESIDE).exists()
+    assert (folder.path / "backups" / tombstones.BESIDE).read_text() == ""
+    nobody = check(folder.run("restore", "backups/b", "--state", "nobody"))
+    assert nobody.stderr == ""
     check(folder.run("user", "forget", "Anna", "--yes", "--state", "state"))
     check(folder.run("backup", "backups/c", "--state", "state"))
     done = check(folder.run("restore", "backups/b", "--state", "new"))
