@@ -45,7 +45,7 @@ def at(
     clock = last_clock(folder, stop if position is None else stop + 1, since)
     run = TemplateRun(template, limits, users=users)
     last = records.record_position(clock.position)
-    if run.reads_readings:
+    if run.reads_readings or run.remembers:
         # The latest of a slow sensor may stand far back.
         begin = min([since, *log.segments(folder)])
         entries: list[LogEntry] = list(records.read(folder, begin, last))

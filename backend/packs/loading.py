@@ -227,7 +227,7 @@ class Loading:
             self.error(("templates", name), "file", message)
             return None
         try:
-            self.readings[name] = read_file(path)
+            self.readings[name] = read_file(path, clocked=True)
         except RequestError as error:
             self.findings.append(Finding.of(error))
         return self.readings.get(name)

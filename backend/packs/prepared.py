@@ -15,8 +15,9 @@ from citywise.reasoning.asp import Statements
 from citywise.reasoning.asp.rules import read
 from citywise.reasoning.engines.clingo.guard import GuardedEngine
 from citywise.reasoning.engines.clingo.solver import SolverEngine
+from citywise.reasoning.model.carried import clock, fed, since
 from citywise.reasoning.rdf.mapping import Mapper
-from citywise.reasoning.run.keyed import KeyedRules
+from citywise.reasoning.run.keyed import DUE, KeyedMemory, KeyedRules, due_rules
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,12 @@ class Prepared:
     statements: Statements
     rules: KeyedRules
     supplied: frozenset[Signature]
+    remembers: bool
+    """Whether evaluations leave anything to each other, or rules look at the time."""
+
+    def memory(self) -> KeyedMemory | None:
+        """What evaluations of one run leave to each other."""
+        return KeyedMemory(self.request, CONCLUSIONS.values()) if self.remembers else None
 
 
 @dataclass(frozen=True)
@@ -52,21 +59,26 @@ def prepared(template: TemplateVersion) -> Prepared:
 
 def _prepare(template: TemplateVersion) -> Prepared:
     request = template.request
-    shown = "".join(f"#show {signature}.\n" for signature in CONCLUSIONS.values())
+    due, _faults = due_rules(template.reading.rules) if request.sees_now else ([], [])
+    shows = [*CONCLUSIONS.values(), *sorted(request.feedback), *([DUE] if due else [])]
+    shown = "".join(f"#show {signature}.\n" for signature in dict.fromkeys(shows))
     request = replace(
         request,
         name=template.request_name,
-        rules=f"{request.rules}\n{shown}",
-        shows=request.shows | set(CONCLUSIONS.values()),
+        rules="\n".join([request.rules, *due, shown]),
+        shows=request.shows | set(shows),
     )
     statements = read(request.rules, request.labels)
     known = frozenset(map(_signature, template.supplied))
     everywhere = known | statements.known | _of_windows(request, template.kinds)
+    everywhere |= clock(request)
     everywhere |= {told.signature for told in PREDICATES.values() if told.everywhere}
-    supplied = request.used - request.derived - everywhere
+    made = frozenset(map(since, request.held))
+    supplied = (request.used - request.derived - made - everywhere) | fed(request).keys()
     naming = _naming(template, request)
     rules = KeyedRules.of([rule.tree for rule in statements.rules], everywhere, supplied, naming)
-    return Prepared(template, request, statements, rules, supplied)
+    remembers = bool(fed(request) or clock(request))
+    return Prepared(template, request, statements, rules, supplied, remembers)
 
 
 def _naming(template: TemplateVersion, request: Request) -> dict[Signature, tuple[int, ...]]:

@@ -35,6 +35,8 @@ from citywise.backend.packs.vocabulary import (
 from citywise.reasoning import Finding, Signature
 from citywise.reasoning.asp import Node, body_atoms, variables
 from citywise.reasoning.languages.casp import Reading
+from citywise.reasoning.model.carried import fed, timed
+from citywise.reasoning.run.keyed import due_rules
 
 _LIST = "see the list in docs/apps.md"
 _ARGUMENTS = {"sensor": "Place,Kind", "time_span": "From,To"}
@@ -75,19 +77,32 @@ class Rules:
         request, places = self._request, self._reading.directives.places
         shown = [s for s in sorted(request.shows) if CONCLUSIONS.get(s.name) != s]
         told = ", ".join(f"`{s}`" for s in CONCLUSIONS.values())
-        carried = (
-            ("#feedback", request.feedback),
-            ("#held", request.held),
-            ("#last", request.last),
-        )
-        for keyword, found in (("#show", shown), *((said, sorted(s)) for said, s in carried)):
-            for name in map(str, found):
-                message = f"`{keyword} {name}`: a template shows {told} and remembers nothing"
-                statement = places.get((keyword, name))
-                index = statement.start if statement else 0
-                yield self._say.at(index, "directive", f"{message}; remove the line")
+        for name in map(str, shown):
+            message = f"`#show {name}`: a template shows {told}; remove the line"
+            statement = places.get(("#show", name))
+            yield self._say.at(statement.start if statement else 0, "directive", message)
+        yield from self._remembered()
         if request.shows_terms:
             yield self._say.at(0, "directive", "a template shows no terms; remove `#show` with `:`")
+
+    def _remembered(self) -> Iterator[Finding]:
+        """What is remembered is an instance's, and what time does can be foreseen."""
+        directives = self._reading.directives
+        places = {s: ("#feedback", at) for s, at in directives.feedback.items()}
+        places |= {s: ("#held", at) for s, at in directives.held.items()}
+        places |= {s: ("#last", at) for s, (_age, at) in directives.last.items()}
+        for found, (keyword, statement) in places.items():
+            if found in self._derived and found.arity:
+                continue
+            message = (
+                f"`{keyword} {found}`: a template remembers what its rules derive of an instance, "
+                "which is the first argument"
+            )
+            yield self._say.at(statement.start, "directive", f"{message}: e.g. `slow(Me,Road)`")
+        if self._request.sees_now:
+            for fault in due_rules(self._reading.rules)[1]:
+                message = f"`{fault.node}`: nobody can say when this changes with the time"
+                yield self._say.error(fault.node, "now", f"{message}: {fault.why}")
 
     def _streams(self) -> Iterator[Finding]:
         for iri, _window, statement in self._reading.directives.streams:
@@ -180,7 +195,9 @@ class Rules:
     @cached_property
     def _given(self) -> Set[Signature]:
         """What else comes from outside because the text says so."""
-        return self._request.inputs | set(self._template.supplied)
+        request = self._request
+        times = {*fed(request), *timed(request)}
+        return request.inputs | set(self._template.supplied) | times
 
     def _unknown(self, wanted: Signature) -> str:
         said = f"nothing supplies `{wanted}`"

@@ -47,6 +47,19 @@ def serves(number: int, of: int) -> Callable[[str], bool]:
 EVERYBODY = serves(0, 1)
 
 
+def foreseen(entries: Iterable[LogEntry]) -> Iterator[tuple[LogEntry, int | None]]:
+    """Entries of a log, the first after a clock with the time (Unix ms) of the next one: what
+    comes between two clocks has not come before the second."""
+    waiting: list[LogEntry] = []
+    for entry in entries:
+        waiting.append(entry)
+        if isinstance(entry, ClockReading):
+            yield waiting[0], entry.complete_ms
+            yield from ((other, None) for other in waiting[1:])
+            waiting.clear()
+    yield from ((other, None) for other in waiting)
+
+
 @dataclass(frozen=True)
 class Step:
     """What one clock brought."""
@@ -120,7 +133,11 @@ class TemplateRun:
         found = prepared(template)
         self.template, self.found = template, found
         self._engine = engine_of(found, limits)
-        self._evaluation = KeyedEvaluation(found.rules, self._engine, found.supplied)
+        self._memory = found.memory()
+        self._evaluation = KeyedEvaluation(
+            found.rules, self._engine, found.supplied, memory=self._memory
+        )
+        self._scale = 1000 // found.request.ticks_per_second
         self._supply = Supply(template, self._evaluation, users, zone)
         self._kinds = {kind for kind in template.streams if self._supply.sight.latest(kind)}
         self._windows = Windows(found.request, template.kinds) if found.request.streams else None
@@ -164,11 +181,24 @@ class TemplateRun:
         """Take entries of which others have given the evaluations: all that matters is what
         is answered at the last clock."""
         clocks = [e.position for e in entries if isinstance(e, ClockReading)]
-        for entry in entries:
-            if not isinstance(entry, ClockReading) or entry.position == clocks[-1]:
+        for entry, following_ms in foreseen(entries):
+            if self._memory is not None:
+                # What is remembered has gone through every clock, and the instants between.
+                list(self.before(following_ms))
+                list(self.take(entry))
+            elif not isinstance(entry, ClockReading) or entry.position == clocks[-1]:
                 list(self.take(entry))
             elif self._windows is not None:
                 list(self._windows.ticks(entry.complete_ms))
+
+    def before(self, t_ms: int | None) -> Iterator[Step]:
+        """Time passes up to just before an instant (Unix ms; None: it does not), and nothing
+        comes; yields the evaluations that this brings."""
+        if t_ms is None or self.clock is None or self._memory is None or t_ms <= self.clock[0]:
+            return
+        yield from self._timed(t_ms, self.clock[1])
+        self.clock = t_ms - 1, self.clock[1]
+        self._memory.moved((t_ms - 1) // self._scale)
 
     def _learn(self, entry: Reading | Standing) -> None:
         """Something stands from now on, or does no longer."""
@@ -199,14 +229,28 @@ class TemplateRun:
             return
         if self._windows is not None:
             for t_ms in self._windows.ticks(clock.complete_ms):
+                yield from self._timed(t_ms, clock.position)
                 self._evaluation.everywhere("windows", self._windows.facts)
                 yield from self._evaluate(t_ms, clock.position)
             for refused in self._windows.refused[:1]:
                 self._supply.faults[f"{UNREADABLE} windows"] = refused
+        yield from self._timed(clock.complete_ms, clock.position)
         self.clock = clock.complete_ms, clock.position
         self._since_clock = self._since
         self._replaced.clear()
         yield from self._evaluate(*self.clock)
+        if self._memory is not None:
+            self._memory.moved(clock.complete_ms // self._scale)
+
+    def _timed(self, before_ms: int, position: int) -> Iterator[Step]:
+        """The evaluations at the instants before a time at which answers change by
+        themselves, since a duration is over."""
+        due = self._memory.next_due() if self._memory is not None else None
+        while self._memory is not None and due is not None and due * self._scale < before_ms:
+            yield from self._evaluate(due * self._scale, position)
+            self._memory.moved(due)
+            self._memory.due(due)  # had it failed, it is not tried again at the same instant
+            due = self._memory.next_due()
 
     def _evaluate(self, t_ms: int, position: int) -> Iterator[Step]:
         """What an instant brings. What cannot be evaluated is told of, and the next instant
@@ -231,10 +275,11 @@ class TemplateRun:
         self._supply.settle(t_ms)
         details = tuple(self._refreshed(t_ms))
         supplied = {f"{name}: {why}" for name, why in self._supply.faults.items()}
-        if not self._evaluation.is_due and not details and supplied <= self._told:
+        at = t_ms // self._scale
+        if not self._evaluation.is_due(at) and not details and supplied <= self._told:
             return
         items = len(self._evaluation.facts.changed)
-        evaluated = self._evaluation.evaluate()
+        evaluated = self._evaluation.evaluate(at)
         faults = [f"instance {key}: {why}" for key, why in evaluated.errors.items()]
         faults += sorted(supplied)
         found: list[dict[str, Any]] = []
@@ -309,6 +354,8 @@ class TemplateRun:
             found["clock"] = list(self.clock)
         if self._windows is not None:
             found["windows"] = self._windows.reasoner.snapshot(position).to_json()
+        if self._memory is not None:
+            found["memory"] = self._memory.state()
         if self._evaluation.failed:
             kept = sorted(self._evaluation.failed)[:_MOST_KEPT]
             found["kept"] = {key: list(self._evaluation.answer(key)) for key in kept}
@@ -337,10 +384,14 @@ class TemplateRun:
             self._windows.restore(state["windows"], readings)
             self._evaluation.everywhere("windows", self._windows.facts)
         if position >= 0:
+            if self._memory is not None:
+                self._memory.restore(state.get("memory", {}), self._evaluation.keys)
             self.clock = t_ms, position
             self._since_clock = self._since
             list(self._evaluate(t_ms, position))
             self.adopt(state)
+            if self._memory is not None:
+                self._memory.moved(t_ms // self._scale)
             self._replaced.clear()
         for entry in entries:
             if entry.position > position:
@@ -352,6 +403,11 @@ class TemplateRun:
     def reads_readings(self) -> bool:
         """Whether its notices depend on sensors' readings themselves."""
         return self._supply.sight.reads_readings
+
+    @property
+    def remembers(self) -> bool:
+        """Whether its notices depend on those before, or on how long something has held."""
+        return self._memory is not None
 
     def has(self, instance: str) -> bool:
         """Whether there is an instance."""

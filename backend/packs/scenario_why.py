@@ -43,6 +43,8 @@ def reasons(
         if run.clock is None:
             begins = next(iso(e.now_ms) for e in entries if isinstance(e, ClockReading))
             raise scenarios.ScenarioError(f"{path}: begins at {begins}, after --at")
+        if at_ms is not None:
+            list(run.before(at_ms + 1))
         return explain(run, instance, kind, about, _things(entries))
     finally:
         run.close()

@@ -139,7 +139,7 @@ class TemplateVersion(BaseModel):
     @cached_property
     def reading(self) -> Reading:
         """The rules, read; their knowledge bases are in `knowledge`, not to be read again."""
-        found = read(self.rules, name=self.name, file=self.file, folder=Path())
+        found = read(self.rules, name=self.name, file=self.file, folder=Path(), clocked=True)
         return replace(found, request=scaled(found.request, self.kinds))
 
     @property

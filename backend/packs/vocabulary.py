@@ -132,6 +132,11 @@ PREDICATES: Mapping[str, Supplied] = {
             everywhere=True,
         ),
         Supplied(
+            "now(Seconds)",
+            "the time, Unix seconds, to be compared with the times of `#held` and `#last`",
+            everywhere=True,
+        ),
+        Supplied(
             "weekday(Day)", "the local day of the week, 1 is Monday, 7 Sunday", everywhere=True
         ),
         Supplied("date(Year,Month,Day)", "the local date", everywhere=True),

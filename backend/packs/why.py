@@ -16,8 +16,12 @@ from citywise.backend.space import LocalTime, in_span
 from citywise.backend.times import ZONE, iso
 from citywise.reasoning import Signature
 from citywise.reasoning.asp import Statements, atom_signatures, head_atoms
-from citywise.reasoning.explain import Explainer, Origin
+from citywise.reasoning.explain import Explainer, FedBack, Origin
+from citywise.reasoning.explain.durations import TimedNotation
+from citywise.reasoning.explain.origins import Remembered
 from citywise.reasoning.explain.tree import render
+from citywise.reasoning.model.atoms import signature
+from citywise.reasoning.model.carried import NOW, fed, is_ours, last
 from citywise.reasoning.rdf.knowledge import KnowledgeOrigin
 from citywise.reasoning.rdf.mapping import quote
 
@@ -131,15 +135,37 @@ class _Asker:
         # The text as written, with labels, as far as it goes; then ours with the same labels.
         lines = request.rules.count("\n") - run.template.rules.count("\n")
         written = run.template.rules + "\n" * (lines + 1) + source
+        notation = TimedNotation(written, request, 0, self._time) if run.remembers else None
         return Explainer(
-            asked, dict(self._facts()), time=self._at, source=written, meanings=_MEANINGS
+            asked,
+            dict(self._facts()),
+            time=self._at,
+            source=written,
+            meanings=_MEANINGS,
+            notation=notation,
         )
+
+    def _time(self, seconds: int) -> str:
+        """A time of the rules, to be read."""
+        return iso(seconds * 1000 // self._run.found.request.ticks_per_second)
 
     def _facts(self) -> Iterator[tuple[str, tuple[Origin, ...]]]:
         for fact in self._inputs:
-            yield fact, ()
+            yield fact, tuple(self._remembered(fact))
         for fact in self._run.template.knowledge:
             yield fact, (KnowledgeOrigin("of the app"),)
+
+    def _remembered(self, fact: str) -> Iterator[Origin]:
+        """Where a fact is from that evaluations before have left, or the time."""
+        request = self._run.found.request
+        if not self._run.remembers:
+            return
+        found = signature(fact)
+        if found in {NOW, *map(last, request.last)}:
+            seconds = int(fact[max(fact.rfind(","), fact.rfind("(")) + 1 : -1])
+            yield Remembered("now" if found == NOW else "last", self._time(seconds))
+        elif found in fed(request) and not is_ours(found):
+            yield FedBack()
 
     def _term(self, about: str) -> str:
         """The term by which the rules know an event or a place of that id, or the text itself

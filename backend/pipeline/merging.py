@@ -12,7 +12,7 @@ from citywise.backend.pipeline.evaluation import Row
 from citywise.reasoning import AnswerSet
 from citywise.reasoning.partition.combining import united
 
-_APART = ("feedback", "since", "last", "supplied", "resting", "kept")
+_APART = ("feedback", "since", "last", "supplied", "resting", "kept", "memory")
 """What of a state may differ from part to part."""
 
 
@@ -103,6 +103,10 @@ def _cursor(cursors: Sequence[Row]) -> Row:
     state = {**states[0], **(_of_request(states) if "feedback" in states[0] else {})}
     if any("kept" in s for s in states):
         state["kept"] = {key: answer for s in states for key, answer in s.get("kept", {}).items()}
+    if any("memory" in s for s in states):
+        remembered = [s["memory"] for s in states]
+        keys = {key: found for memory in remembered for key, found in memory["keys"].items()}
+        state["memory"] = {**remembered[0], "keys": keys}
     warm = all(body["warm"] for body in bodies)
     seconds = {step: sum(b["seconds"][step] for b in bodies) for step in bodies[0]["seconds"]}
     body = {**bodies[0], "state": state, "warm": warm, "seconds": seconds}

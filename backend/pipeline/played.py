@@ -15,7 +15,7 @@ from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.notices.objects import notice_object
 from citywise.backend.notices.wording import spoken
 from citywise.backend.packs.notices import OpenNotices
-from citywise.backend.packs.run import TemplateRun
+from citywise.backend.packs.run import Step, TemplateRun
 from citywise.backend.packs.sight import Sight
 from citywise.backend.packs.supply import UNREADABLE
 from citywise.backend.packs.template import TemplateVersion
@@ -75,8 +75,11 @@ class Played:
         for place in places:
             self._stand(Standing(*of_place(place), 0))
 
-    def take(self, entry: LogEntry) -> Iterator[Announced]:
-        """The next entry; yields what it brings."""
+    def take(self, entry: LogEntry, following_ms: int | None = None) -> Iterator[Announced]:
+        """The next entry; yields what it brings. Before it, time passes up to a clock that
+        follows (Unix ms), if that is known."""
+        for template, change in self._passed(following_ms):
+            yield change["t_ms"], "notice", self._notice(template, change)
         if isinstance(entry, Standing):
             self._stand(entry)
             return
@@ -84,8 +87,11 @@ class Played:
         for template, change in self._concluded(entry):
             yield change["t_ms"], "notice", self._notice(template, change)
 
-    def conclude(self, entry: LogEntry) -> Iterator[dict[str, Any]]:
-        """The next entry; yields the changes of notices it brings, as rows carry them."""
+    def conclude(
+        self, entry: LogEntry, following_ms: int | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """As `take`, but yields changes of notices only, as rows carry them."""
+        yield from (change for _template, change in self._passed(following_ms))
         if isinstance(entry, Standing):
             self._stand(entry)
             return
@@ -129,12 +135,22 @@ class Played:
 
     def _concluded(self, entry: LogEntry) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
         for run in self.runs:
-            for step in run.take(entry):
-                for fault in step.faults:
-                    # A reading that cannot be taken has been told with its sensor.
-                    if not fault.startswith(UNREADABLE):
-                        self._failed(step.t_ms, run.template.request_name, fault)
-                yield from ((run.template, self._opened.take(change)) for change in step.changes)
+            yield from self._told(run, run.take(entry))
+
+    def _passed(self, until_ms: int | None) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
+        """What time alone brings."""
+        for run in self.runs:
+            yield from self._told(run, run.before(until_ms))
+
+    def _told(
+        self, run: TemplateRun, steps: Iterable[Step]
+    ) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
+        for step in steps:
+            for fault in step.faults:
+                # A reading that cannot be taken has been told with its sensor.
+                if not fault.startswith(UNREADABLE):
+                    self._failed(step.t_ms, run.template.request_name, fault)
+            yield from ((run.template, self._opened.take(change)) for change in step.changes)
 
     def _stand(self, entry: Standing) -> None:
         if entry.subject == "place" and entry.body is not None:

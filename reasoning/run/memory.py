@@ -94,6 +94,11 @@ class Memory:
         size = len(told) - sum((name, "") in told for name in self._clock)
         return Given(came, gone, size, lambda: list(told.values()))
 
+    @property
+    def told(self) -> list[str]:
+        """The facts of the last evaluation."""
+        return list(self._told.values())
+
     def times_told(self) -> Iterator[tuple[str, Told]]:
         """The facts of the last evaluation that say times, and what they say."""
         since = {each.since_name for each in self._watched.values()}
@@ -104,6 +109,19 @@ class Memory:
     def fits(self, time: int, base: int) -> bool:
         """Whether the rules, which may look at it, can be told a time."""
         return not self._clock or SMALLEST <= time - base <= LARGEST
+
+    @property
+    def forgets_at(self) -> int | None:
+        """The time from which on something of `#last` is too old, if it does not hold again."""
+        times = [
+            at + each.age + 1
+            for each in self._watched.values()
+            if each.age is not None
+            # The oldest first, but those that hold now: they will have held later.
+            for at in (next((t for a, t in each.last.items() if a not in each.since), None),)
+            if at is not None
+        ]
+        return min(times, default=None)
 
     def rests(self) -> bool:
         """Whether the next evaluation is given what the one before was, whenever it comes."""
@@ -181,6 +199,10 @@ class Memory:
                 each.last.pop(atom, None)  # it is the newest from now on
                 each.last[atom] = time
                 self._note(each.last_name, atom)
+
+    def still(self, time: int) -> None:
+        """What held in the last answer also held at `time`: nothing has changed since."""
+        self._hold(time)
 
     def _note(self, name: str, atom: str) -> None:
         """The next evaluation must be told of an atom's time anew, if it is told at all."""

@@ -370,8 +370,8 @@ def test_faults_of_the_manifest_stand_at_their_keys(
         ),
         (
             "(r1)",
-            "#feedback notice/4.\n(r1)",
-            "1:1: error directive: `#feedback notice/4`: a template shows",
+            "#feedback passed/2.\n(r1)",
+            "4:1: error directive: `#feedback passed/2`: a template remembers what its rules",
         ),
         ("(r1)", "#show X : passed(X,_).\n(r1)", "error directive: a template shows no terms"),
         (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from citywise.backend.packs.prepared import prepared
-from citywise.backend.packs.run import TemplateRun, serves
+from citywise.backend.packs.run import TemplateRun, foreseen, serves
 from citywise.backend.packs.template import NoticeText, TemplateVersion
 from citywise.reasoning.errors import SolvingError
 from tests.packs.concluding import notices
@@ -399,6 +400,17 @@ GARAGE: Happening = (
 LATEST = template(
     'notice(Me,"jam",P,1) :- radius(Me,R), near_me(Me,P,R), city_occupiedPlaces(P,N), N > 5.'
 )
+LASTING = template(
+    """
+    #held full/2. #last full/2 5m. #feedback open/2. #last open/2 10m.
+    full(Me,P) :- radius(Me,R), near_me(Me,P,R), city_occupiedPlaces(P,N), N > 5.
+    open(Me,P) :- since_full(Me,P,T), now(N), N-T >= 90, not last_open(Me,P,_).
+    open(Me,P) :- full(Me,P), prev_open(Me,P).
+    notice(Me,"jam",P,1) :- open(Me,P).
+    notice(Me,"jam",clearing,2) :- last_full(Me,P,T), not full(Me,P), now(N), N < T+150.
+    """
+)
+"""For a minute and a half, once in ten minutes; and clearing for two and a half."""
 RICH = template(
     NEAR
     + """
@@ -421,7 +433,7 @@ def steps_of(run: TemplateRun, entries: Sequence[LogEntry]) -> list[tuple[int, M
 
 
 @settings(max_examples=40)
-@given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH, LATEST]))
+@given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH, LATEST, LASTING]))
 def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
     happenings: list[Happening], cut: int, rules: TemplateVersion
 ) -> None:
@@ -436,13 +448,98 @@ def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
     assert found + steps_of(again, entries[cut:]) == straight
 
 
-@settings(max_examples=25)
-@given(DAYS, st.integers(0, 28), st.integers(0, 20))
-def test_a_run_that_was_overtaken_catches_up(
-    happenings: list[Happening], cut: int, more: int
+FULL_DAYS = st.lists(
+    st.one_of(
+        st.integers(1, 4),
+        st.builds(
+            lambda n: reading("parking", "g", occupied=n, capacity=9), st.sampled_from([3, 8])
+        ),
+        st.builds(instance, st.sampled_from(USERS), radius=st.sampled_from([50, 500])),
+        st.builds(lambda user: ("instance", f"{user}.jam", None), st.sampled_from(USERS)),
+        st.builds(position, st.sampled_from(USERS), st.sampled_from([10.19, 10.198])),
+    ),
+    min_size=8,
+    max_size=30,
+).map(lambda more: [GARAGE, *BEGINNING, 1, *more, 1])
+
+
+def each_second(entries: Sequence[LogEntry]) -> Iterator[LogEntry]:
+    """The entries, with a clock at every second between theirs."""
+    clock: int | None = None
+    for entry, following_ms in foreseen(entries):
+        begin = (following_ms or 0) if clock is None else clock + 1000
+        for ms in range(begin, following_ms or 0, 1000):
+            yield ClockReading(ms, ms, entry.position)
+        if isinstance(entry, ClockReading):
+            clock = entry.complete_ms
+        yield entry
+
+
+def passing(run: TemplateRun, entries: Sequence[LogEntry]) -> list[tuple[int, Mapping[str, Any]]]:
+    """What a run brings where clocks are rare, and time passes between them."""
+    found: list[tuple[int, Mapping[str, Any]]] = []
+    for entry, following_ms in foreseen(entries):
+        steps = [*run.before(following_ms), *run.take(entry)]
+        found += [(step.t_ms, change) for step in steps for change in step.changes]
+    return found
+
+
+@settings(max_examples=20)
+@given(FULL_DAYS)
+def test_durations_are_over_at_the_second_without_a_clock_or_a_reading(
+    happenings: list[Happening],
 ) -> None:
     entries = log(happenings)
-    straight, overtaken = TemplateRun(RICH), TemplateRun(RICH)
+    dense = steps_of(TemplateRun(LASTING), list(each_second(entries)))
+    assert passing(TemplateRun(LASTING), entries) == dense
+
+
+def restarted(entries: Sequence[LogEntry], cuts: Collection[int]) -> list[Any]:
+    """What runs bring that are built anew at some places of a log."""
+    run = TemplateRun(LASTING)
+    found: list[tuple[int, Mapping[str, Any]]] = []
+    for number, entry in enumerate(entries):
+        if number in cuts:
+            place = number << 16
+            state = json.loads(json.dumps(run.state(place)))
+            past = [e for e in entries[:number] if e.position >= run.resume_from(place)]
+            run.close()
+            run = TemplateRun(LASTING, state=state, past=past)
+        found += steps_of(run, [entry])
+    return found
+
+
+@settings(max_examples=30)
+@given(FULL_DAYS, st.sets(st.integers(1, 45)))
+def test_restarts_neither_forget_nor_double_nor_delay_what_time_brings(
+    happenings: list[Happening], cuts: set[int]
+) -> None:
+    entries = log(happenings)
+    assert restarted(entries, cuts) == steps_of(TemplateRun(LASTING), entries)
+
+
+@pytest.mark.long
+@settings(max_examples=1_000)
+@given(FULL_DAYS, st.sets(st.integers(1, 45)))
+def test_1_000_random_restarts_change_nothing(happenings: list[Happening], cuts: set[int]) -> None:
+    entries = log(happenings)
+    assert restarted(entries, cuts) == steps_of(TemplateRun(LASTING), entries)
+
+
+def test_what_is_due_while_nothing_runs_is_told_with_its_own_time() -> None:
+    full = reading("parking", "g", occupied=8, capacity=9)
+    entries = log([GARAGE, instance("a", radius=500), position("a", 10.198), full, 1, 20])
+    found = steps_of(TemplateRun(LASTING), entries)
+    assert [(t - START, c["change"]) for t, c in found] == [(150_000, "opened")]
+
+
+@settings(max_examples=25)
+@given(DAYS, st.integers(0, 28), st.integers(0, 20), st.sampled_from([RICH, LASTING]))
+def test_a_run_that_was_overtaken_catches_up(
+    happenings: list[Happening], cut: int, more: int, rules: TemplateVersion
+) -> None:
+    entries = log(happenings)
+    straight, overtaken = TemplateRun(rules), TemplateRun(rules)
     steps_of(straight, entries[: cut + more])
     steps_of(overtaken, entries[:cut])
     overtaken.skip(entries[cut : cut + more])

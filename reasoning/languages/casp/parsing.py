@@ -105,11 +105,14 @@ def parse(
     return read(text, name=name, file=file, folder=folder).sound().request
 
 
-def read_file(path: Path) -> Reading:
-    """Read a file whatever its faults; raises `RequestError` if it is no text."""
+def read_file(path: Path, *, clocked: bool = False) -> Reading:
+    """Read a file whatever its faults (`clocked`: see `read`); raises `RequestError` if it is no
+    text."""
     plain = path.suffix == PLAIN
     text = text_of(path)
-    return read(text, name=path.stem, file=str(path), folder=path.parent, plain=plain)
+    return read(
+        text, name=path.stem, file=str(path), folder=path.parent, plain=plain, clocked=clocked
+    )
 
 
 def text_of(path: Path) -> str:
@@ -129,8 +132,10 @@ def read(
     file: str = "<text>",
     folder: Path = Path(),
     plain: bool = False,
+    clocked: bool = False,
 ) -> Reading:
-    """Read a text whatever its faults; `plain` text is in clingo's own language."""
+    """Read a text whatever its faults; `plain` text is in clingo's own language, `clocked` text
+    is evaluated at times, whether it reads streams or not."""
     source = sized(Source(text, file))
     bare = without_comments(source)
     statements = tuple(split(source, bare, plain=plain))
@@ -139,7 +144,7 @@ def read(
     nodes = _rules(source, Complaints(source, bare, statements), rules, remaining)
     request = _request(source, found, name, rules, nodes, facts)
     request = replace(request, labels=dict(labels(source, rules, statements)))
-    request = timed(source, found, request, nodes)
+    request = timed(source, found, request, nodes, clocked=clocked)
     faults = tuple(error for _index, error in sorted(source.faults, key=lambda f: f[0]))
     return Reading(source, statements, found, nodes, facts, request, faults)
 

@@ -16,13 +16,21 @@ from citywise.reasoning.model.carried import NOW
 from citywise.reasoning.model.request import Request, Signature
 
 
-def timed(source: Source, found: Directives, request: Request, nodes: Sequence[Node]) -> Request:
-    """The request with what `#held`, `#last` and `now/1` mean; what is wrong with them is noted."""
+def timed(
+    source: Source,
+    found: Directives,
+    request: Request,
+    nodes: Sequence[Node],
+    *,
+    clocked: bool = False,
+) -> Request:
+    """The request with what `#held`, `#last` and `now/1` mean; what is wrong with them is noted.
+    Where no stream is read there is no time, unless it is `clocked`."""
     sees_now = NOW in request.used | request.shows and NOW not in request.derived | request.inputs
     watched = frozenset({*request.held, *request.last})
     request = replace(
         request,
-        sees_now=sees_now and bool(request.streams),
+        sees_now=sees_now and (clocked or bool(request.streams)),
         used=request.used | watched,
     )
     _refuse_others(source, found, request)

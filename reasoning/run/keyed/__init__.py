@@ -9,5 +9,17 @@ from citywise.reasoning.run.keyed.evaluation import (
     KeyedRules,
     StandingFacts,
 )
+from citywise.reasoning.run.keyed.memory import DUE, KeyedMemory
+from citywise.reasoning.run.keyed.timers import Unforeseeable, due_rules
 
-__all__ = ["Evaluated", "KeyedAnswer", "KeyedEvaluation", "KeyedRules", "StandingFacts"]
+__all__ = [
+    "DUE",
+    "Evaluated",
+    "KeyedAnswer",
+    "KeyedEvaluation",
+    "KeyedMemory",
+    "KeyedRules",
+    "StandingFacts",
+    "Unforeseeable",
+    "due_rules",
+]

@@ -22,6 +22,7 @@ from citywise.reasoning.errors import SolvingError
 from citywise.reasoning.model.engine import Engine, WindowFacts
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.run.keyed.locality import Locality
+from citywise.reasoning.run.keyed.memory import KeyedMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,8 @@ class KeyedEvaluation:
         Predicates of the facts.
     together:
         Keys in one call of the engine, at most.
+    memory:
+        What evaluations leave to each other, if rules remember or look at the time.
     """
 
     def __init__(
@@ -207,8 +210,10 @@ class KeyedEvaluation:
         engine: Engine,
         supplied: frozenset[Signature],
         together: int = _TOGETHER,
+        memory: KeyedMemory | None = None,
     ) -> None:
         self.facts = StandingFacts()
+        self.memory = memory
         self._together = together
         self._rules = rules
         self._engine = engine
@@ -217,6 +222,7 @@ class KeyedEvaluation:
         self._gone: set[str] = set()
         self._answers: dict[str, tuple[str, ...]] = {}
         self._tries = _MOST_FAILURES
+        self._at = 0
         self.failed: set[str] = set()
         """Keys whose last evaluation failed: their answers are from before."""
 
@@ -238,6 +244,11 @@ class KeyedEvaluation:
         """Facts that go into every evaluation; when they change, all keys are concerned."""
         self.facts.put(_EVERYWHERE, group, facts)
 
+    @property
+    def keys(self) -> Collection[str]:
+        """Those for which answers are wanted."""
+        return self._keys
+
     def answer(self, key: str) -> tuple[str, ...]:
         """The last answer of a key."""
         return self._answers.get(key, ())
@@ -255,28 +266,41 @@ class KeyedEvaluation:
 
     def slice(self, key: str) -> str:
         """The facts that decide a key's answer, one `atom.` a line."""
-        return self._text([key])
+        given = self.memory.given_last(key) if self.memory is not None else ""
+        return self._text([key]) + given
 
-    @property
-    def is_due(self) -> bool:
-        """Whether anything changed since the last evaluation."""
-        return bool(self.facts.changed)
+    def is_due(self, at: int = 0) -> bool:
+        """Whether anything changed since the last evaluation, or does by `at` by itself."""
+        due = self.memory.next_due() if self.memory else None
+        return bool(self.facts.changed) or (due is not None and due <= at)
 
-    def evaluate(self) -> Evaluated:
-        """Evaluate the keys that what changed concerns.
+    def evaluate(self, at: int = 0) -> Evaluated:
+        """Evaluate the keys that what changed concerns, and those for which it is time; `at` is
+        the time in the request's unit, for rules that look at it.
 
-        Of several answer sets the first counts, in the order of their atoms as text.
+        Of several answer sets the first counts, in the order of their atoms as text; where
+        rules remember there must be one.
         """
         began = time.perf_counter()
-        found = Evaluated(keys=tuple(sorted(self._concerned())))
+        self._at = at
+        concerned = self._concerned()
+        if self.memory is not None and (due := self.memory.due(at)):
+            # Rules that are not local may read of everybody what one remembers.
+            concerned |= due & self._keys if self._rules.local else self._keys
+        found = Evaluated(keys=tuple(sorted(concerned)))
         for key in sorted(self._gone):
             self._answered(found, key, ())
             del self._answers[key]
+            if self.memory is not None:
+                self.memory.forget(key)
         self._gone.clear()
         self.facts.changed.clear()
         self._tries = _MOST_FAILURES
         for keys in self._batches(found.keys):
             self._evaluate(keys, found)
+        if self.memory is not None:
+            answered = [key for key in found.keys if key not in found.errors]
+            self.facts.changed |= self.memory.unsettled(answered)
         found.seconds = time.perf_counter() - began
         return found
 
@@ -305,9 +329,14 @@ class KeyedEvaluation:
         """Evaluate some keys together; if that fails, find the ones at fault, unless it are
         so many that looking for them would take longer than anybody can wait."""
         text = self._text(keys)
+        if self.memory is not None:
+            text += self.memory.text(keys, self._at)
         found.facts += text.count("\n")
         try:
             atoms = self._solved(text)
+            by_key: Mapping[str, Sequence[str]] = _by_key(atoms)
+            if self.memory is not None:
+                by_key = self.memory.take(atoms, by_key, keys)
         # No process, no memory: trying with half of the keys would only hide it.
         except (OSError, MemoryError):
             raise  # not the keys' fault
@@ -323,7 +352,6 @@ class KeyedEvaluation:
             self._evaluate(keys[:half], found)
             self._evaluate(keys[half:], found)
             return
-        by_key = _by_key(atoms)
         for key in keys:
             self._answered(found, key, tuple(by_key.get(key, ())))
 
@@ -331,6 +359,11 @@ class KeyedEvaluation:
         answers = self._engine.answer_sets(WindowFacts(text, self._supplied))
         if not answers:
             raise SolvingError("its constraints leave no answer")
+        if self.memory is not None and len(answers) > 1:
+            raise SolvingError(
+                f"it remembers, and has {len(answers)} answers; add constraints or preferences "
+                "that leave one"
+            )
         return answers[0].atoms
 
     def _text(self, keys: Sequence[str]) -> str:

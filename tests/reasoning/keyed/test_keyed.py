@@ -213,7 +213,7 @@ def test_only_keys_that_reach_what_changed_are_evaluated() -> None:
     found = evaluation.evaluate()
     assert found.keys == ('"a"',)
     assert 'of("b"' not in engine.calls[-1]
-    assert not evaluation.is_due
+    assert not evaluation.is_due()
     assert evaluation.evaluate().keys == ()
 
 
