@@ -153,8 +153,8 @@ def _known() -> Mapping[str, Files | None]:
         return {}
     except (OSError, ValueError) as error:
         raise NotAgreedError(f"{AGREED} cannot be read: {error}; mend or remove it") from error
-    if not isinstance(found, dict):
-        raise NotAgreedError(f"{AGREED} holds no object of folders; remove it")
+    if not isinstance(found, dict) or not all(isinstance(v, dict | None) for v in found.values()):
+        raise NotAgreedError(f"{AGREED} holds no object of folders and their files; remove it")
     return found
 
 

@@ -207,7 +207,7 @@ def load(folder: Path, module: str) -> Parts:
     if package is None:
         try:
             package = agreed.package(folder)
-        except agreed.NotAgreedError as error:
+        except (agreed.NotAgreedError, OSError) as error:
             raise PartsError(str(error)) from None
     name = f"{package}.{module}"
     try:
@@ -217,11 +217,36 @@ def load(folder: Path, module: str) -> Parts:
         raise PartsError(f"{folder / FILE}: `python`: cannot use `{name}`: {why}") from error
     if not isinstance(parts, Parts):
         raise PartsError(f"{folder / FILE}: `python`: `{name}.PARTS` is no {Parts.__qualname__}")
-    for section in parts.settings.keys() & Settings.model_fields.keys():
-        raise PartsError(
-            f"{folder / FILE}: `python`: `settings` declares `{section}`, a section of Citywise's "
-            "own; call it as the app"
-        )
+    if fault := _misdeclared(parts):
+        raise PartsError(f"{folder / FILE}: `python`: {fault}")
     described = folder / "openapi.json"
     is_usual = parts.openapi is None and described.is_file()
     return replace(parts, openapi=described) if is_usual else parts
+
+
+def _misdeclared(parts: Any) -> str | None:
+    """What of some parts is not of the kind that it has to be for all who read it."""
+    if not isinstance(parts.tables, Tables | None):
+        return f"`tables` is {parts.tables!r}, no `Tables`"
+    for name, declared, kind in (
+        ("settings", parts.settings, type),
+        ("limits", parts.limits, Limit),
+    ):
+        is_sound = isinstance(declared, Mapping) and all(
+            isinstance(key, str) and isinstance(value, kind) for key, value in declared.items()
+        )
+        if not is_sound:
+            return f"`{name}` is {declared!r}, no mapping from names to {kind.__name__}s"
+    for kept, limit in parts.limits.items():
+        if min(limit.times, limit.seconds) < 1:
+            return (
+                f"`limits`: `{kept}` allows {limit.times} in {limit.seconds} s; write one or more"
+            )
+    for section, model in parts.settings.items():
+        if section in Settings.model_fields:
+            return (
+                f"`settings` declares `{section}`, a section of Citywise's own; call it as the app"
+            )
+        if not issubclass(model, Section):
+            return f"`settings`: {model.__name__} is no `Section`; let it be one"
+    return None

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from citywise.backend.api.app import create_app
 from citywise.backend.packs import broken
-from citywise.backend.packs.parts import brought_to
+from citywise.backend.packs.parts import brought_to, upgrade_tables
 from citywise.backend.settings import Settings, SettingsError, load
 from tests.packs.folders import AppFolder, with_python
 
@@ -89,6 +89,28 @@ def test_what_is_wrong_is_told_with_file_line_and_key(
         loaded(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'citywise.toml'}:")
     assert told in str(caught.value)
+
+
+MISDECLARED = {
+    "tables": ("tables=5", "`tables` is 5, no `Tables`"),
+    "settings": ("settings=[1]", "`settings` is [1], no mapping"),
+    "a section": ("settings={'loud': int}", "int is no `Section`; let it be one"),
+    "limits": ("limits={'loud': 5}", "`limits` is {'loud': 5}, no mapping from names to Limits"),
+    "a limit": ("limits={'loud': Limit(0, 1)}", "`loud` allows 0 in 1 s; write one or more"),
+}
+
+
+@pytest.mark.parametrize(("parts", "told"), MISDECLARED.values(), ids=MISDECLARED.keys())
+def test_what_is_declared_as_something_else_is_left_out_and_named(
+    tmp_path: Path, engine: Engine, parts: str, told: str
+) -> None:
+    program = f"from citywise.backend.app import Limit, Parts\nPARTS = Parts({parts})\n"
+    with with_python(tmp_path, "loud", program):
+        settings = Settings(data_dir=tmp_path)
+        upgrade_tables(engine, settings)
+        assert create_app(settings, engine).test_client().get("/list").status_code == 200
+        assert told in broken.known()[0].reason
+    broken._faults.clear()
 
 
 def test_no_app_takes_a_section_of_ours(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -127,6 +128,32 @@ def test_a_compiled_file_does_not_run_in_place_of_its_source(folder: Path, tmp_p
         )
     load(folder, "parts").pages()
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"/a": 5}'])
+def test_a_list_of_agreements_that_cannot_be_read_agrees_to_nothing(
+    folder: Path, text: str
+) -> None:
+    agreed.agree(folder)
+    agreed.AGREED.write_text(text)
+    assert "agreed-apps.json" in why_not(folder)
+    assert "remove it" in why_not(folder)
+
+
+def test_a_folder_may_be_called_as_folders_are(tmp_path: Path) -> None:
+    parent = tmp_path / "Mine æøå, 2 'apps'"
+    parent.mkdir()
+    folder = create("noise", WITH_PYTHON, parent)
+    odd = folder.rename(parent / "støj-1.0")
+    agreed.agree(odd)
+    parts = load(odd, "parts")
+    assert parts.tables is not None
+    (blueprint,) = brought_blueprints(parts.pages())
+    assert blueprint.name == "noise_pages"
+
+
+def brought_blueprints(found: object) -> list[Any]:
+    return list(found) if isinstance(found, list | tuple) else [found]
 
 
 def test_links_out_of_the_folder_are_refused(folder: Path, tmp_path: Path) -> None:

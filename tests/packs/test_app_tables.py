@@ -159,6 +159,20 @@ def test_a_person_s_rows_are_exported_and_forgotten_also_without_the_app(
     assert rows(engine) == [(other, "loud", 0)]
 
 
+def test_a_table_that_somebody_dropped_by_hand_stops_nobody_from_being_forgotten(
+    engine: Engine, settings: Settings
+) -> None:
+    settings = settings.model_copy(update={"database": engine.url.render_as_string(False)})
+    tables.upgrade(engine, {"noise": NEW})
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE noise_notes"))
+    with engine.connect() as connection:
+        assert "noise_notes" not in export.everything(connection, settings, "u-1")
+    with engine.begin() as connection:
+        tables.forget(connection, "u-1")
+        assert tables.remove(connection, "noise") == []
+
+
 def test_an_app_that_is_gone_leaves_nothing(engine: Engine, settings: Settings) -> None:
     before = sorted(inspect(engine).get_table_names())
     tables.upgrade(engine, {"noise": NEW})
