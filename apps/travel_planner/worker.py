@@ -51,6 +51,8 @@ REFRESH_S = 0.2
 """Conditions so young are not read again."""
 _PLACES_S = 30.0
 """How often places are looked for that had no sensor before."""
+MOST_WALK_M = 5_000.0
+"""By public transport: more takes longer than anybody waits, and whoever asks holds up others."""
 Json = dict[str, Any]
 
 
@@ -97,6 +99,9 @@ class Desk:
         planner, conditions = self._now()
         if is_timetabled(body):
             asked = read_transit(body)
+            if asked.walk.max_m > MOST_WALK_M:
+                message = f"found {asked.walk.max_m:g}, expected at most {MOST_WALK_M:g} here"
+                raise point_fault("walk.max_m", "too-far", message)
             around = Around(planner, conditions)
             return _plan(self._transit().answer(asked, conditions.now_ms, language, around))
         request = read(TravelRequest, body, planner.situation(conditions))

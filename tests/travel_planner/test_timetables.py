@@ -84,6 +84,7 @@ def test_all_modes_are_planned_beside_each_other(with_line: FlaskClient, app: Fl
         ({"via": [5]}, "via"),
         ({"mode": "boat"}, "mode"),
         ({"arrive": "soon"}, "arrive"),
+        ({"walk": {"max_m": 20_000}}, "walk.max_m"),
     ],
 )
 def test_faults_are_told_with_their_place(

@@ -107,7 +107,7 @@ def _rows(rows: Sequence[Sequence[tuple[int, ...]]], width: int) -> tuple[Ints, 
 
 
 class Sliced(Mapping[int, Sequence[tuple[int, int, int]]]):
-    """Rows of (stop, time, micrometres, rides) by their stop."""
+    """Rows of (stop, time, micrometres, rides) by their stop, but for those that others beat."""
 
     def __init__(self, rows: Ints, stops: int) -> None:
         order = np.argsort(rows[:, 0], kind="stable")
@@ -117,8 +117,12 @@ class Sliced(Mapping[int, Sequence[tuple[int, int, int]]]):
 
     def __getitem__(self, stop: int) -> list[tuple[int, int, int]]:
         if stop not in self._read:
-            rows = self._rows[self._at[stop] : self._at[stop + 1], 1:]
-            self._read[stop] = [(time, micro, rides) for time, micro, rides in rows.tolist()]
+            rows = self._rows[self._at[stop] : self._at[stop + 1], 1:].tolist()
+            kept: list[tuple[int, int, int]] = []
+            for time, micro, rides in sorted(rows, key=lambda row: (row[2], row[0], row[1])):
+                if not any(was <= time and walked <= micro for was, walked, _ in kept):
+                    kept.append((time, micro, rides))
+            self._read[stop] = kept
         return self._read[stop]
 
     def __iter__(self) -> Iterator[int]:

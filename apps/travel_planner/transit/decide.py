@@ -34,6 +34,7 @@ _FIRST_S, _LAST_S = 31_536_000, 7_258_118_400
 _OLD_S = 900
 """Real-time data so old are told of."""
 _GROUNDS = 4
+_FAR_M = 2_000.0
 _MODES = ("transit", "park_and_ride", "bike_and_ride")
 _Json = Mapping[str, Any]
 
@@ -82,8 +83,10 @@ class Transit:
         """Journeys, the best first; `at_ms` is when one departs if the request does not say."""
         at, feeds = time_of(request, self.timetable, at_ms), self.timetable.feeds
         ground = self._ground(Walk(request.walk.max_m, request.walk.speed_ms))
-        # On streets all walks between stops take seconds: they are known for the usual walk only.
-        compiled = self._compiled and (self._ways is None or ground.walk == Walk())
+        # All walks between stops take seconds to find: on streets they are known for the usual walk
+        # only, and for who walks far they are very many.
+        usual = ground.walk == Walk() if self._ways is not None else ground.walk.max_m <= _FAR_M
+        compiled = self._compiled and usual
         places = [self._place(path, end) for path, end in request.places]
         alerts = self.live.alerts if self.live else ()
         telling = Telling(feeds, ground, alerts, language, self._line)

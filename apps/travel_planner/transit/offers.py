@@ -13,8 +13,12 @@ from citywise.backend.decisions import Constraint, Direction, Wish
 
 MOST_REJECTED = 10
 MOST_WEIGHED = 200
-"""Journeys that are put to the rules, the best first; with more, the last are not offered."""
+"""Journeys that are put to the rules, the best first; the others follow in their order, and only
+where nothing is limited or wished."""
 Json = dict[str, Any]
+_UNWEIGHED: Json = {
+    "chosen": False, "why": "", "reasons": [], "difference": None, "best_at": []
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,12 @@ def chosen(offers: Sequence[Offer], request: TransitRequest, words: Words) -> Js
             "best_at": choice.best_at(name),
         }
 
+    routes = [told(name) for name in shown]
+    if not (request.constraints or request.preferences):
+        rest = enumerate(offers[MOST_WEIGHED : request.alternatives], MOST_WEIGHED + 1)
+        routes += [{"id": f"r{number}", **offer.tell(), **_UNWEIGHED} for number, offer in rest]
     return {
-        "routes": [told(name) for name in shown],
+        "routes": routes,
         "rejected": [told(name) for name in rejected],
         "ties": [names[name] for name in choice.decision.ties if name in names],
         "conflict": conflict,

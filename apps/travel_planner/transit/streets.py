@@ -13,6 +13,8 @@ from citywise.backend.roads.snapping import Snap
 
 NEAR_M = 200.0
 """So far from all streets a position is not on them: walks from there are straight lines."""
+_MOST_SNAPS = 50_000
+"""Positions whose places on the streets are kept."""
 
 
 class Streets:
@@ -50,6 +52,8 @@ class Streets:
 
     def _snap(self, lat: float, lon: float) -> Snap | None:
         if (lat, lon) not in self._snaps:
+            if len(self._snaps) >= _MOST_SNAPS:
+                self._snaps.clear()
             found = self._router.snap(lon, lat, self._mode)
             near = found is not None and found.metres <= NEAR_M
             self._snaps[lat, lon] = found if near else None
