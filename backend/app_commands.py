@@ -61,9 +61,11 @@ def trust(path: str, *, yes: bool, changes: bool, revoke: bool) -> None:
     again. Apps of installed packages need no word: who installs them has agreed.
     """
     from citywise.backend.packs import agreed
-    from citywise.backend.packs.library import find
+    from citywise.backend.packs.library import find, package_of
 
     folder = find(path)
+    if package_of(folder) is not None:
+        raise agreed.NotAgreedError(f"{folder} is a Python package, which needs no word")
     if revoke:
         told = "trusted no longer" if agreed.revoke(folder) else "was not trusted"
         click.echo(f"{folder}: {told}")

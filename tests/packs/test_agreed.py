@@ -200,6 +200,12 @@ def test_a_page_that_fails_or_lacks_a_text_fails_the_test(folder: Path) -> None:
     assert "`pages.notes.number` does not fit its values (KeyError: 'number')" in shown
 
 
+def test_an_installed_package_needs_no_word() -> None:
+    code, told = command("trust", "meeting_mgr", "--yes")
+    assert (code != 0, "is a Python package, which needs no word" in told) == (True, True)
+    assert not agreed.AGREED.exists()
+
+
 def test_rules_of_a_starter_are_not_those_of_python(tmp_path: Path) -> None:
     code, told = command("new", "noise", "--python", "--template", "area", "--dir", str(tmp_path))
     assert (code, "leave out --template" in told) == (2, True)
