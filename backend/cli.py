@@ -27,7 +27,7 @@ from citywise.backend.care_commands import doctor, upgrade
 from citywise.backend.errors import CitywiseError
 from citywise.backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
 from citywise.backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
-from citywise.backend.settings import Apps, Ingest, People, Settings, Web
+from citywise.backend.settings import Apps, Ingest, KindFiles, People, Settings, Web
 from citywise.backend.system_option import GroupWithApps, LaterGroup, kind_folders, of_a_system
 from citywise.reasoning import Limits, ReasoningError
 
@@ -143,6 +143,14 @@ def cli() -> None:
     multiple=True,
     help="A timetable (GTFS archive) for the planner; repeatable.",
 )
+@kind_folders
+@click.option(
+    "--simulate",
+    "simulated",
+    multiple=True,
+    metavar="KIND",
+    help="Give the simulated city three sensors of this kind, too; repeatable.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Say what the supervisor does.")
 def demo(
     data: Path | None,
@@ -156,9 +164,17 @@ def demo(
     state: Path | None,
     apps: tuple[Path, ...],
     feeds: tuple[Path, ...],
+    kinds: tuple[Path, ...],
+    simulated: tuple[str, ...],
     verbose: bool,
 ) -> None:
     """Run the whole system on embedded defaults and print its address."""
+    from citywise.backend.kinds.sources import of_option
+
+    known = of_option(kinds)
+    for name in simulated:
+        if name not in known:
+            raise click.UsageError(f"--simulate {name}: there is no such kind; {', '.join(known)}")
     play = {
         "data": str(data.resolve()) if data else None,
         "speed": speed,
@@ -166,6 +182,7 @@ def demo(
         "until": until.isoformat() if until else None,
         "lead_in_s": None if lead_in is None else lead_in * 3600,
         "seed": seed,
+        "kinds": list(dict.fromkeys(simulated)),
     }
     folder = state or _temporary_folder()
     _go_on(play, folder)
@@ -173,6 +190,7 @@ def demo(
     settings = Settings(
         data_dir=folder,
         ingest=Ingest(clock="topic"),
+        kinds=KindFiles(folders=tuple(str(path.resolve()) for path in kinds)),
         apps=Apps(folders=tuple(str(path.resolve()) for path in apps)),
         web=Web(port=port),
         people=People(demo_user=True),

@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from citywise.backend import logs, own_files
 from citywise.backend.errors import CitywiseError
+from citywise.backend.kinds import Kinds
 from citywise.backend.settings import Settings
 
 
@@ -121,14 +122,18 @@ def _of_app(name: str) -> Callable[[Settings, dict[str, Any], threading.Event], 
 
 def _source(settings: Settings, values: dict[str, Any], stop: threading.Event) -> None:
     from citywise.backend.city.source import run_source
+    from citywise.backend.kinds.sources import of_files
 
     play = values["source"]
     since = _time(play.get("since"))
-    run_source(city(play), settings.broker, speed=play["speed"], stop=stop, since=since)
+    run_source(
+        city(play, of_files(settings)), settings.broker, speed=play["speed"], stop=stop, since=since
+    )
 
 
-def city(play: dict[str, Any]) -> Any:
-    """The source that the demo asked for: a replay of recorded data, or the simulation."""
+def city(play: dict[str, Any], kinds: Kinds | None = None) -> Any:
+    """The source that the demo asked for: a replay of recorded data, or the simulation, which
+    has sensors of some of `kinds` if it is asked to."""
     from citywise.backend.city.replay import Replay
     from citywise.backend.city.simulation import Simulation
 
@@ -136,7 +141,10 @@ def city(play: dict[str, Any]) -> Any:
     lead_in = None if play["lead_in_s"] is None else timedelta(seconds=play["lead_in_s"])
     if play["data"]:
         return Replay(Path(play["data"]), start, until, lead_in)
-    return Simulation(seed=play["seed"], start=start, until=until, lead_in=lead_in)
+    others = kinds and kinds.of(play.get("kinds") or ())
+    return Simulation(
+        seed=play["seed"], start=start, until=until, lead_in=lead_in, others=others or None
+    )
 
 
 def _time(text: str | None) -> datetime | None:

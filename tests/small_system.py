@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from citywise.backend.settings import Ingest, Settings
 from citywise.backend.supervisor import System
@@ -23,9 +24,9 @@ class _Small(System):
 
 
 @contextmanager
-def small_system(folder: Path) -> Iterator[System]:
+def small_system(folder: Path, **more: Any) -> Iterator[System]:
     """Its processes run and have not been started again, as far as they tell."""
-    system = _Small(Settings(data_dir=folder, ingest=Ingest(clock="wall")))
+    system = _Small(Settings(data_dir=folder, ingest=Ingest(clock="wall"), **more))
     try:
         system.start()
         deadline = time.monotonic() + _PATIENCE_S

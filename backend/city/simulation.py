@@ -9,8 +9,10 @@ from typing import Literal
 
 from citywise.backend.city.simulated import town
 from citywise.backend.city.simulated.day import SLOT, SLOTS, Day
+from citywise.backend.city.simulated.meters import Meters
 from citywise.backend.city.steps import Batch, Reading, SourceError, Step
 from citywise.backend.ingest.payloads import Place
+from citywise.backend.kinds import Kinds
 from citywise.backend.times import iso, to_ms
 
 START = datetime(2025, 5, 27, 4, 30, tzinfo=UTC)
@@ -32,7 +34,8 @@ AIR_NAMES = (
 class Simulation:
     """A city made up from a seed: the same seed gives the same readings, byte for byte.
 
-    Begins `lead_in` (3 hours) before `start`; runs until `until`, or for ever.
+    Begins `lead_in` (3 hours) before `start`; runs until `until`, or for ever. `others` are kinds
+    of which it has three sensors each, beside its roads, garages and stations.
     """
 
     name: Literal["simulation"] = "simulation"
@@ -43,8 +46,10 @@ class Simulation:
         start: datetime | None = None,
         until: datetime | None = None,
         lead_in: timedelta | None = None,
+        others: Kinds | None = None,
     ) -> None:
         self.seed = seed
+        self._meters = Meters(seed, others or Kinds())
         self.start = (start or START).astimezone(UTC)
         self.until = until.astimezone(UTC) if until else None
         if self.until is not None and self.until < self.start:
@@ -53,7 +58,7 @@ class Simulation:
         self._roads = town.roads()
 
     def places(self) -> list[Place]:
-        return town.places()
+        return [*town.places(), *self._meters.places()]
 
     def steps(self, since: datetime | None = None) -> Iterator[Step]:
         first = self.start - self._lead_in
@@ -71,9 +76,11 @@ class Simulation:
             today = first + timedelta(days=number)
             midnight = datetime(today.year, today.month, today.day, tzinfo=UTC)
             day = Day(self.seed, today, self._roads)
+            others = self._meters.day(today)
             for slot in range(SLOTS):
                 ms = to_ms(midnight + slot * SLOT)
-                yield Step(ms, tuple(self._on_the_grid(day, slot, iso(ms))))
+                more = (kind.batch(slot, iso(ms)) for kind in others)
+                yield Step(ms, (*self._on_the_grid(day, slot, iso(ms)), *more))
                 ms = to_ms(midnight + slot * SLOT + GARAGES_AFTER)
                 yield Step(ms, (Batch("parking", _parking(day, slot, iso(ms))),))
 

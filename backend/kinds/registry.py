@@ -70,6 +70,10 @@ class Kinds(Mapping[str, Kind]):
         wanted = set(names)
         return type(self)(kind for name, kind in self._kinds.items() if name in wanted)
 
+    def of(self, names: Iterable[str]) -> Self:
+        """Those of some names, with all places; raises `KeyError`."""
+        return type(self)((self[name] for name in names), self.places.values())
+
     def beyond(self, others: Kinds) -> Self:
         """Those that `others` do not have."""
         kinds = (kind for name, kind in self._kinds.items() if name not in others)
