@@ -99,6 +99,11 @@ class Rules:
                 "which is the first argument"
             )
             yield self._say.at(statement.start, "directive", f"{message}: e.g. `slow(Me,Road)`")
+        for found, (age, statement) in directives.last.items():
+            if age is None:
+                message = f"`#last {found}`: what is remembered may be about people; say after how"
+                cure = f"long it is forgotten, e.g. `#last {found} 1d`"
+                yield self._say.at(statement.start, "directive", f"{message} {cure}")
         if self._request.sees_now:
             for fault in due_rules(self._reading.rules)[1]:
                 message = f"`{fault.node}`: nobody can say when this changes with the time"

@@ -16,8 +16,9 @@ from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
 from citywise.backend.people import accounts, consents, identities, logins, tokens
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import AuditRow, InstanceRow, NoticeRow, WishesRow
+from citywise.backend.store.models import AuditRow, CursorRow, InstanceRow, NoticeRow, WishesRow
 from citywise.backend.times import iso, iso_or_none, wall_ms
+from citywise.reasoning.rdf.mapping import quote
 
 FORMAT = 1
 _SECRET = {"csrf", "has_password"}
@@ -44,6 +45,7 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
             connection,
             select(InstanceRow.__table__).where(InstanceRow.user == user).order_by(InstanceRow.id),
         ),
+        "remembered": _remembered(connection, user),
         "notices": _all(
             connection,
             select(NoticeRow.__table__)
@@ -82,6 +84,18 @@ def _of_apps(
         if app in told:
             found[table.name] = _all(connection, select(table).where(is_theirs))
     return found, missing
+
+
+def _remembered(connection: Connection, user: str) -> list[dict[str, Any]]:
+    """What templates remember of a user's instances (docs/apps.md, Time in rules)."""
+    mine = select(InstanceRow.id).where(InstanceRow.user == user)
+    keys = {quote(found): found for found in connection.scalars(mine)}
+    return [
+        {"request": request, "instance": keys[key], "kept": kept}
+        for request, state in connection.execute(select(CursorRow.request, CursorRow.state))
+        for key, kept in sorted(state.get("memory", {}).get("keys", {}).items())
+        if key in keys
+    ]
 
 
 def _account(connection: Connection, user: str) -> dict[str, Any] | None:

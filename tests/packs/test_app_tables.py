@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import BigInteger, Column, Engine, String, inspect, text
+from sqlalchemy import BigInteger, Column, Engine, String, insert, inspect, text
 
 from citywise.backend.packs import broken, removal, tables
 from citywise.backend.packs.tables import Tables
 from citywise.backend.people import ids
 from citywise.backend.privacy import export, forgetting
 from citywise.backend.settings import Settings
+from citywise.backend.store.models import CursorRow, InstanceRow
 from tests.databases import emptied
 
 
@@ -171,6 +172,30 @@ def test_a_table_that_somebody_dropped_by_hand_stops_nobody_from_being_forgotten
     with engine.begin() as connection:
         tables.forget(connection, "u-1")
         assert tables.remove(connection, "noise") == []
+
+
+def test_what_a_template_remembers_of_a_person_is_exported(
+    engine: Engine, settings: Settings
+) -> None:
+    settings = settings.model_copy(update={"database": engine.url.render_as_string(False)})
+    alice, kept = ids.new_id(), [5, [], [['full("a.x")', 3]], []]
+    memory = {"clock": 6, "keys": {'"a.x"': kept, '"b.x"': kept}}
+    with engine.begin() as connection:
+        connection.execute(
+            insert(InstanceRow).values(
+                id="a.x", user=alice, app="test", template="x", version=1, values={}, created_ms=0,
+                updated_ms=0,
+            )
+        )  # fmt: skip
+        connection.execute(
+            insert(CursorRow).values(
+                request="test/x@1", position=0, resume_from=0, state={"memory": memory},
+                updated_ms=0,
+            )
+        )  # fmt: skip
+    with engine.connect() as connection:
+        told = export.everything(connection, settings, alice)["remembered"]
+    assert told == [{"request": "test/x@1", "instance": "a.x", "kept": kept}]
 
 
 def test_an_app_that_is_gone_leaves_nothing(engine: Engine, settings: Settings) -> None:

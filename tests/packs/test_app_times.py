@@ -66,6 +66,7 @@ def test_it_is_explained_how_long_is_left(app: Path) -> None:
         ("old :- since_bad(_,_,T), now(N), N > T+5.", "derives one atom of an instance"),
         ("#held station/2.", "a template remembers what its rules derive of an instance"),
         ("#last dark/0 1d. dark :- time_of_day(M), M > 1200.", "which is the first argument"),
+        ("#last bad/2.", "say after how long it is forgotten, e.g. `#last bad/2 1d`"),
         ("now(5) :- time_of_day(5).", "`now/1` is told by the framework"),
     ],
 )
