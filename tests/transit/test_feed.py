@@ -169,3 +169,29 @@ def test_the_command_answers_from_feeds_alone(tmp_path: Path) -> None:
     assert (refused.returncode, "is no zip archive" in refused.stderr) == (1, True)
     assert folder.run("decide", "travel", "ask.json").returncode == 2
     assert folder.run("decide", "parking", "ask.json", "--gtfs", "feed.zip").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("trip", "station", "stop", "told"),
+    [("1", "1", "0", True), ("1", "1", "2", False), ("2", "1", "1", False), ("1", "", "", None)],
+)
+def test_a_leg_says_whether_it_takes_a_wheelchair(
+    tmp_path: Path, trip: str, station: str, stop: str, told: bool | None
+) -> None:
+    """A stop that says nothing is as its station is."""
+    whole = small()
+    whole["trips.txt"] = [
+        [*row, *more]
+        for row, more in zip(
+            whole["trips.txt"],
+            [["wheelchair_accessible", "bikes_allowed"], [trip, "2"], [trip, "2"]],
+            strict=True,
+        )
+    ]
+    header, *rows = whole["stops.txt"]
+    whole["stops.txt"] = [
+        [*header, "wheelchair_boarding"],
+        *([*row[:5], "", station] if row[4] == 1 else [*row[:5], "A", stop] for row in rows),
+    ]
+    (route,) = transit(BODY, [zipped(tmp_path / "feed.zip", whole)], None)["routes"]
+    assert (route["legs"][0]["wheelchair"], route["legs"][0]["bicycles"]) == (told, False)

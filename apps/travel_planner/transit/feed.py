@@ -42,6 +42,8 @@ class Stop:
     lat: float
     lon: float
     station: str | None
+    wheelchair: bool | None = None
+    """Whether one gets on and off in one; of its station where it says nothing itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,9 @@ class Trip:
     calls: tuple[Call, ...]
     runs: tuple[int, ...]
     is_frequency: bool
+    wheelchair: bool | None = None
+    """Whether there is room for one; None: not known."""
+    bicycles: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,7 @@ class _Reading:
         """Stops and stations; a parent that is no station is as good as none."""
         feed, known = self._feed, set()
         parents: list[tuple[int, str, str]] = []
+        marks: dict[str, bool | None] = {}
         for line, row in self._tables.rows("stops.txt"):
             stop, kind = row["stop_id"], row.get("location_type") or "0"
             if stop in known or not stop:
@@ -163,6 +169,7 @@ class _Reading:
             known.add(stop)
             if kind == "1":
                 feed.stations.setdefault(stop, [])
+                marks[stop] = _MARKS.get(row.get("wheelchair_boarding", ""))
                 continue
             if kind != "0":
                 continue
@@ -174,12 +181,15 @@ class _Reading:
                 self._fault("stops.txt", line, f"stop {stop!r} has no position in degrees")
                 continue
             parent = row.get("parent_station") or None
-            feed.stops[stop] = Stop(stop, row.get("stop_name") or stop, lat, lon, parent)
+            known_for = _MARKS.get(row.get("wheelchair_boarding", ""))
+            feed.stops[stop] = Stop(stop, row.get("stop_name") or stop, lat, lon, parent, known_for)
             if parent:
                 parents.append((line, stop, parent))
         for line, stop, parent in parents:
             if parent in feed.stations:
                 feed.stations[parent].append(stop)
+                if feed.stops[stop].wheelchair is None and parent in marks:
+                    feed.stops[stop] = replace(feed.stops[stop], wheelchair=marks[parent])
                 continue
             feed.stops[stop] = replace(feed.stops[stop], station=None)
             self._note("stops.txt", line, f"`parent_station` {parent!r} is no station; ignored")
@@ -259,7 +269,8 @@ class _Reading:
             block, head = row.get("block_id", ""), row.get("trip_headsign", "")
             self._feed.trips.append(
                 Trip(trip, row["route_id"], row["service_id"], block, head, timed, offsets,
-                     starts is not None)
+                     starts is not None, _MARKS.get(row.get("wheelchair_accessible", "")),
+                     _MARKS.get(row.get("bikes_allowed", "")))
             )  # fmt: skip
 
         for table, ids in (("stop_times.txt", calls.keys()), ("frequencies.txt", runs.keys())):
@@ -337,6 +348,7 @@ class _Reading:
                 self._feed.rules.append(Rule(*ends, int(kind), seconds, *more))
 
 
+_MARKS: dict[str, bool] = {"1": True, "2": False}
 _MODES: dict[str, str] = {
     "0": "tram", "1": "subway", "2": "rail", "3": "bus", "4": "ferry", "5": "cable_tram",
     "6": "aerial_lift", "7": "funicular", "11": "trolleybus", "12": "monorail",

@@ -149,11 +149,10 @@ class Telling:
         calls, zone = part.calls[ends[0] : ends[1] + 1], feed.zone
         stops = [self.stop(self._ground.stops.index[at, call.stop]) for call in calls]
         departs, arrives = times[ends[0]][1], times[ends[1]][0]
+        on_off = calls[0].stop, calls[-1].stop
         is_planned = part.state != "added"
         shift += part.offset
-        found = on_ride(
-            self._alerts, feed, part, (calls[0].stop, calls[-1].stop), (departs, arrives)
-        )
+        found = on_ride(self._alerts, feed, part, on_off, (departs, arrives))
         for alert in found:
             self.told.setdefault(alert.entity, alert_object(alert, self._language))
         return {
@@ -172,6 +171,8 @@ class Telling:
             },
             "realtime": part.state,
             "stays_seated": number > 0,
+            "wheelchair": _all(trip.wheelchair, *(feed.stops[end].wheelchair for end in on_off)),
+            "bicycles": trip.bicycles,
             "pickup_type": calls[0].pickup,
             "drop_off_type": calls[-1].drop_off,
             "calls": [
@@ -210,6 +211,13 @@ class Telling:
         """A stop as an end of a leg."""
         stop = self._ground.stops.all[place]
         return {"lat": stop.lat, "lon": stop.lon, "name": stop.name, "stop": stop.id}
+
+
+def _all(*marks: bool | None) -> bool | None:
+    """Whether all is as it must be; None: not known of some."""
+    if False in marks:
+        return False
+    return None if None in marks else True
 
 
 def _point(place: Place) -> _Json:
