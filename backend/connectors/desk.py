@@ -22,7 +22,7 @@ from citywise.backend.connectors.found import (
     Unknown,
     refused,
 )
-from citywise.backend.connectors.values import fitted, is_absent, plain
+from citywise.backend.connectors.values import fitted, is_absent, plain, whole
 from citywise.backend.kinds import Kind, Kinds, builtin
 
 _MOST_EXTRA = 100
@@ -161,7 +161,7 @@ class Draft:
         if raw is not None and len(self._extra) < _MOST_EXTRA:
             found = plain(raw)
             if found is not None:
-                self._extra[name] = found
+                self._extra[whole(name)] = found
 
     def refuse(self, fault: Fault) -> None:
         """A part that is at fault."""

@@ -27,7 +27,7 @@ from citywise.backend.connectors.mapping import (
 )
 from citywise.backend.connectors.message import Message
 from citywise.backend.connectors.readers import Reader, Thing, reader
-from citywise.backend.connectors.values import is_absent, number
+from citywise.backend.connectors.values import is_absent, number, whole
 
 _PART = re.compile(r"\{(\w+)\}")
 _WKT = re.compile(r"\s*POINT\s*Z?\s*\(\s*(\S+)\s+(\S+)[^)]*\)\s*", re.IGNORECASE)
@@ -189,7 +189,7 @@ def _text(source: Source | None, thing: Thing, parts: dict[str, str]) -> str | N
     if source is None:
         return None
     raw, _at = _value(source, thing, parts)
-    return None if is_absent(raw) or isinstance(raw, list | dict) else str(raw)
+    return None if is_absent(raw) or isinstance(raw, list | dict) else whole(str(raw))
 
 
 def _named(source: Source, thing: Thing, parts: dict[str, str]) -> tuple[str | None, str]:

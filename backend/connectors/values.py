@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _MOST_DIGITS = 30
 _SHORT = 40
 _DEPTH = 20
+_LARGEST = 2**63 - 1
 
 
 def is_absent(raw: object) -> bool:
@@ -106,7 +107,7 @@ def _boolean(raw: object, at: str) -> bool:
 
 def _text(raw: object, at: str) -> str:
     if isinstance(raw, str) and raw.strip():
-        return raw.strip()
+        return whole(raw.strip())
     if isinstance(raw, int | Decimal) and not isinstance(raw, bool):
         return str(raw)
     raise Fault("value", at, f"found {_shown(raw)}, expected a text")
@@ -127,12 +128,17 @@ def plain(raw: Any, depth: int = 0) -> Any:
             return int(raw)
         found = float(raw)
         return found if abs(found) != float("inf") else str(raw)
+    if isinstance(raw, str):
+        return whole(raw)
+    if isinstance(raw, int) and abs(raw) > _LARGEST:
+        return str(raw)
+    if isinstance(raw, dict | list) and depth >= _DEPTH:
+        return None
     if isinstance(raw, dict):
-        return (
-            {str(key): plain(value, depth + 1) for key, value in raw.items()}
-            if depth < _DEPTH
-            else None
-        )
-    if isinstance(raw, list):
-        return [plain(value, depth + 1) for value in raw] if depth < _DEPTH else None
-    return raw
+        return {whole(str(key)): plain(value, depth + 1) for key, value in raw.items()}
+    return [plain(value, depth + 1) for value in raw] if isinstance(raw, list) else raw
+
+
+def whole(text: str) -> str:
+    """A text without halves of characters, which JSON can name and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode()

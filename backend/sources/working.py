@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from citywise.backend import connectors
 from citywise.backend.connectors import Desk, Found, Message, Reading, Refused, recorded
+from citywise.backend.connectors.values import whole
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
 from citywise.backend.settings import Source
@@ -130,14 +131,17 @@ class Working:
             message = self._heard.get(timeout=wait_s)
         except queue.Empty:
             return
-        self._read(message, "", whole=False)
+        self._read(message, "", names_all=False)
         with self._lock:
             self._success_ms = wall_ms()
 
     # -- reading ----------------------------------------------------------------------
 
-    def _read(self, told: Message, origin: str, whole: bool) -> None:
-        """Read a message and send on what it says; a fault of ours costs this message only."""
+    def _read(self, told: Message, origin: str, names_all: bool) -> None:
+        """Read a message and send on what it says; a fault of ours costs this message only.
+
+        `names_all`: it names every event that there is.
+        """
         self._counts["messages"] += 1
         found: list[Found] = []
         try:
@@ -146,15 +150,15 @@ class Working:
         except Exception:
             LOG.exception("source `%s`: cannot read a message", self.source.name)
             self._refuse(Refused("internal", "", "a fault of ours; see the log"), origin)
-            whole = False
+            names_all = False
         for one in found:
             if isinstance(one, Refused):
                 self._refuse(one, origin)
             elif isinstance(one, Reading):
                 self._counts["observations"] += 1
                 self._newest_ms = max(self._newest_ms or 0, one.observed_ms)
-        whole = whole and not any(isinstance(one, Refused) and not one.at for one in found)
-        for message_ in self._relay.messages(found, origin, whole):
+        names_all = names_all and not any(isinstance(o, Refused) and not o.at for o in found)
+        for message_ in self._relay.messages(found, origin, names_all):
             self._send(message_)
             self._counts["sent"] += 1
         self._keep()
@@ -163,7 +167,7 @@ class Working:
         self._counts["refused"] += 1
         told = {"reason": refused.reason, "at": refused.at, "said": refused.said, "from": origin}
         with self._lock:
-            self._samples.append({key: value[:_SAMPLE] for key, value in told.items()})
+            self._samples.append({key: whole(value[:_SAMPLE]) for key, value in told.items()})
 
     def _keep(self) -> None:
         """Keep what must outlast a restart, where it has changed."""

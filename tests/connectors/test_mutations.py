@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from citywise.backend.connectors import BUILTIN, Connector, Desk, Found, Message, recorded
+from citywise.backend.sources.relay import Relay
 from citywise.backend.times import parse_ms
 from tests.conftest import PACK
 from tests.connectors.samples import SAMPLES
@@ -60,6 +61,7 @@ def read(connector: str, sent: Sequence_) -> list[Found]:
             found += reader.read(one)
     for thing in found:
         json.dumps(thing.to_json(), allow_nan=False).encode("utf-8", "surrogatepass")
+    list(Relay().messages(found))
     return found
 
 
