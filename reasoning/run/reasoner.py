@@ -464,6 +464,10 @@ class Reasoner(Driver):
         """Take an item in whose evaluations have been made, for those to come."""
         self._contents.keep_late(item)
 
+    def drop(self, item: Item) -> None:
+        """Take an item out whose evaluations have been made, for those to come."""
+        self._contents.drop(item)
+
     def resume_from(self, position: int) -> int:
         """The first position whose item is still needed when continuing at `position`."""
         needed = [p for b in self._buffers.values() for p in b.positions()]

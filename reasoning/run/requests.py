@@ -103,24 +103,43 @@ class RequestCourse(Course):
     def amend(
         self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
     ) -> Amendments | None:
-        """See `Course`; items that come late, of time windows."""
+        """See `Course`."""
         assert isinstance(driver, Reasoner)
-        del items
         came, gone = net(changes)
         past, known = self._past, driver.supplied
-        if past is None or not past.follows or gone:
+        if past is None or not past.follows:
             return None
         late = [item for item in came if item.time < before]
-        held = [(driver.facts(item, before - 1), *self._instants(item)) for item in late]
-        if driver.supplied != known:
-            return None
+        dropped = [item for item in gone if item.time < before]
         try:
-            found = past.amend(each for each in held if each[1] <= each[2])
+            held = [(driver.facts(item, before - 1), *self._instants(item)) for item in late]
+            old = [
+                (driver.facts(i, before - 1), *self._instants(i), self._alike(i, items, before))
+                for i in dropped
+            ]
+            if driver.supplied != known:
+                return None
+            found = past.amend(
+                (each for each in held if each[1] <= each[2]),
+                (each for each in old if each[1] <= each[2]),
+            )
         except (BeyondPastError, LimitError):
             return None
+        for item in dropped:
+            driver.drop(item)
         for item in late:
             driver.keep_late(item)
         return {instant // 2: texts for instant, texts in found.items()}
+
+    def _alike(self, item: Item, items: Ordered, before: int) -> list[tuple[int, int]]:
+        """The instants at which other items hold the same."""
+        if type(item.content) is not str or items.lasting:
+            raise BeyondPastError
+        near = items.between(item.time - 2 * self._reach, before)
+        if any(type(other.content) is not str for other in near):
+            raise BeyondPastError
+        spans = (self._instants(other) for other in near if other.content == item.content)
+        return [span for span in spans if span[0] <= span[1]]
 
     def _instants(self, item: Item) -> tuple[int, int]:
         """The first and the last instant at which an item is in its window."""

@@ -335,7 +335,7 @@ class Revising:
             if reach < done.time and before < done.time:
                 place = bisect_left(old, done.time, key=_time)
                 known = old[place - 1].carried if place else self._left
-                if known == last:
+                if known == last and place < len(old):
                     # The windows to come are those of before, and so is what is left to them.
                     self._leave()
                     self._done += old[place:]

@@ -136,6 +136,24 @@ class WindowBuffer:
         heapq.heappush(self._ends, (item.end, next(self._numbers), held))
         return held
 
+    def drop(self, item: Item) -> Held | None:
+        """Take an item out that was withdrawn; it is given if it was in the window as of its last
+        tick."""
+        waiting = len(self._waiting)
+        self._waiting = [held for held in self._waiting if held.item.position != item.position]
+        if len(self._waiting) < waiting:
+            return None
+        if self._ends is None:
+            self._begin_ends()
+        for held in reversed(self._items):
+            if held.item.position == item.position:
+                if not held.inside:
+                    return None
+                # It is forgotten when it would have ended.
+                held.inside, held.over = False, True
+                return held
+        return None
+
     def keep_all(self, items: Iterable[Item]) -> None:
         """Take items in that came before."""
         held = list(map(Held, items))
@@ -338,6 +356,20 @@ class Contents:
         buffer = self.buffers[item.stream]
         if (held := buffer.keep_late(item)) is not None:
             self._move(buffer, Moved([held], []))
+
+    def drop(self, item: Item) -> None:
+        """Take an item out that was withdrawn."""
+        buffer = self.buffers[item.stream]
+        held = buffer.drop(item)
+        if held is None:
+            return
+        for _buffer, moved in self._moved:
+            if held in moved.entered:  # nobody has been told of it yet
+                moved.entered.remove(held)
+                self._items -= 1
+                self._version = self._version.followed_by((), [held])
+                return
+        self._move(buffer, Moved([], [held]))
 
     def _move(self, buffer: WindowBuffer, moved: Moved) -> None:
         self._moved.append((buffer, moved))

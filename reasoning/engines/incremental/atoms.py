@@ -175,7 +175,7 @@ class _Running:
         self.overlapping: frozenset[str] = frozenset()
         self._translated = translated
         self.inputs = program.inputs
-        self._known = known
+        self.known = known
         self.lasting: dict[str, Counter[Row]] = {}
         """Rows that hold until they leave, and how often they entered."""
         self._timed: set[str] = set()
@@ -185,6 +185,8 @@ class _Running:
         self._ends: list[int] = []
         """Instants after which rows hold no more, the next first."""
         self._begun = False
+        self.amended = False
+        """Whether rows were taken out since the last step."""
         for name, rows in known.items():
             if name in self.inputs:
                 self.evaluation.insert(name, rows)
@@ -195,9 +197,10 @@ class _Running:
         # A step costs something for each relation, even if nothing happens to it; a window that
         # stood still shall cost nothing. The first step is made in any case, for rules without a
         # body.
-        if not (self._due(now) or left or any(entered.values())) and self._begun:
+        moves = self._due(now) or left or any(entered.values()) or self.amended
+        if not moves and self._begun:
             return False
-        self._begun = True
+        self._begun, self.amended = True, False
         # Before what enters: an item that leaves while another brings the same atom leaves the
         # atom in place, since what is inserted after a retraction holds.
         if left:
@@ -249,7 +252,7 @@ class _Running:
         for name, rows in self._translated.rows(atoms).items():
             if name not in self.lasting:
                 continue
-            gone = list(self._gone(self.lasting[name], rows, self._known.get(name, ())))
+            gone = list(self._gone(self.lasting[name], rows, self.known.get(name, ())))
             self.evaluation.retract(name, gone)
             horizons = self._horizons.get(name, {})
             for row in gone if horizons else ():
@@ -305,25 +308,56 @@ class AtomPast:
         self._past.forget(before)
 
     def amend(
-        self, came: Iterable[tuple[Sequence[str], int, int]]
+        self,
+        came: Iterable[tuple[Sequence[str], int, int]],
+        gone: Iterable[tuple[Sequence[str], int, int, Sequence[tuple[int, int]]]] = (),
     ) -> dict[int, tuple[list[str], list[str]]]:
-        """Atoms held between two instants; by instant the shown atoms that came and went.
+        """Atoms held between two instants, or did not; by instant the shown atoms that came and
+        went. With what did not come the spans in which others held the same atoms.
 
         Raises `BeyondPastError` where that cannot be told, `LimitError` at a limit.
         """
         gained: dict[str, dict[Row, int]] = {}
-        translated, evaluation = self._atoms.translated, self._running.evaluation
+        lost: dict[str, dict[Row, int]] = {}
         for texts, first, last in came:
-            if first < self.start:
+            for name, rows in self._rows(texts, first):
+                steps = self._past.between(first, last)
+                known = gained.setdefault(self._running.evaluation.source(name), {})
+                known.update((row, known.get(row, 0) | steps) for row in rows)
+        for texts, first, last, others in gone:
+            for name, rows in self._rows(texts, first):
+                self._take_out(name, rows, first, last, others)
+                steps = self._past.between(first, last)
+                for span in others:
+                    steps &= ~self._past.between(*span)
+                known = lost.setdefault(self._running.evaluation.source(name), {})
+                known.update((row, known.get(row, 0) | steps) for row in rows)
+        shown = [(s.name, str(s)) for s in self._atoms.translated.shows]
+        return self._past.texts(self._past.amend(gained, lost), shown)
+
+    def _rows(self, texts: Sequence[str], first: int) -> Iterator[tuple[str, list[Row]]]:
+        """The rows of atoms by relation, if they can be amended from an instant on."""
+        if first < self.start:
+            raise BeyondPastError
+        for name, rows in self._atoms.translated.rows(texts).items():
+            if name not in self._running.inputs or name in self._running.lasting:
                 raise BeyondPastError
-            steps = self._past.between(first, last)
-            for name, found in translated.rows(texts).items():
-                if name not in self._running.inputs or name in self._running.lasting:
-                    raise BeyondPastError
-                rows = gained.setdefault(evaluation.source(name), {})
-                rows.update((row, rows.get(row, 0) | steps) for row in found)
-        shown = [(s.name, str(s)) for s in translated.shows]
-        return self._past.texts(self._past.amend(gained, {}), shown)
+            yield name, rows
+
+    def _take_out(
+        self, name: str, rows: list[Row], first: int, last: int, others: Sequence[tuple[int, int]]
+    ) -> None:
+        """Rows hold no more from the next step on, unless others hold them."""
+        if any(row in self._running.known.get(name, ()) for row in rows):
+            raise BeyondPastError
+        now = self._past.times[-1]
+        if last <= now or first > now:
+            return  # it is no reason for what holds next
+        self._running.evaluation.retract(name, rows)
+        self._running.amended = True
+        # Those that are to enter will.
+        if (until := max((end for begin, end in others if begin <= now), default=now)) > now:
+            self._running.evaluation.insert(name, rows, until)
 
 
 def atoms_of(facts: str) -> list[str]:
