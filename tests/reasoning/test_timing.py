@@ -77,6 +77,13 @@ def test_now_is_the_time_of_the_evaluation(engine: Choice) -> None:
 
 
 @engines
+def test_the_times_of_evaluations_may_be_remembered_too(engine: Choice) -> None:
+    text = STREAM + "#last now/1 9s. p(T) :- last_now(T,_)."
+    found = run(text, items((0, "q"), (4, "q")), engine)
+    assert found == [(2, [[]]), (3, [["p(2)"]]), (4, [["p(2)", "p(3)"]])]
+
+
+@engines
 @pytest.mark.parametrize("given", ["#input now/1.", "", "now(7)."])
 def test_now_is_built_in_only_where_nothing_gives_it(
     engine: Choice, given: str, tmp_path: Path

@@ -26,8 +26,9 @@ def timed(
 ) -> Request:
     """The request with what `#held`, `#last` and `now/1` mean; what is wrong with them is noted.
     Where no stream is read there is no time, unless it is `clocked`."""
-    sees_now = NOW in request.used | request.shows and NOW not in request.derived | request.inputs
     watched = frozenset({*request.held, *request.last})
+    looked_at = request.used | request.shows | watched
+    sees_now = NOW in looked_at and NOW not in request.derived | request.inputs
     request = replace(
         request,
         sees_now=sees_now and (clocked or bool(request.streams)),
