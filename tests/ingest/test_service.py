@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -340,6 +342,41 @@ def test_a_full_disk_stops_acknowledgement_and_loses_nothing(begin: Begin) -> No
     street.start()
     soon(lambda: len(street.readings()) == 1)
     assert street.overtaken() == []
+
+
+@pytest.mark.parametrize(
+    ("step", "fault"),
+    [
+        ("write", errno.EROFS),
+        ("write", errno.ENOSPC),
+        ("fdatasync", errno.EIO),
+        ("fdatasync", errno.EROFS),
+    ],
+)
+def test_a_log_that_cannot_be_written_for_a_while_loses_and_doubles_nothing(
+    street: Street, monkeypatch: pytest.MonkeyPatch, step: str, fault: int
+) -> None:
+    """Its disk became read-only, full or faulty: what came meanwhile is written when it is mended,
+    and `/readyz` says why nothing is."""
+    know_road(street)
+    street.publish("observations/traffic", reading(1))
+    soon(lambda: len(street.readings()) == 1)
+    failed = threading.Event()
+
+    def fails(*_: object) -> int:
+        failed.set()
+        raise OSError(fault, os.strerror(fault))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"citywise.backend.ingest.log.os.{step}", fails)
+        for number in (2, 3):
+            street.client.publish("citywise/observations/traffic", reading(number, number), qos=1)
+        assert failed.wait(60)
+        soon(lambda: os.strerror(fault) in (street.service._blocked or ""))
+        assert [speed for _sensor, speed in street.readings()] == [1.0]
+    soon(lambda: len(street.readings()) == 3)
+    assert [speed for _sensor, speed in street.readings()] == [1.0, 2.0, 3.0]
+    soon(lambda: street.service._blocked is None)
 
 
 def test_contexts_and_events_reach_the_log_once_and_bad_ones_the_dead_letters(
