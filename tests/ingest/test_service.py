@@ -461,6 +461,7 @@ def test_a_crash_between_append_and_removal_appends_nothing_twice(
         raise OperationalError("delete", {}, Exception("the machine is gone"))
 
     bodies: list[dict[str, object]] = [{"activity": "OnFoot"}, {"activity": "DrivingCar"}]
+    know_road(street)  # its start removes, too
     with monkeypatch.context() as broken:
         broken.setattr(inlet.Inlet, "remove", crash)
         broken.setattr(threading, "excepthook", lambda _args: None)
