@@ -372,7 +372,7 @@ def test_context_is_told_only_with_consent_which_is_asked_for_in_place(
     expect(position).to_contain_text("known now")
     expect(position).to_contain_text("Used by: Jam watch.")
     position.get_by_label("Deleted when").select_option("6")
-    expect(page.locator(".toast")).to_contain_text("Saved: Position.")
+    expect(page.locator(".toast")).to_contain_text("Saved: Location.")
     position.get_by_role("switch").uncheck()
     expect(page.locator(".toast")).to_contain_text("The data have been deleted.")
     expect(position).to_contain_text("not known now")

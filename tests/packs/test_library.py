@@ -128,4 +128,4 @@ def test_a_folder_that_is_no_package_brings_no_python(app: AppFolder) -> None:
     app.manifest('title = "Jam watch"', 'title = "Jam watch"\npython = "parts"')
     (found,) = check_pack(app.path)
     assert found.code == "python"
-    assert "install the app as a package" in found.message
+    assert "citywise app trust" in found.message

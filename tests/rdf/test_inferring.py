@@ -137,7 +137,7 @@ def test_without_an_entailment_a_request_stays_as_it_is() -> None:
 
 def test_the_request_of_the_documentation_does_what_it_is_said_to_do(tmp_path: Path) -> None:
     text = (REPOSITORY / "docs" / "casp.md").read_text(encoding="utf-8")
-    _first, program = re.findall(r"```casp\n(.*?)```", text, re.DOTALL)
+    _first, program, *_ = re.findall(r"```casp\n(.*?)```", text, re.DOTALL)
     (tmp_path / "sensors.ttl").write_text("""
         @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
         @prefix e: <http://example.org/> .
