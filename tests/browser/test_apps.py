@@ -351,7 +351,7 @@ def test_an_evaluation_is_looked_into_and_says_why(
     at_trace = NOON_MS + 60_000
     tell(site, change("opened", at_trace, about="old-jam", user="ann", instance=made["id"]))
     page.goto(site.server.url + "/apps")
-    jam_card(page).get_by_role("link", name="Explain").click()
+    jam_card(page).get_by_role("link", name="Explain Jam ahead").click()
     expect(answer).to_contain_text(there)
     expect(page.locator("why-not .notice-card")).to_contain_text("Traffic jam")
 

@@ -4,6 +4,7 @@ import './shown-to.js'; // Before the parts that ask only while they are seen.
 import './announcer.js';
 import { browserNotifications } from './browser-notifications.js';
 import './connection.js';
+import './log-in.js'; // It asks for the password wherever a login has ended.
 import './menu.js';
 import './notice-bell.js';
 import './person-menu.js';
