@@ -113,7 +113,8 @@ def text_module(language: str, own: PageFiles | None) -> tuple[str, str]:
     """The strings of a page as an ES module, and its address, which names its content."""
     script = f"export default {orjson.dumps(texts(language, own)).decode()};\n"
     digest = hashlib.sha256(script.encode()).hexdigest()[:12]
-    return script, f"/assets/texts/{own.app if own else SHELL}/{digest}/{language}.js"
+    owner = own.app if own and own.texts(language) else SHELL
+    return script, f"/assets/texts/{owner}/{digest}/{language}.js"
 
 
 def _lacking(key: str, why: str) -> None:
@@ -403,7 +404,7 @@ def service_worker() -> Response:
         "service-worker.js",
         version=version(),
         shell=[asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))],
-        texts=[text_module(language, own)[1] for own in (None, *dressed.values())],
+        texts=list({text_module(language, own)[1]: None for own in (None, *dressed.values())}),
         vendor=[
             LEAFLET + "leaflet.js",
             LEAFLET + "leaflet.css",

@@ -6,7 +6,7 @@ const SHELL = `citywise-shell-${VERSION}`;
 const DATA = 'citywise-data';
 const FILES = {{ (shell + texts + vendor)|tojson }};
 const PAGES = {{ pages|tojson }};
-const KEPT_API = /^\/api\/v1\/(places|readings|events|clock)$/;
+const KEPT_API = /^\/api\/v1\/(kinds|places|readings|events|clock)$/;
 const FIRST_DATA = ['kinds', 'places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);
 const SNOOZE_MINUTES = 15;
 
