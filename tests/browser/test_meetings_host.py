@@ -92,7 +92,7 @@ def test_what_somebody_can_no_longer_do_is_seen_and_said(open_page: Open, meetin
     expect(bob).to_have_count(0)
     expect(person(page, "Alice Maud Mary")).to_be_visible()
     meeting.conclude(meeting.person("Bob"), "on", presence="room")
-    expect(bob.get_by_role("img", name=re.compile("^Place: in room"))).to_be_visible()
+    expect(bob.get_by_role("img", name=re.compile("^Location: in room"))).to_be_visible()
 
 
 def test_what_happened_is_there_after_a_reload_in_the_same_words(
