@@ -35,7 +35,7 @@ settings.load_profile("exploring" if os.environ.get("CITYWISE_EXPLORE") else "st
 gc.disable()
 
 
-class _Files(LoadFileScheduling):
+class _Files(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
     """Tests of a file share a process; those of all files that start Spark share one."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -216,12 +216,12 @@ def test_the_host_goes_on_and_back_decides_and_has_the_last_word(
     expect(page.get_by_text("Set for Alice Maud Mary.")).to_be_visible()
     alice_id = meeting.person("Alice")
     assert meeting.kept.person(meeting.id, alice_id).overrides == {"read": "off"}
-    page.get_by_label("Decision").fill("We go on in May.")
+    page.get_by_label("Decision", exact=True).fill("We go on in May.")
     page.keyboard.press("Enter")
     expect(page.locator(".decisions")).to_contain_text("We go on in May.")
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Title").fill("Another name")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Another name")
     page.get_by_role("button", name="End meeting").click()
     page.get_by_role("dialog").get_by_role("button", name="End meeting").click()
@@ -237,12 +237,12 @@ def test_what_was_typed_is_kept_where_the_meeting_has_changed_and_can_be_sent_ag
     for one, title in ((page, "Mine"), (other, "Theirs")):
         one.get_by_role("button", name="Edit").click()
         one.get_by_label("Title").fill(title)
-    other.get_by_role("button", name="Save").click()
+    other.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("h1")).to_have_text("Theirs")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("What you typed is still here")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Your input is still here")).to_be_visible()
     expect(page.get_by_label("Title")).to_have_value("Mine")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Mine")
     watched.errors.clear()  # The browser notes that something was refused.
 
