@@ -99,7 +99,7 @@ def test_axe_finds_nothing_serious_in_what_opens(open_page: Open, axe: str, them
 def test_the_keyboard_reaches_everything_in_order(open_page: Open) -> None:
     page = settled(open_page("/list"))
     seen = []
-    for _ in range(18):
+    for _ in range(19):
         page.keyboard.press("Tab")
         seen.append(
             page.evaluate(
@@ -121,6 +121,7 @@ def test_the_keyboard_reaches_everything_in_order(open_page: Open) -> None:
         "Speed",
         "+15 min, skip ahead",
         "+1 h, skip ahead",
+        "Alerts",
         "Your account: Demo",
         "Language and colours",
         "Filter and sort",
