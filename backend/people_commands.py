@@ -239,12 +239,15 @@ def _link(settings: Settings, secret: str, url: str | None = None) -> str:
 
 @contextmanager
 def database(settings: Settings) -> Iterator[Engine]:
-    """The system's database, which is made if there is none yet."""
+    """The system's database with the tables of its apps; made if there is none yet."""
+    from citywise.backend.packs.parts import upgrade_tables  # It loads the apps.
+
     own_files.keep_from_others()
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     engine = create_engine_for(settings.database_url)
     try:
         migrate(engine)
+        upgrade_tables(engine, settings)
         yield engine
     finally:
         engine.dispose()

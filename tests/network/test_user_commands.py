@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 from click.testing import CliRunner, Result
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, inspect, select
 
 from citywise.backend import cli
 from citywise.backend.network import broker_rights
@@ -207,3 +207,10 @@ def test_two_systems_cannot_be_meant_at_once(tmp_path: Path) -> None:
     )
     assert result.exit_code == 2
     assert "two systems" in result.output
+
+
+def test_before_a_first_start_there_are_the_tables_of_apps_too(tmp_path: Path) -> None:
+    """What is written for a broker's rights asks the apps, such as who hosts a meeting."""
+    machine = Machine(tmp_path)
+    machine.add("Ann")
+    assert "meeting_mgr_meetings" in inspect(machine.engine()).get_table_names()
