@@ -83,6 +83,17 @@ class Choice:
         beyond = sorted(self.decision.violated, key=lambda name: name != nearest)
         return [*self.decision.dominated, *beyond]
 
+    def told(self, option: str, names: Mapping[str, str]) -> dict[str, Any]:
+        """What an answer says of the choice beside one candidate; `names` are the ids by which the
+        answer knows candidates."""
+        return {
+            "chosen": option == self.chosen,
+            "why": self.why(option),
+            "reasons": self.reasons(option, names),
+            "difference": self.difference(option),
+            "best_at": self.best_at(option),
+        }
+
     def why(self, option: str) -> str:
         """The sentences for one candidate."""
         return self.words.why(option, self.decision.reasons[option], self.among)

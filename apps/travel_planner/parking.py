@@ -115,14 +115,9 @@ def _further(errand: Errand, beyond: Spotted | None) -> Json | None:
 
 def _offered(errand: Errand, choice: Choice, spotted: Spotted, names: dict[str, str]) -> Json:
     name, garage = spotted.garage.id, spotted.garage
-    return {
-        **_garage_object(errand, walked(errand, spotted)),
-        "chosen": name == choice.chosen,
-        "why": " ".join([choice.why(name), *_warnings(errand, garage, spotted.arrive_ms)]),
-        "reasons": choice.reasons(name, names),
-        "difference": choice.difference(name),
-        "best_at": choice.best_at(name),
-    }
+    told = choice.told(name, names)
+    why = " ".join([told["why"], *_warnings(errand, garage, spotted.arrive_ms)])
+    return {**_garage_object(errand, walked(errand, spotted)), **told, "why": why}
 
 
 def _never(errand: Errand, spotted: Spotted, why: Json) -> Json:

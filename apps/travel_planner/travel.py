@@ -190,11 +190,7 @@ def _route(
     return {
         "id": names[name],
         **found,
-        "chosen": name == choice.chosen,
-        "why": choice.why(name),
-        "reasons": choice.reasons(name, names),
-        "difference": choice.difference(name),
-        "best_at": choice.best_at(name),
+        **choice.told(name, names),
     }
 
 

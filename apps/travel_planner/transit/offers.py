@@ -58,15 +58,7 @@ def chosen(offers: Sequence[Offer], request: TransitRequest, words: Words) -> Js
         conflict["then"]["option"] = names.get(conflict["then"]["option"])
 
     def told(name: str) -> Json:
-        return {
-            "id": names[name],
-            **named[name].tell(),
-            "chosen": name == choice.chosen,
-            "why": choice.why(name),
-            "reasons": choice.reasons(name, names),
-            "difference": choice.difference(name),
-            "best_at": choice.best_at(name),
-        }
+        return {"id": names[name], **named[name].tell(), **choice.told(name, names)}
 
     routes = [told(name) for name in shown]
     if not (request.constraints or request.preferences):
