@@ -17,6 +17,10 @@ from typing import NamedTuple
 
 import clingo
 
+from citywise.reasoning.model import rules as model
+from citywise.reasoning.model import values
+from citywise.reasoning.model.atoms import call
+from citywise.reasoning.model.rules import Compare, Rule, Scan
 from citywise.reasoning.rdf import datatypes, ntriples
 from citywise.reasoning.rdf.datatypes import IllTypedError, Value
 from citywise.reasoning.rdf.mapping import RDF, TYPE, XSD, Blank, Iri, Literal, Term, Triple
@@ -26,11 +30,9 @@ from citywise.reasoning.rdf.regimes import (
     NAMESPACES,
     RULES,
     TRIPLE,
-    Argument,
-    EntailmentRule,
     Regime,
-    TripleAtom,
-    TripleVariable,
+    head,
+    known,
 )
 
 MEMBERSHIP = re.compile(re.escape(RDF) + r"_[1-9][0-9]*")
@@ -81,7 +83,7 @@ class TripleModel:
     """Everything that the rules of a regime, and some more, derive from triples."""
 
     def __init__(
-        self, triples: Sequence[Triple], regime: Regime, queries: Sequence[EntailmentRule] = ()
+        self, triples: Sequence[Triple], regime: Regime, queries: Sequence[Rule] = ()
     ) -> None:
         self._coded = _Coded(triples)
         self._control = clingo.Control(["--warn=none"])
@@ -116,20 +118,22 @@ class _Coded:
         """The number of a term of the vocabularies, as text."""
         return str(self._code(Iri(NAMESPACES[prefix] + name)))
 
-    def rule(self, rule: EntailmentRule) -> str:
-        """A rule as text."""
-        body = [self._atom(atom) for atom in rule.body]
-        body += [f"{self._text(d.left)} != {self._text(d.right)}" for d in rule.different]
-        return f"{self._atom(rule.head)} :- {', '.join(body)}.\n"
+    def rule(self, rule: Rule) -> str:
+        """A rule as text, of which nothing must be absent."""
+        return f"{self._literal(head(rule))} :- {', '.join(map(self._literal, rule.body))}.\n"
 
-    def _atom(self, atom: TripleAtom) -> str:
-        arguments = f"({','.join(map(self._text, atom.terms))})" if atom.terms else ""
-        return f"{atom.relation}{arguments}"
+    def _literal(self, literal: model.Literal) -> str:
+        if isinstance(literal, Compare):
+            return f"{self._text(literal.left)} != {self._text(literal.right)}"
+        assert isinstance(literal, Scan)
+        return call(literal.relation, list(map(self._text, literal.terms)))
 
-    def _text(self, term: Argument) -> str:
-        if isinstance(term, TripleVariable):
+    def _text(self, term: values.Term) -> str:
+        if isinstance(term, values.Variable):
             return term.name
-        return str(self._code(term) if isinstance(term, Iri | Blank | Literal) else term)
+        assert isinstance(term, values.Constant)
+        given = known(term)
+        return str(term.value if given is None else self._code(given))
 
     def rows(
         self, control: clingo.Control, relation: str, arity: int

@@ -17,17 +17,20 @@ not occur.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import count
+from typing import Literal, cast
 
 from clingo import ast as clingo_ast
 from clingo.ast import AST, ASTType, Sign
 
 from citywise.reasoning.model.request import Entailment
+from citywise.reasoning.model.rules import Absent, Compare, Rule, Scan
+from citywise.reasoning.model.values import Constant, Term, Value, Variable
 from citywise.reasoning.rdf.mapping import OWL, RDF, RDFS, Blank, Iri
 from citywise.reasoning.rdf.mapping import Literal as RdfLiteral
+from citywise.reasoning.rdf.mapping import Term as RdfTerm
 
 Regime = Entailment | Literal["rdf"]
 """What may be inferred from triples; `rdf` is RDF's own entailment, with datatypes."""
@@ -309,66 +312,41 @@ NAME = re.compile(r"\b(rdfs?|owl)_(\w+)")
 """A term of the vocabularies in the text of `regimes`."""
 
 
-class TripleVariable(NamedTuple):
-    """A variable; each `_` of a rule is one of its own."""
-
-    name: str
-
-
-Argument: TypeAlias = TripleVariable | Iri | Blank | RdfLiteral | int | str
-"""A number is one that `count` gives; a string is the name of a rule."""
+def constant(term: RdfTerm) -> Constant:
+    """A term of RDF as these rules have it."""
+    return Constant(cast("Value", term))
 
 
-class TripleAtom(NamedTuple):
-    """A row of a relation matches the terms; of a triple, the second is its property."""
-
-    relation: str
-    terms: tuple[Argument, ...]
-
-    @property
-    def variables(self) -> frozenset[TripleVariable]:
-        """Those of its terms."""
-        return frozenset(term for term in self.terms if isinstance(term, TripleVariable))
-
-    def replaced(self, values: Mapping[TripleVariable, Argument]) -> TripleAtom:
-        """The atom with values in the place of variables."""
-        terms = (values.get(t, t) if isinstance(t, TripleVariable) else t for t in self.terms)
-        return TripleAtom(self.relation, tuple(terms))
+def known(term: Term) -> RdfTerm | None:
+    """The term of RDF that a rule has; None for a variable, a number that `count` gives, and the
+    name of a rule."""
+    value: object = term.value if isinstance(term, Constant) else None
+    return value if isinstance(value, Iri | Blank | RdfLiteral) else None
 
 
-class Different(NamedTuple):
-    """Two terms are not the same."""
-
-    left: Argument
-    right: Argument
-
-    def replaced(self, values: Mapping[TripleVariable, Argument]) -> Different:
-        """The comparison with values in the place of variables."""
-        return Different(*(values.get(t, t) if isinstance(t, TripleVariable) else t for t in self))
+def head(rule: Rule) -> Scan:
+    """The head of a rule, as what looks at it."""
+    return Scan(rule.head, rule.terms)
 
 
-@dataclass(frozen=True)
-class EntailmentRule:
-    """The head holds wherever the body does."""
-
-    name: str
-    """That of its specification."""
-    head: TripleAtom
-    body: tuple[TripleAtom, ...]
-    different: tuple[Different, ...] = ()
-    absent: tuple[TripleAtom, ...] = field(default=())
-    """What must not hold: of computed relations, and of tables (`schema`)."""
+def scans(rule: Rule) -> tuple[Scan, ...]:
+    """What must hold for a rule."""
+    return tuple(literal for literal in rule.body if isinstance(literal, Scan))
 
 
 @cache
-def rules(regime: Regime) -> tuple[EntailmentRule, ...]:
-    """The rules of a regime, in the order of its text."""
+def rules(regime: Regime) -> tuple[Rule, ...]:
+    """The rules of a regime, in the order of its text; their constants are terms of RDF (`known`).
+
+    In a body come first the triples and relations, then what is to be different, then what must not
+    hold. Each `_` is a variable of its own.
+    """
     statements: list[AST] = []
     clingo_ast.parse_string(RULES[regime], statements.append)
     return tuple(_named(statements, regime))
 
 
-def _named(statements: Iterable[AST], regime: Regime) -> Iterator[EntailmentRule]:
+def _named(statements: Iterable[AST], regime: Regime) -> Iterator[Rule]:
     name = ""
     for statement in statements:
         if statement.ast_type == ASTType.Comment:
@@ -378,36 +356,30 @@ def _named(statements: Iterable[AST], regime: Regime) -> Iterator[EntailmentRule
             yield _rule(statement, name)
 
 
-def _rule(statement: AST, name: str) -> EntailmentRule:
-    new = _Terms()
-    body, different, absent = list[TripleAtom](), list[Different](), list[TripleAtom]()
-    for literal in statement.body:
-        atom = literal.atom
-        if atom.ast_type == ASTType.Comparison:
-            different.append(Different(new(atom.term), new(atom.guards[0].term)))
-        else:
-            (absent if literal.sign == Sign.Negation else body).append(_atom(atom, new))
-    head = _atom(statement.head.atom, new)
-    return EntailmentRule(name, head, tuple(body), tuple(different), tuple(absent))
+def _rule(statement: AST, name: str) -> Rule:
+    numbers = count(1)
+    body = [_literal(literal, numbers) for literal in statement.body]
+    body.sort(key=lambda literal: (Scan, Compare, Absent).index(type(literal)))
+    head = _scan(statement.head.atom.symbol, numbers)
+    return Rule(head.relation, head.terms, tuple(body), name)
 
 
-def _atom(atom: AST, new: Callable[[AST], Argument]) -> TripleAtom:
-    return TripleAtom(atom.symbol.name, tuple(map(new, atom.symbol.arguments)))
+def _literal(literal: AST, numbers: Iterator[int]) -> Scan | Compare | Absent:
+    atom = literal.atom
+    if atom.ast_type == ASTType.Comparison:
+        return Compare("!=", _term(atom.term, numbers), _term(atom.guards[0].term, numbers))
+    found = _scan(atom.symbol, numbers)
+    return Absent(found.relation, found.terms) if literal.sign == Sign.Negation else found
 
 
-class _Terms:
-    """Reads the terms of one rule."""
+def _scan(symbol: AST, numbers: Iterator[int]) -> Scan:
+    return Scan(symbol.name, tuple(_term(term, numbers) for term in symbol.arguments))
 
-    def __init__(self) -> None:
-        self._anonymous = 0
 
-    def __call__(self, term: AST) -> Argument:
-        text = str(term)
-        if term.ast_type == ASTType.Variable:
-            if text == "_":
-                self._anonymous += 1
-                text = f"Any{self._anonymous}"
-            return TripleVariable(text)
-        if match := NAME.fullmatch(text):
-            return Iri(NAMESPACES[match[1]] + match[2])
-        return int(text) if text.isdecimal() else text.strip('"')
+def _term(term: AST, numbers: Iterator[int]) -> Variable | Constant:
+    text = str(term)
+    if term.ast_type == ASTType.Variable:
+        return Variable(f"Any{next(numbers)}" if text == "_" else text)
+    if match := NAME.fullmatch(text):
+        return constant(Iri(NAMESPACES[match[1]] + match[2]))
+    return Constant(int(text) if text.isdecimal() else text.strip('"'))

@@ -15,20 +15,23 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
+from citywise.reasoning.model.joins import variables_of
+from citywise.reasoning.model.rules import Absent, Compare, Literal, Rule, Scan
+from citywise.reasoning.model.values import Term, Variable
 from citywise.reasoning.rdf.entailment import Contradiction, TripleModel
-from citywise.reasoning.rdf.mapping import RDF, Iri, Term, Triple
+from citywise.reasoning.rdf.mapping import RDF, Iri, Triple
 from citywise.reasoning.rdf.mapping import TYPE as TYPE
+from citywise.reasoning.rdf.mapping import Term as RdfTerm
 from citywise.reasoning.rdf.regimes import (
     FALSE,
     NAMESPACES,
     TRIPLE,
-    Argument,
-    Different,
-    EntailmentRule,
     Regime,
-    TripleAtom,
-    TripleVariable,
+    constant,
+    head,
+    known,
     rules,
+    scans,
 )
 
 SAME = Iri(NAMESPACES["owl"] + "sameAs")
@@ -48,30 +51,26 @@ class Key(NamedTuple):
     """
 
     relation: str
-    first: Term | None = None
-    second: Term | None = None
+    first: RdfTerm | None = None
+    second: RdfTerm | None = None
 
 
-def key(atom: TripleAtom) -> Key:
+def key(atom: Scan) -> Key:
     """What an atom is about."""
     if atom.relation != TRIPLE:
-        return Key(atom.relation, _constant(atom.terms[0]) if atom.terms else None)
+        return Key(atom.relation, known(atom.terms[0]) if atom.terms else None)
     _subject, predicate, value = atom.terms
-    known = _constant(value) if predicate in _WITH_OBJECT else None
-    return Key(TRIPLE, _constant(predicate), known)
-
-
-def _constant(term: Argument) -> Term | None:
-    return None if isinstance(term, TripleVariable | int | str) else term
+    property_ = known(predicate)
+    return Key(TRIPLE, property_, known(value) if property_ in _WITH_OBJECT else None)
 
 
 @dataclass(frozen=True)
 class Specialised:
     """Rules that infer from instances what the rules of a regime would."""
 
-    rules: tuple[EntailmentRule, ...]
+    rules: tuple[Rule, ...]
     """Over triples, relations of the regime's own (`path`, …), computed ones, and tables."""
-    tables: Mapping[str, tuple[tuple[Term, ...], ...]]
+    tables: Mapping[str, tuple[tuple[RdfTerm, ...], ...]]
     """Relations of rows that always hold."""
     inferred: tuple[Triple, ...]
     """What follows from the graph itself."""
@@ -100,31 +99,31 @@ def specialised(
     frame = _frame(regime)
     model = TripleModel(triples, regime, [split.query for split in frame.splits])
     instances = [found for split in frame.splits for found in split.instances(model)]
-    known: dict[Iri, set[tuple[Term, Term]]] = defaultdict(set)
+    pairs: dict[Iri, set[tuple[RdfTerm, RdfTerm]]] = defaultdict(set)
     for subject, predicate, value in model.rows(TRIPLE, 3):
         if isinstance(predicate, Iri):
-            known[predicate].add((subject, value))
-    equality = equality or any(left != right for left, right in known[SAME])
+            pairs[predicate].add((subject, value))
+    equality = equality or any(left != right for left, right in pairs[SAME])
     instances, equality = _supported(instances, equality)
     if properties is not None:
-        instances = list(_grounded(instances, properties, known[SAME]))
+        instances = list(_grounded(instances, properties, pairs[SAME]))
     made = _Rules()
     for group in _grouped(_needed(instances, wanted, frame)).values():
         made.add(group)
-    _trap(made, frame, known, equality)
+    _trap(made, frame, pairs, equality)
     inferred, contradictions = tuple(model.inferred()), tuple(model.contradictions())
     return Specialised(tuple(made.rules), made.tables, inferred, contradictions)
 
 
-def general(regime: Regime) -> tuple[EntailmentRule, ...]:
+def general(regime: Regime) -> tuple[Rule, ...]:
     """The rules of a regime as they are, for schema that comes and goes."""
     return tuple(rule for rule in rules(regime) if not _is_about_texts(rule))
 
 
-def _is_about_texts(rule: EntailmentRule) -> bool:
+def _is_about_texts(rule: Rule) -> bool:
     """Whether it tells texts of literals from their values: to those for whom these rules are,
     literals are values, which all have a datatype."""
-    return rule.name == "dt-eq" or any(atom.relation == "ill" for atom in rule.body)
+    return rule.name == "dt-eq" or any(atom.relation == "ill" for atom in scans(rule))
 
 
 # -- what is schema ---------------------------------------------------------------------
@@ -165,40 +164,42 @@ _DATA_CLASSES = {
 def _frame(regime: Regime) -> _Frame:
     """What is schema: properties and classes that rules ask about, but for `_DATA`."""
     table = general(regime)
-    triples = [atom.terms for rule in table for atom in rule.body if atom.relation == TRIPLE]
+    asked = [key(atom) for rule in table for atom in scans(rule) if atom.relation == TRIPLE]
     data = _DATA if regime == "owl-rl" else _DATA | _DATA_RDFS
-    properties = {p for _s, p, _o in triples if isinstance(p, Iri)} - data
-    classes = {o for _s, p, o in triples if p == TYPE and isinstance(o, Iri)} - _DATA_CLASSES
+    properties = {found.first for found in asked if isinstance(found.first, Iri)} - data
+    types = (found.second for found in asked if found.first == TYPE)
+    classes = {found for found in types if isinstance(found, Iri)} - _DATA_CLASSES
     static = _static(table, properties, classes)
     splits: list[_Split] = []
     reflexive = regime != "owl-rl"
     for rule in table:
-        schema = static | {"datatype"} if rule.head.relation == FALSE else static
-        dynamic = [atom for atom in rule.body if not _is_static(atom, schema, properties, classes)]
+        schema = static | {"datatype"} if rule.head == FALSE else static
+        atoms = scans(rule)
+        dynamic = [atom for atom in atoms if not _is_static(atom, schema, properties, classes)]
         if reflexive and not dynamic and _classifies_belonging(rule):
-            dynamic = list(rule.body)  # what is said to belong to itself need not be known
+            dynamic = [*atoms]  # what is said to belong to itself need not be known
         if dynamic:
             splits.append(_split(rule, dynamic, f"query{len(splits)}"))
     return _Frame(frozenset(properties), frozenset(classes), reflexive, tuple(splits))
 
 
-def _classifies_belonging(rule: EntailmentRule) -> bool:
+def _classifies_belonging(rule: Rule) -> bool:
     """Whether it says what that is of which something is a subclass or a subproperty."""
-    bodies = {key(atom).first for atom in rule.body}
-    return key(rule.head).first == TYPE and bodies <= {_SUBCLASS, _SUBPROPERTY}
+    bodies = {key(atom).first for atom in scans(rule)}
+    return key(head(rule)).first == TYPE and bodies <= {_SUBCLASS, _SUBPROPERTY}
 
 
 def _static(
-    table: Iterable[EntailmentRule], properties: Collection[Iri], classes: Collection[Iri]
+    table: Iterable[Rule], properties: Collection[Iri], classes: Collection[Iri]
 ) -> frozenset[str]:
     """The regime's own relations that depend on schema only: the greatest set of them."""
-    static = {rule.head.relation for rule in table} - {TRIPLE, FALSE}
+    static = {rule.head for rule in table} - {TRIPLE, FALSE}
     while True:
         rest = {
-            rule.head.relation
+            rule.head
             for rule in table
-            if rule.head.relation in static
-            and not all(_is_static(atom, static, properties, classes) for atom in rule.body)
+            if rule.head in static
+            and not all(_is_static(atom, static, properties, classes) for atom in scans(rule))
         }
         if not rest:
             return frozenset(static)
@@ -206,11 +207,11 @@ def _static(
 
 
 def _is_static(
-    atom: TripleAtom, static: Collection[str], properties: Collection[Iri], classes: Collection[Iri]
+    atom: Scan, static: Collection[str], properties: Collection[Iri], classes: Collection[Iri]
 ) -> bool:
     if atom.relation != TRIPLE:
         return atom.relation in static or atom.relation == "count"
-    _subject, predicate, value = atom.terms
+    _relation, predicate, value = key(atom)
     return predicate in properties or (predicate == TYPE and value in classes)
 
 
@@ -222,86 +223,93 @@ class _Instance:
     """A rule with some of its variables replaced by what the schema says."""
 
     split: _Split
-    values: Mapping[TripleVariable, Term]
+    values: Mapping[str, RdfTerm]
 
     @property
-    def head(self) -> TripleAtom:
-        return self.split.rule.head.replaced(self.values)
+    def head(self) -> Scan:
+        return _filled(head(self.split.rule), self.values)
 
     @property
-    def body(self) -> Iterator[TripleAtom]:
+    def body(self) -> Iterator[Scan]:
         """What it asks of instances."""
-        return (atom.replaced(self.values) for atom in self.split.dynamic)
+        return (_filled(atom, self.values) for atom in self.split.dynamic)
 
     @property
-    def different(self) -> Iterator[Different]:
+    def different(self) -> Iterator[Compare]:
         """What it compares."""
-        return (d.replaced(self.values) for d in self.split.different)
+        return (_compared(each, self.values) for each in self.split.different)
+
+
+def _filled(atom: Scan, values: Mapping[str, RdfTerm]) -> Scan:
+    """An atom with values in the place of variables."""
+    return Scan(atom.relation, tuple(_value(term, values) for term in atom.terms))
+
+
+def _compared(found: Compare, values: Mapping[str, RdfTerm]) -> Compare:
+    return replace(found, left=_value(found.left, values), right=_value(found.right, values))
+
+
+def _value(term: Term, values: Mapping[str, RdfTerm]) -> Term:
+    given = values.get(term.name) if isinstance(term, Variable) else None
+    return term if given is None else constant(given)
 
 
 @dataclass(frozen=True)
 class _Split:
     """A rule, and the part of its body that only asks about schema."""
 
-    rule: EntailmentRule
-    dynamic: tuple[TripleAtom, ...]
-    different: tuple[Different, ...]
+    rule: Rule
+    dynamic: tuple[Scan, ...]
+    different: tuple[Compare, ...]
     """Comparisons that are left to the dynamic part."""
-    query: EntailmentRule
+    query: Rule
     """Derives the values of the variables that both parts share."""
 
     def instances(self, model: TripleModel) -> Iterator[_Instance]:
         """The rule for each answer of the schema, in a stable order."""
-        shared = self.query.head.terms
-        for row in sorted(model.rows(self.query.head.relation, len(shared)), key=repr):
+        for row in sorted(model.rows(self.query.head, len(self.shared)), key=repr):
             found = _Instance(self, dict(zip(self.shared, row, strict=True)))
             if found.head not in found.body:
                 yield found
 
     @property
-    def shared(self) -> tuple[TripleVariable, ...]:
+    def shared(self) -> tuple[str, ...]:
         """Variables whose values the schema gives."""
-        return tuple(v for v in self.query.head.terms if isinstance(v, TripleVariable))
+        return tuple(term.name for term in self.query.terms if isinstance(term, Variable))
 
 
-def _split(rule: EntailmentRule, dynamic: Sequence[TripleAtom], name: str) -> _Split:
-    static = tuple(atom for atom in rule.body if atom not in dynamic)
-    known = frozenset().union(*(atom.variables for atom in static))
-    different = [d for d in rule.different if not _variables(d) <= known]
-    outside = rule.head.variables.union(
-        *(atom.variables for atom in (*dynamic, *rule.absent)), *map(_variables, different)
-    )
-    query = EntailmentRule(
-        name,
-        TripleAtom(name, tuple(sorted(known & outside))),
-        static,
-        tuple(d for d in rule.different if _variables(d) <= known),
-    )
+def _split(rule: Rule, dynamic: Sequence[Scan], name: str) -> _Split:
+    static = [atom for atom in scans(rule) if atom not in dynamic]
+    given = frozenset[str]().union(*map(variables_of, static))
+    compares = [literal for literal in rule.body if isinstance(literal, Compare)]
+    different = [each for each in compares if not variables_of(each) <= given]
+    absent = [literal for literal in rule.body if isinstance(literal, Absent)]
+    rest: list[Literal] = [head(rule), *dynamic, *absent, *different]
+    shared = given & frozenset[str]().union(*map(variables_of, rest))
+    asked: list[Literal] = [*static, *(each for each in compares if each not in different)]
+    query = Rule(name, tuple(map(Variable, sorted(shared))), tuple(asked), name)
     return _Split(rule, tuple(dynamic), tuple(different), query)
-
-
-def _variables(different: Different) -> frozenset[TripleVariable]:
-    return frozenset(term for term in different if isinstance(term, TripleVariable))
 
 
 def _grounded(
     instances: Sequence[_Instance],
     properties: Collection[Iri],
-    equal: Collection[tuple[Term, Term]],
+    equal: Collection[tuple[RdfTerm, RdfTerm]],
 ) -> Iterator[_Instance]:
     """The rules, one for each property that a variable may stand for."""
     places = [[*_properties(found)] for found in instances]
-    known = sorted({*properties, *(p for each in places for p in each if isinstance(p, Iri))})
+    named = (known(term) for place in places for term in place)
+    every = sorted({*properties, *(iri for iri in named if isinstance(iri, Iri))})
     for found, place in zip(instances, places, strict=True):
-        free = sorted({p for p in place if isinstance(p, TripleVariable)})
-        choices = [row for row in product(known, repeat=len(free)) if len(row) < 2 or row in equal]
+        free = sorted({term.name for term in place if isinstance(term, Variable)})
+        choices = [row for row in product(every, repeat=len(free)) if len(row) < 2 or row in equal]
         for row in choices:
             made = replace(found, values={**found.values, **dict(zip(free, row, strict=True))})
             if all(d.left != d.right for d in made.different):
                 yield made
 
 
-def _properties(found: _Instance) -> Iterator[Argument]:
+def _properties(found: _Instance) -> Iterator[Term]:
     """What stands in the places of properties."""
     return (a.terms[1] for a in (found.head, *found.body) if a.relation == TRIPLE)
 
@@ -355,8 +363,8 @@ def _belonging(about: Key) -> Iterator[Key]:
 
 def _is_trivial(found: _Instance) -> bool:
     """Whether it says that something belongs to itself."""
-    head = found.head
-    return head.relation == TRIPLE and head.terms[0] == head.terms[2]
+    said = found.head
+    return said.relation == TRIPLE and said.terms[0] == said.terms[2]
 
 
 class _Heads:
@@ -398,9 +406,9 @@ def _grouped(instances: Iterable[_Instance]) -> dict[object, list[_Instance]]:
 class _Rules:
     """Gathers rules and their tables."""
 
-    rules: list[EntailmentRule] = field(default_factory=list)
-    tables: dict[str, tuple[tuple[Term, ...], ...]] = field(default_factory=dict)
-    _names: dict[tuple[tuple[Term, ...], ...], str] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    tables: dict[str, tuple[tuple[RdfTerm, ...], ...]] = field(default_factory=dict)
+    _names: dict[tuple[tuple[RdfTerm, ...], ...], str] = field(default_factory=dict)
 
     def add(self, group: Sequence[_Instance]) -> None:
         """One rule for some instances that agree in their properties."""
@@ -411,50 +419,52 @@ class _Rules:
             if all(other.values[v] == value for other in group)
         }
         rest = tuple(v for v in split.shared if v not in same)
-        body = [atom.replaced(same) for atom in split.dynamic]
+        body: list[Literal] = [_filled(atom, same) for atom in split.dynamic]
         if rest:
             rows = tuple(tuple(found.values[v] for v in rest) for found in group)
-            body.append(TripleAtom(self._table(split.rule.name, rows), rest))
-        different = (d for d in (d.replaced(same) for d in split.different) if _variables(d))
-        absent = tuple(atom.replaced(same) for atom in split.rule.absent)
-        head = split.rule.head.replaced(same)
-        self.rules.append(
-            EntailmentRule(split.rule.name, head, tuple(body), tuple(different), absent)
-        )
+            body.append(Scan(self._table(split.rule.name, rows), tuple(map(Variable, rest))))
+        body += [each for d in split.different if variables_of(each := _compared(d, same))]
+        for literal in split.rule.body:
+            if isinstance(literal, Absent):
+                filled = _filled(Scan(literal.relation, literal.terms), same)
+                body.append(Absent(filled.relation, filled.terms))
+        said = _filled(head(split.rule), same)
+        self.rules.append(Rule(said.relation, said.terms, tuple(body), split.rule.name))
 
-    def _table(self, name: str, rows: tuple[tuple[Term, ...], ...]) -> str:
+    def _table(self, name: str, rows: tuple[tuple[RdfTerm, ...], ...]) -> str:
         """A table of rows; there are not two with the same."""
         table = self._names.setdefault(rows, f"{name} {len(self.tables) + 1}")
         self.tables[table] = rows
         return table
 
     def trap(
-        self, pattern: TripleAtom, known: Collection[tuple[Term, Term]], trivial: bool
+        self, pattern: Scan, there: Collection[tuple[RdfTerm, RdfTerm]], trivial: bool
     ) -> None:
         """Notice triples whose subjects and objects are not known; `trivial`: and differ."""
         ends = pattern.terms[0], pattern.terms[2]
-        absent: tuple[TripleAtom, ...] = ()
-        if known:
-            absent = (TripleAtom(self._table(OPENED, tuple(sorted(known, key=repr))), ends),)
-        different = (Different(*ends),) if trivial else ()
-        self.rules.append(
-            EntailmentRule(OPENED, TripleAtom(OPENED, ends), (pattern,), different, absent)
-        )
+        body: list[Literal] = [pattern]
+        if trivial:
+            body.append(Compare("!=", *ends))
+        if there:
+            body.append(Absent(self._table(OPENED, tuple(sorted(there, key=repr))), ends))
+        self.rules.append(Rule(OPENED, ends, tuple(body), OPENED))
 
 
 def _trap(
     made: _Rules,
     frame: _Frame,
-    known: Mapping[Iri, Collection[tuple[Term, Term]]],
+    pairs: Mapping[Iri, Collection[tuple[RdfTerm, RdfTerm]]],
     equality: bool,
 ) -> None:
     """Rules that notice schema which the graph did not have."""
-    x, y = TripleVariable("X"), TripleVariable("Y")
+    x, y = Variable("X"), Variable("Y")
     for predicate in sorted(frame.properties):
         trivial = frame.reflexive and predicate in _WITH_OBJECT
-        made.trap(TripleAtom(TRIPLE, (x, predicate, y)), known.get(predicate, ()), trivial)
+        pattern = Scan(TRIPLE, (x, constant(predicate), y))
+        made.trap(pattern, pairs.get(predicate, ()), trivial)
     for class_ in sorted(frame.classes):
-        rows = [row for row in known.get(TYPE, ()) if row[1] == class_]
-        made.trap(TripleAtom(TRIPLE, (x, TYPE, class_)), rows, trivial=False)
+        rows = [row for row in pairs.get(TYPE, ()) if row[1] == class_]
+        pattern = Scan(TRIPLE, (x, constant(TYPE), constant(class_)))
+        made.trap(pattern, rows, trivial=False)
     if not equality:
-        made.trap(TripleAtom(TRIPLE, (x, SAME, y)), (), trivial=True)
+        made.trap(Scan(TRIPLE, (x, constant(SAME), y)), (), trivial=True)

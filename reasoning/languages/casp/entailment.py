@@ -17,24 +17,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 
 from citywise.reasoning.errors import ItemError, Location, RequestError
 from citywise.reasoning.model.request import Entailment, KnowledgeSource, Request, Signature
+from citywise.reasoning.model.rules import Compare, Rule, Scan
+from citywise.reasoning.model.values import Constant, Variable
+from citywise.reasoning.model.values import Term as ModelTerm
 from citywise.reasoning.rdf import knowledge
 from citywise.reasoning.rdf.knowledge import KnowledgeBase
-from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Mapper, Term, Triple
+from citywise.reasoning.rdf.mapping import Iri, Mapper, Term, Triple
 from citywise.reasoning.rdf.regimes import (
     COMPUTED,
     FALSE,
     TRIPLE,
-    Argument,
-    Different,
-    EntailmentRule,
-    TripleAtom,
-    TripleVariable,
+    head,
+    known,
     rules,
+    scans,
 )
 from citywise.reasoning.rdf.relevance import constants
 from citywise.reasoning.rdf.schema import OPENED, TYPE, Key, specialised
@@ -80,9 +81,9 @@ class RuleNames:
             self._taken.add(found)
         return found
 
-    def of(self, atom: TripleAtom) -> str:
+    def of(self, atom: Scan) -> str:
         """The predicate of an atom."""
-        predicate = atom.terms[1] if atom.relation == TRIPLE else None
+        predicate = known(atom.terms[1]) if atom.relation == TRIPLE else None
         return (
             self.predicate(predicate) if isinstance(predicate, Iri) else self.relation(place(atom))
         )
@@ -91,38 +92,38 @@ class RuleNames:
 class Writer:
     """Writes rules for one request."""
 
-    def __init__(self, names: RuleNames, mapper: Mapper, rules: Sequence[EntailmentRule]) -> None:
+    def __init__(self, names: RuleNames, mapper: Mapper, rules: Sequence[Rule]) -> None:
         self._names = names
         self._mapper = mapper
         self._rules = rules
-        self._derived = {place(rule.head) for rule in rules}
+        self._derived = {place(head(rule)) for rule in rules}
         self.looked: set[Signature] = set()
         """The predicates of properties that what has been written looks at."""
 
     def lines(self, mentioned: Iterable[Signature]) -> Iterator[Line]:
         """What holds, for the predicates that are mentioned with two arguments."""
-        false = [rule for rule in self._rules if rule.head.relation == FALSE]
+        false = [rule for rule in self._rules if rule.head == FALSE]
         needed = {s.name for s in mentioned if s.arity == 2}
-        needed |= {self._names.of(atom) for rule in false for atom in rule.body}
+        needed |= {self._names.of(atom) for rule in false for atom in scans(rule)}
         needed = self._needed(needed)
         for rule in self._rules:
-            if rule not in false and self._names.of(rule.head) not in needed:
+            if rule not in false and self._names.of(head(rule)) not in needed:
                 continue
-            self._look(rule.body, 2)
-            body = [*map(self._plain, rule.body), *map(self._different, rule.different)]
-            head = "" if rule.head.relation == FALSE else self._plain(rule.head)
-            yield Line(f"{head} :- {', '.join(body)}.".lstrip(), rule.name)
+            self._look(scans(rule), 2)
+            body = [*map(self._plain, scans(rule)), *self._different(rule)]
+            said = "" if rule.head == FALSE else self._plain(head(rule))
+            yield Line(f"{said} :- {', '.join(body)}.".lstrip(), rule.name)
 
-    def timed(self, mentioned: Iterable[Signature], known: Iterable[Triple]) -> Iterator[Line]:
+    def timed(self, mentioned: Iterable[Signature], given: Iterable[Triple]) -> Iterator[Line]:
         """What holds with time, of the predicates that are mentioned with three arguments."""
         needed = self._needed({s.name for s in mentioned if s.arity == 3})
-        joined: dict[str, TripleAtom] = {}
+        joined: dict[str, Scan] = {}
         for rule in self._rules:
-            if self._names.of(rule.head) in needed:
+            if self._names.of(head(rule)) in needed:
                 yield from self._at_times(rule, joined)
         for name, atom in list(joined.items()):
             if atom.relation == TRIPLE:
-                yield from self._with_times(name, atom, known)
+                yield from self._with_times(name, atom, given)
 
     def _needed(self, names: set[str]) -> set[str]:
         """The names on whose times others depend."""
@@ -130,25 +131,25 @@ class Writer:
         while todo:
             name = todo.pop()
             for rule in self._rules:
-                if self._names.of(rule.head) == name:
-                    new = {self._names.of(a) for a in rule.body if self._has_time(a)} - names
+                if self._names.of(head(rule)) == name:
+                    new = {self._names.of(a) for a in scans(rule) if self._has_time(a)} - names
                     names |= new
                     todo += new
         return names
 
-    def _has_time(self, atom: TripleAtom) -> bool:
+    def _has_time(self, atom: Scan) -> bool:
         return atom.relation == TRIPLE or place(atom) in self._derived
 
-    def _at_times(self, rule: EntailmentRule, joined: dict[str, TripleAtom]) -> Iterator[Line]:
+    def _at_times(self, rule: Rule, joined: dict[str, Scan]) -> Iterator[Line]:
         """A rule for each atom of the body that may be the latest."""
-        dated = [atom for atom in rule.body if self._has_time(atom)]
-        rest = [self._plain(atom) for atom in rule.body if atom not in dated]
-        rest += map(self._different, rule.different)
-        heads = rule.head.relation == TRIPLE
+        dated = [atom for atom in scans(rule) if self._has_time(atom)]
+        rest = [self._plain(atom) for atom in scans(rule) if atom not in dated]
+        rest += self._different(rule)
+        heads, derived = rule.head == TRIPLE, head(rule)
         if heads and len(dated) == 1 and dated[0].relation == TRIPLE:
             self._look(dated, 3)
             body = [self._at(dated[0], "Time"), *rest]
-            yield Line(f"{self._at(rule.head, 'Time')} :- {', '.join(body)}.", rule.name)
+            yield Line(f"{self._at(derived, 'Time')} :- {', '.join(body)}.", rule.name)
             return
         for atom in dated:
             joined[self._joined(atom)] = atom
@@ -156,49 +157,51 @@ class Writer:
             body = [self._at(a, f"Time{n}", self._joined(a)) for n, a in enumerate(dated)]
             body += [f"Time{n} <= Time{last}" for n in range(len(dated)) if n != last]
             body += [f"Time{last} > #inf"] if heads else []
-            name = self._names.of(rule.head) if heads else self._joined(rule.head)
-            head = self._at(rule.head, f"Time{last}", name)
-            yield Line(f"{head} :- {', '.join([*body, *rest])}.", rule.name)
+            name = self._names.of(derived) if heads else self._joined(derived)
+            said = self._at(derived, f"Time{last}", name)
+            yield Line(f"{said} :- {', '.join([*body, *rest])}.", rule.name)
 
-    def _with_times(self, name: str, atom: TripleAtom, known: Iterable[Triple]) -> Iterator[Line]:
+    def _with_times(self, name: str, atom: Scan, given: Iterable[Triple]) -> Iterator[Line]:
         """All that holds of a property: of the stream with time, of knowledge bases without."""
         self._look([atom], 3)
         predicate = self._names.of(atom)
         yield Line(f"{name}(X,Y,Time) :- {predicate}(X,Y,Time).", "time")
-        for subject, found, value in known:
-            if found == atom.terms[1]:
+        for subject, found, value in given:
+            if found == known(atom.terms[1]):
                 pair = ",".join(self._mapper.term(term, predicate) for term in (subject, value))
                 yield Line(f"{name}({pair},#inf).", "")
 
     # -- text -------------------------------------------------------------------------------
 
-    def _look(self, atoms: Iterable[TripleAtom], arity: int) -> None:
+    def _look(self, atoms: Iterable[Scan], arity: int) -> None:
         triples = (atom for atom in atoms if atom.relation == TRIPLE)
         self.looked |= {Signature(self._names.of(atom), arity) for atom in triples}
 
-    def _joined(self, atom: TripleAtom) -> str:
+    def _joined(self, atom: Scan) -> str:
         return self._names.relation(f"{place(atom)} at", f"{self._names.of(atom)}_at")
 
-    def _arguments(self, atom: TripleAtom) -> list[str]:
+    def _arguments(self, atom: Scan) -> list[str]:
         terms = atom.terms if atom.relation != TRIPLE else (atom.terms[0], atom.terms[2])
         name = self._names.of(atom) if atom.relation == TRIPLE else ""
         return [self._term(term, name) for term in terms]
 
-    def _plain(self, atom: TripleAtom) -> str:
+    def _plain(self, atom: Scan) -> str:
         return f"{self._names.of(atom)}({','.join(self._arguments(atom))})"
 
-    def _at(self, atom: TripleAtom, time: str, name: str = "") -> str:
+    def _at(self, atom: Scan, time: str, name: str = "") -> str:
         return f"{name or self._names.of(atom)}({','.join([*self._arguments(atom), time])})"
 
-    def _different(self, found: Different) -> str:
-        return f"{self._term(found.left, '')} != {self._term(found.right, '')}"
+    def _different(self, rule: Rule) -> Iterator[str]:
+        for found in rule.body:
+            if isinstance(found, Compare):
+                yield f"{self._term(found.left, '')} != {self._term(found.right, '')}"
 
-    def _term(self, term: Argument, predicate: str) -> str:
-        if isinstance(term, TripleVariable):
+    def _term(self, term: ModelTerm, predicate: str) -> str:
+        if isinstance(term, Variable):
             return term.name
-        if isinstance(term, Iri | Blank | Literal):
-            return self._mapper.term(term, predicate)
-        return str(term)
+        assert isinstance(term, Constant)
+        given = known(term)
+        return str(term.value) if given is None else self._mapper.term(given, predicate)
 
     def facts(self, table: str, rows: Iterable[Sequence[Term]]) -> Iterator[Line]:
         """The rows of a table."""
@@ -207,10 +210,10 @@ class Writer:
             yield Line(f"{self._names.relation(f'{table}/{len(row)}')}({terms}).", "")
 
 
-def place(atom: TripleAtom) -> str:
+def place(atom: Scan) -> str:
     """The property or the relation of an atom, as a name."""
     if atom.relation == TRIPLE:
-        return str(atom.terms[1])
+        return str(known(atom.terms[1]))
     return f"{atom.relation}/{len(atom.terms)}"
 
 
@@ -247,37 +250,37 @@ def _completed(request: Request, regime: Entailment, bases: Sequence[KnowledgeBa
     mapper = Mapper(request)
     names = RuleNames(request, mapper)
     schema = [t for base in bases if base.source.entailment == regime for t in base.triples]
-    seen = _seen(request, mapper, {*_iris(schema), *_vocabulary(regime)})
+    seen = _seen(request, mapper, {*_iris(chain(*schema)), *_iris(_vocabulary(regime))})
     wanted = frozenset(key for iri in seen for key in _keys(request, mapper, iri))
     found = specialised(regime, schema, wanted, regime == "owl-rl", seen)
     made = [rule for rule in found.rules if rule.name != OPENED and not _asks_for_values(rule)]
     request = replace(_scaled(request, names, made), hidden=dict(names.hidden))
     writer = Writer(names, Mapper(request), made)
-    known = dict.fromkeys((*(t for base in bases for t in base.triples), *found.inferred))
-    tables = {atom.relation for rule in made for atom in rule.body} & found.tables.keys()
+    given = dict.fromkeys((*(t for base in bases for t in base.triples), *found.inferred))
+    tables = {atom.relation for rule in made for atom in scans(rule)} & found.tables.keys()
     lines = [line for name in sorted(tables) for line in writer.facts(name, found.tables[name])]
     mentioned = request.used | request.shows
-    lines += [*writer.lines(mentioned), *writer.timed(mentioned, tuple(known))]
+    lines += [*writer.lines(mentioned), *writer.timed(mentioned, tuple(given))]
     return _extended(request, names, lines, writer.looked)
 
 
-def _iris(triples: Iterable[Triple]) -> Iterator[Iri]:
-    return (term for triple in triples for term in triple if isinstance(term, Iri))
+def _iris(terms: Iterable[Term | None]) -> Iterator[Iri]:
+    return (term for term in terms if isinstance(term, Iri))
 
 
-def _vocabulary(regime: Entailment) -> Iterator[Iri]:
+def _vocabulary(regime: Entailment) -> Iterator[Term | None]:
     for rule in rules(regime):
-        for atom in (rule.head, *rule.body):
-            yield from (term for term in atom.terms if isinstance(term, Iri))
+        for atom in (head(rule), *scans(rule)):
+            yield from map(known, atom.terms)
 
 
 # -- what the request sees ------------------------------------------------------------------
 
 
-def _seen(request: Request, mapper: Mapper, known: Iterable[Iri]) -> list[Iri]:
+def _seen(request: Request, mapper: Mapper, iris: Iterable[Iri]) -> list[Iri]:
     """The properties that the request's rules mention."""
     mentioned = {s.name for s in request.used | request.shows if s.arity in (2, 3)}
-    found = {name: iri for iri in known if (name := mapper.predicate(iri.value)) in mentioned}
+    found = {name: iri for iri in iris if (name := mapper.predicate(iri.value)) in mentioned}
     for name in mentioned - found.keys():
         iri = mapper.predicate_iri(name)
         if iri is not None:
@@ -303,14 +306,14 @@ def _keys(request: Request, mapper: Mapper, iri: Iri) -> Iterator[Key]:
 # -- scales ------------------------------------------------------------------------------------
 
 
-def _linked(made: Iterable[EntailmentRule]) -> Iterator[tuple[str, str]]:
+def _linked(made: Iterable[Rule]) -> Iterator[tuple[str, str]]:
     """Properties and relations that pass on what stands in their last places."""
     for rule in made:
-        last = rule.head.terms[-1]
-        if isinstance(last, TripleVariable) and rule.head.relation != FALSE:
-            for atom in rule.body:
+        last = rule.terms[-1]
+        if isinstance(last, Variable) and rule.head != FALSE:
+            for atom in scans(rule):
                 if atom.terms[-1] == last:
-                    yield place(rule.head), place(atom)
+                    yield place(head(rule)), place(atom)
 
 
 def _groups(links: Iterable[tuple[str, str]]) -> Iterator[frozenset[str]]:
@@ -322,10 +325,10 @@ def _groups(links: Iterable[tuple[str, str]]) -> Iterator[frozenset[str]]:
     return iter(set(groups.values()))
 
 
-def _scaled(request: Request, names: RuleNames, made: Sequence[EntailmentRule]) -> Request:
+def _scaled(request: Request, names: RuleNames, made: Sequence[Rule]) -> Request:
     """The request, whose scales and comparisons hold for linked properties too."""
     scales, compared = dict(request.scales), dict(request.compared)
-    properties = {place(a): a for rule in made for a in (rule.head, *rule.body)}
+    properties = {place(a): a for rule in made for a in (head(rule), *scans(rule))}
     for group in _groups(_linked(made)):
         called = sorted(names.of(atom) for p in group if (atom := properties[p]).relation == TRIPLE)
         _share(request, called, scales)
@@ -389,6 +392,6 @@ def _fault(request: Request, message: str) -> RequestError:
     return RequestError(Location(f"{request.name}.casp", 1, 1), "entailment", message)
 
 
-def _asks_for_values(rule: EntailmentRule) -> bool:
+def _asks_for_values(rule: Rule) -> bool:
     """Whether it asks what a literal is, which its term in ASP does not tell."""
-    return any(atom.relation in COMPUTED for atom in (*rule.body, *rule.absent))
+    return any(literal.relation in COMPUTED for literal in rule.looks.values())

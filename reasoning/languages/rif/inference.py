@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.languages.rif import document as rif
@@ -20,7 +20,6 @@ from citywise.reasoning.rdf.entailment import Contradiction
 from citywise.reasoning.rdf.mapping import Blank, Iri, Triple
 from citywise.reasoning.rdf.mapping import Literal as RdfLiteral
 from citywise.reasoning.rdf.mapping import Term as RdfTerm
-from citywise.reasoning.rdf.regimes import EntailmentRule, TripleAtom, TripleVariable
 
 INCONSISTENT = "#inconsistent"
 """The relation of what cannot be true together: rows for `sentence`."""
@@ -124,15 +123,18 @@ def _asked(formula: rif.Formula) -> Iterator[schema.Key]:
 
 
 def _key(name: rif.Term, found: rif.Term) -> schema.Key:
-    return schema.key(
-        TripleAtom(regimes.TRIPLE, (TripleVariable("S"), _argument(name), _argument(found)))
-    )
+    row = (Variable("S"), *(
+        Variable("X") if term is None else regimes.constant(term)
+        for term in map(_argument, (name, found))
+    ))  # fmt: skip
+    return schema.key(Scan(regimes.TRIPLE, row))
 
 
-def _argument(found: rif.Term) -> regimes.Argument:
+def _argument(found: rif.Term) -> RdfTerm | None:
+    """The term of RDF that a document has; None for another, and for a variable."""
     if isinstance(found, RifConstant) and isinstance(found.value, Iri | Blank | RdfLiteral):
         return found.value
-    return TripleVariable("X")
+    return None
 
 
 def _may_equate(rule: RifRule) -> bool:
@@ -144,23 +146,21 @@ def _may_equate(rule: RifRule) -> bool:
 # -- rules ------------------------------------------------------------------------------------
 
 
-def _translated(found: Iterable[EntailmentRule]) -> tuple[Rule, ...]:
+def _translated(found: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(_rule(each) for each in found)
 
 
-def _rule(rule: EntailmentRule) -> Rule:
-    relation, found = _place(rule.head)
-    body = [literal for atom in rule.body for literal in _literals(atom)]
-    body += [Compare("!=", _engine(d.left), _engine(d.right)) for d in rule.different]
-    body += map(_absent, rule.absent)
+def _rule(rule: Rule) -> Rule:
+    relation, found = _place(regimes.head(rule))
+    body = (literal for each in rule.body for literal in _literals(each))
     return Rule(relation, found, tuple(body), rule.name)
 
 
-def _place(atom: TripleAtom) -> tuple[str, tuple[Term, ...]]:
+def _place(atom: Scan | Absent) -> tuple[str, tuple[Term, ...]]:
     """The relation and the terms that stand for an atom."""
     found = tuple(map(_engine, atom.terms))
     if atom.relation == regimes.TRIPLE:
-        predicate = atom.terms[1]
+        predicate = regimes.known(atom.terms[1])
         if isinstance(predicate, Iri):
             return f"<{predicate.value}>", (found[0], found[2])
         return TRIPLE, found
@@ -174,10 +174,14 @@ def _place(atom: TripleAtom) -> tuple[str, tuple[Term, ...]]:
 _NAMES = {regimes.FALSE: INCONSISTENT, schema.OPENED: OPENED}
 
 
-def _literals(atom: TripleAtom) -> Iterator[Literal]:
-    """What an atom asks of rows and of terms."""
-    relation, found = _place(atom)
-    match atom.relation:
+def _literals(literal: Literal) -> Iterator[Literal]:
+    """What a literal asks of rows and of terms."""
+    if isinstance(literal, Compare):
+        yield Compare(literal.comparator, _engine(literal.left), _engine(literal.right))
+        return
+    assert isinstance(literal, Scan | Absent)
+    relation, found = _place(literal)
+    match literal.relation:
         case "value":
             yield Call(_known, found[:1], found[1], "value")
         case "count":
@@ -185,26 +189,20 @@ def _literals(atom: TripleAtom) -> Iterator[Literal]:
         case "membership":
             yield Scan(TRIPLE, (Variable("Subject"), found[0], Variable("Object")))
             yield Call(_is_membership, found, None, "membership")
+        case "may_be":
+            yield Call(_is_not, found, None, "not may_be")
         case _:
-            yield Scan(relation, found)
+            yield replace(literal, relation=relation, terms=found)
 
 
-def _absent(atom: TripleAtom) -> Literal:
-    relation, found = _place(atom)
-    if atom.relation == "may_be":
-        return Call(_is_not, found, None, "not may_be")
-    return Absent(relation, found)
-
-
-def _engine(found: regimes.Argument) -> Term:
-    match found:
-        case TripleVariable(name):
-            return Variable(name)
-        case int():
-            return Constant(found)
-        case str():
-            return Constant(f'"{found}"')
-    return Constant(_value(found))
+def _engine(found: Term) -> Term:
+    """A term, with the engine's value of a term of RDF, and the name of a rule as a string."""
+    if not isinstance(found, Constant):
+        return found
+    given = regimes.known(found)
+    if given is not None:
+        return Constant(_value(given))
+    return Constant(f'"{found.value}"') if isinstance(found.value, str) else found
 
 
 # -- what a term is ------------------------------------------------------------------------
