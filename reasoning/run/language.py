@@ -24,9 +24,9 @@ from citywise.reasoning.streams.results import Evaluation, Operator, OutputStrea
 
 if TYPE_CHECKING:
     from citywise.reasoning.partition.plan import Form, Name
+    from citywise.reasoning.run.course import Course
     from citywise.reasoning.run.explained import RecordedExplainer
     from citywise.reasoning.run.recorded import Recorded
-    from citywise.reasoning.run.revision import Course
 
 
 from typing import Generic, TypeVar
@@ -45,15 +45,38 @@ class RecordedError(ReasoningError):
     """A program, recording and times that do not go together."""
 
 
-class Driver(ABC):
+class AnswerForms(ABC):
+    """How answers of a program are told, besides their atoms."""
+
+    request: Request
+    """The program's."""
+
+    @property
+    def mapper(self) -> Mapper | None:
+        """How terms of its streams were turned into terms of ASP."""
+        return None
+
+    def instances(
+        self, evaluation: Evaluation, write: Callable[[int], int | str]
+    ) -> dict[str, Any]:
+        """What deltas of an evaluation tell besides atoms; `write` gives the form of times."""
+        del evaluation, write
+        return {}
+
+    def emitted(
+        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
+    ) -> Iterator[Item]:
+        """The answers as items of a stream."""
+        return OutputStream(self.request, stream, self.mapper).items(operator, evaluations)
+
+
+class Driver(AnswerForms):
     """Evaluates one program over its streams: items in, evaluations out.
 
     Which times are evaluated is the language's: ticks of windows, every integer, or the
     instants at which something comes or ceases to count.
     """
 
-    request: Request
-    """The program's."""
     late: list[Item]
     """Items that came too late, in order of arrival; the caller may clear it."""
     unix: bool
@@ -79,24 +102,6 @@ class Driver(ABC):
     @abstractmethod
     def once(self) -> Evaluation:
         """The answer where nothing arrives: of a program that reads no stream."""
-
-    @property
-    def mapper(self) -> Mapper | None:
-        """How terms of its streams were turned into terms of ASP."""
-        return None
-
-    def instances(
-        self, evaluation: Evaluation, write: Callable[[int], int | str]
-    ) -> dict[str, Any]:
-        """What deltas of an evaluation tell besides atoms; `write` gives the form of times."""
-        del evaluation, write
-        return {}
-
-    def emitted(
-        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
-    ) -> Iterator[Item]:
-        """The answers as items of a stream."""
-        return OutputStream(self.request, stream, self.mapper).items(operator, evaluations)
 
 
 class ProgramFile(ABC):

@@ -16,10 +16,11 @@ from citywise.reasoning.model.engine import Engine
 from citywise.reasoning.model.request import KnowledgeSource, Signature, parse_duration
 from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.rdf.knowledge import Background, background
+from citywise.reasoning.run.course import BEGINNING
 from citywise.reasoning.run.language import Driver, RecordedError, language_of
 from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.revised import Emission, described
-from citywise.reasoning.run.revision import BEGINNING, Revising, Revision
+from citywise.reasoning.run.revision import Revising, Revision
 from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.recordings import (
     Recording,

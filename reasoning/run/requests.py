@@ -26,11 +26,12 @@ from citywise.reasoning.partition.executors import Processes
 from citywise.reasoning.partition.plan import Form, Name
 from citywise.reasoning.rdf.knowledge import Background
 from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.run.course import BEGINNING, END, Amendments, Course, Done, net
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, ProgramFile, RecordedError
 from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.recorded import Recorded
-from citywise.reasoning.run.revision import BEGINNING, END, Amendments, Course, Done, Revising, net
+from citywise.reasoning.run.revision import Revising
 from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered

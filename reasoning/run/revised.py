@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from citywise.reasoning.run.revision import Course, Revising, Revision
+from citywise.reasoning.run.course import Course
+from citywise.reasoning.run.revision import Revising, Revision
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import AmbiguousError, Evaluation, Operator, result, several
 from citywise.reasoning.streams.revised import Line

@@ -7,130 +7,22 @@ evaluates, and evaluates again what a line affects: from its time on, until noth
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 from citywise.reasoning.engines.incremental.views import Amended
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model.engine import AnswerSet, difference
-from citywise.reasoning.model.request import Request
-from citywise.reasoning.rdf.mapping import Mapper
+from citywise.reasoning.run.course import BEGINNING, END, Changes, Course, Done
 from citywise.reasoning.run.language import Driver
 from citywise.reasoning.streams.items import Item
-from citywise.reasoning.streams.results import Evaluation, Operator, OutputStream
+from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Line, Ordered
 
-BEGINNING = -(1 << 62)
-"""Before all times."""
-END = 1 << 62
-"""After all times."""
 _FEW = 256
 """Items and evaluations from which on it is looked which are needed no more."""
-
-
-Amendments = Mapping[int, tuple[Sequence[str], Sequence[str]]]
-"""By time of an evaluation, shown atoms that its answer has more, and less."""
-
-
-class Course(ABC):
-    """How the evaluations of a program follow from its items in order.
-
-    A driver that begins anywhere goes on as one that has had all items before. Parameters of the
-    run (`--from`, `--until`) are its own.
-    """
-
-    request: Request
-    lateness: int = 0
-    """How much later than an evaluation an item must be for it to be given."""
-    start: int
-    """Items before it do not count."""
-    unix: bool = True
-    """Whether times are Unix times, or integers of their own."""
-
-    @abstractmethod
-    def end(self, last: int | None) -> int:
-        """The time of the last evaluation, where the last item has that time."""
-
-    @abstractmethod
-    def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
-        """What goes on as if every evaluation before `time` had been made, of which the last are
-        `before`; those of `items` that are before `time` have been pushed then. The driver given
-        before is not used any more."""
-
-    @abstractmethod
-    def carried(self, driver: Driver, evaluation: Evaluation) -> object:
-        """What the evaluation that was made last leaves to the next, to be compared and kept."""
-
-    def alone(self, evaluation: Evaluation) -> Evaluation:
-        """An evaluation without the window that it was made of, which may be others' by now, and
-        without what is known of changes: they are told against results."""
-        return replace(evaluation, items=(), added=None, removed=None)
-
-    def amend(
-        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
-    ) -> Amendments | None:
-        """What changes of the evaluations before a time, which `driver` has made; it goes on as
-        if it had made them so. None: they must be made again, by another driver."""
-        del driver, changes, items, before
-        return None
-
-    @abstractmethod
-    def affects_until(self, change: Change, items: Ordered) -> int:
-        """The time of the last evaluation whose windows a change makes others."""
-
-    @abstractmethod
-    def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
-        """Forget the items that no evaluation from a time on can need; `done` are those before
-        it that are kept."""
-
-    @property
-    def remembers(self) -> int:
-        """How many time units before a time `driver` looks at evaluations; END: all of them."""
-        return 0
-
-    def same(self, one: Evaluation, other: Evaluation) -> bool:
-        """Whether two evaluations of one time give the same line."""
-        return one.error == other.error and one.answer_sets == other.answer_sets
-
-    @property
-    def mapper(self) -> Mapper | None:
-        """How terms of its streams were turned into terms of ASP."""
-        return None
-
-    def instances(
-        self, evaluation: Evaluation, write: Callable[[int], int | str]
-    ) -> dict[str, Any]:
-        """See `Driver`."""
-        del evaluation, write
-        return {}
-
-    def emitted(
-        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
-    ) -> Iterator[Item]:
-        """See `Driver`."""
-        return OutputStream(self.request, stream, self.mapper).items(operator, evaluations)
-
-
-Changes = tuple[Sequence[str], Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """An evaluation that was made, and what it left to the next."""
-
-    evaluation: Evaluation
-    carried: object
-    changes: Changes | None = None
-    """Shown atoms that came and went against the evaluation before, where that is known."""
-
-    @property
-    def time(self) -> int:
-        """When it was."""
-        return self.evaluation.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +47,6 @@ class Revision:
             came, gone = self._changes
             return sorted(came), sorted(gone)
         return difference(_only(self.before), _only(self.evaluation))
-
-
-def net(changes: Iterable[Change]) -> tuple[list[Item], list[Item]]:
-    """The items that count since some changes, and those that do not any more."""
-    first: dict[int, Item | None] = {}
-    last: dict[int, Item | None] = {}
-    for change in changes:
-        for position in {item.position for item in change.items}:
-            first.setdefault(position, change.old)
-            last[position] = change.new
-    pairs = [(first[position], new) for position, new in last.items() if first[position] != new]
-    came = [new for _old, new in pairs if new is not None]
-    return came, [old for old, _new in pairs if old is not None]
 
 
 @dataclass(slots=True)

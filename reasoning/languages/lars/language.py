@@ -17,10 +17,10 @@ from citywise.reasoning.languages.lars.solver import solver
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Knowledge
 from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.run.course import Course
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile
 from citywise.reasoning.run.recorded import Recorded
-from citywise.reasoning.run.revision import Course
 from citywise.reasoning.streams.items import Encoder
 
 Choice = Literal["auto", "incremental", "solver"]

@@ -28,8 +28,8 @@ from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.values import parsed_many
 from citywise.reasoning.rdf.mapping import Mapper, Triple
+from citywise.reasoning.run.course import END, Amendments, Course, Done, net
 from citywise.reasoning.run.language import Driver, PointDriver
-from citywise.reasoning.run.revision import END, Amendments, Course, Done, net
 from citywise.reasoning.streams.items import Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered

@@ -14,10 +14,10 @@ from citywise.reasoning.languages.rif.names import FactNames, request
 from citywise.reasoning.languages.rif.reasoner import RifCourse, RifReasoner
 from citywise.reasoning.languages.rif.theory import Theory, theory
 from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.run.course import Course
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile, RecordedError
 from citywise.reasoning.run.recorded import Recorded
-from citywise.reasoning.run.revision import Course
 
 
 class RifProgram(ProgramFile):

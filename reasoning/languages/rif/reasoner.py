@@ -18,8 +18,8 @@ from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import AnswerSet, Version
 from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.rdf.mapping import Triple
-from citywise.reasoning.run.language import Driver, PointDriver
-from citywise.reasoning.run.revision import BEGINNING, END, Course, Done
+from citywise.reasoning.run.course import BEGINNING, END, Course, Done
+from citywise.reasoning.run.language import AnswerForms, Driver, PointDriver
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation, Operator
 from citywise.reasoning.streams.revised import Change as Revised
@@ -107,7 +107,40 @@ class RifEvaluation(Evaluation):
         return self.version.members() if self.version else ()
 
 
-class RifReasoner(PointDriver[RifEvaluation]):
+class FactForms(AnswerForms):
+    """Tells of answers as facts: the instances of the streams P and N, and triples."""
+
+    names: FactNames
+
+    def instances(
+        self, evaluation: Evaluation, write: Callable[[int], int | str]
+    ) -> dict[str, Any]:
+        """See `AnswerForms`: the instances of P and N, as `entailed` and `negated`."""
+        assert isinstance(evaluation, RifEvaluation)
+        streams = {"entailed": evaluation.entailed, "negated": evaluation.negated}
+        return {name: described(found, self.names, write) for name, found in streams.items()}
+
+    def emitted(
+        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
+    ) -> Iterator[Item]:
+        """The answers as items: triples, and atoms of what is none.
+
+        `istream` is P: every instance once, at the instant from which it is entailed and with
+        the last one at which it counts as its `until`; `dstream` is N. Both need evaluations
+        with instances. `rstream` has all that is shown, at each evaluation. An evaluation that
+        failed gives nothing.
+        """
+        positions, atom = count(), self.names.atom
+        for evaluation in evaluations:
+            if isinstance(evaluation, RifEvaluation) and evaluation.error is None:
+                said = _said(evaluation, operator)
+                for fact, until in sorted(said, key=lambda s: (atom(s[0]), repr(s))):
+                    triple = self.names.triple(fact)
+                    content = atom(fact) if triple is None else (triple,)
+                    yield Item(evaluation.time, content, next(positions), until, stream)
+
+
+class RifReasoner(FactForms, PointDriver[RifEvaluation]):
     """Evaluates a theory over a stream, at every instant at which an item arrives or ceases
     to count (docs/rif-running.md).
 
@@ -149,24 +182,6 @@ class RifReasoner(PointDriver[RifEvaluation]):
         self._version: Version[Fact] = Version(self._evaluation.shown)
         self._change = _NO_CHANGE
         """Of what is shown as text and as facts, and of instances, since the last answer."""
-
-    def instances(
-        self, evaluation: Evaluation, write: Callable[[int], int | str]
-    ) -> dict[str, Any]:
-        """See `Driver`: the instances of P and N, as `entailed` and `negated`."""
-        return told(evaluation, self.names, write)
-
-    def emitted(
-        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
-    ) -> Iterator[Item]:
-        """The answers as items: triples, and atoms of what is none.
-
-        `istream` is P: every instance once, at the instant from which it is entailed and with
-        the last one at which it counts as its `until`; `dstream` is N. Both need evaluations
-        with instances. `rstream` has all that is shown, at each evaluation. An evaluation that
-        failed gives nothing.
-        """
-        return emitted(evaluations, self.names, operator, stream)
 
     # -- answers --------------------------------------------------------------------
 
@@ -271,7 +286,7 @@ class RifReasoner(PointDriver[RifEvaluation]):
         return f"what counts contradicts itself: {found}" if found else None
 
 
-class RifCourse(Course):
+class RifCourse(FactForms, Course):
     """How the evaluations of a theory follow from its items.
 
     Parameters
@@ -302,18 +317,6 @@ class RifCourse(Course):
         self._until = END if until is None else until
         self._make = reasoner
         self._instances = instances
-
-    def instances(
-        self, evaluation: Evaluation, write: Callable[[int], int | str]
-    ) -> dict[str, Any]:
-        """See `Driver`."""
-        return told(evaluation, self.names, write)
-
-    def emitted(
-        self, evaluations: Iterable[Evaluation], operator: Operator, stream: str
-    ) -> Iterator[Item]:
-        """See `Driver`."""
-        return emitted(evaluations, self.names, operator, stream)
 
     def end(self, last: int | None) -> int:
         """See `Course`."""
@@ -373,29 +376,6 @@ class RifCourse(Course):
     def _counts(self, item: Item, since: int) -> bool:
         """Whether an item counts at a time, or later."""
         return self._range is None or item.end + self._range > since
-
-
-def told(
-    evaluation: Evaluation, names: FactNames, write: Callable[[int], int | str]
-) -> dict[str, Any]:
-    """The instances of P and N at an instant, as `entailed` and `negated`."""
-    assert isinstance(evaluation, RifEvaluation)
-    streams = {"entailed": evaluation.entailed, "negated": evaluation.negated}
-    return {name: described(found, names, write) for name, found in streams.items()}
-
-
-def emitted(
-    evaluations: Iterable[Evaluation], names: FactNames, operator: Operator, stream: str
-) -> Iterator[Item]:
-    """The answers as items (`RifReasoner.emitted`)."""
-    positions = count()
-    for evaluation in evaluations:
-        if isinstance(evaluation, RifEvaluation) and evaluation.error is None:
-            said = _said(evaluation, operator)
-            for fact, until in sorted(said, key=lambda s: (names.atom(s[0]), repr(s))):
-                triple = names.triple(fact)
-                content = names.atom(fact) if triple is None else (triple,)
-                yield Item(evaluation.time, content, next(positions), until, stream)
 
 
 def _said(evaluation: RifEvaluation, operator: Operator) -> Iterator[tuple[Fact, int | None]]:
