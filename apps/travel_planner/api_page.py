@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Flask, Response, request
-from flask.blueprints import BlueprintSetupState
+from flask import Blueprint, Response, request
 
 from citywise.apps.travel_planner import pool, streets
 from citywise.backend.api import access, pages
@@ -14,13 +13,6 @@ from citywise.backend.roads import cityfiles
 from citywise.backend.roads.network import NetworkError
 
 blueprint = Blueprint("plan_page", __name__)
-
-
-@blueprint.record
-def _shortcuts(setup: BlueprintSetupState) -> None:
-    assert isinstance(setup.app, Flask)
-    pages.add_shortcut(setup.app, "trip.shortcut.travel", "/plan")
-    pages.add_shortcut(setup.app, "trip.shortcut.parking", "/plan?for=parking")
 
 
 @blueprint.get("/plan")

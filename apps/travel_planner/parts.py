@@ -103,6 +103,7 @@ PARTS = Parts(
     api=_api,
     pages=_pages,
     navigation={"plan": "/plan"},
+    shortcuts={"trip.shortcut.travel": "/plan", "trip.shortcut.parking": "/plan?for=parking"},
     openapi=Path(__file__).with_name("openapi.json"),
     decisions={"travel": _travel, "parking": _parking},
     timetables={"travel": _transit},

@@ -99,6 +99,8 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
         named = titles(files.folder)
         for key, address in web.parts.navigation.items():
             pages.add(app, key, address, named, files)
+        pages.add_shortcuts(app, web.parts.shortcuts, files)
+        pages.add_everywhere(app, web.parts.everywhere, files)
     openapi.describe(app, [web.parts.openapi for web in brought if web.parts.openapi])
     access.install(app)
     limits.install(app, [web.parts.limits for web in brought])

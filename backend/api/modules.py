@@ -1,4 +1,4 @@
-"""Which of our ES modules a page needs: those of the elements it has, and what they import."""
+"""Which ES modules a page needs: those of the elements it has, and what they import."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from citywise.backend.machine import REPOSITORY
 FOLDER = REPOSITORY / "web" / "static" / "js"
 START = "main.js"
 """The module that every page starts with."""
+SHELL = "citywise/"
+"""What modules of apps write before the name of one of the shell's; the page's import map knows it."""
 _DEFINES = re.compile(r"customElements\.define\('([\w-]+)'")
-_IMPORTS = re.compile(r"^(?:import|export)\b[^;'(]*'(\.[^']+)'", re.MULTILINE)
+_IMPORTS = re.compile(rf"^(?:import|export)\b[^;'(]*'((?:\.|{SHELL})[^']+)'", re.MULTILINE)
 _ELEMENT = re.compile(r"<([a-z]+(?:-[a-z]+)+)\b")
 
 
+class Root(NamedTuple):
+    """A folder of modules, and what their addresses begin with."""
+
+    prefix: str
+    folder: Path
+
+
 class Modules(NamedTuple):
-    """Paths below the folder of modules."""
+    """Addresses of modules."""
 
     started: tuple[str, ...]
     """Those that the page names, in order."""
@@ -27,15 +36,20 @@ class Modules(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def needed(html: str, *own: str) -> Modules:
-    """What a page needs whose content is `html`, beside modules of its `own`."""
+def needed(html: str, own: tuple[str, ...], roots: tuple[Root, ...]) -> Modules:
+    """What a page needs whose content is `html`, beside modules at addresses of its `own`. The
+    first of the roots is the shell's."""
     defined = _defined()
     of_elements = (defined[name] for name in _ELEMENT.findall(html) if name in defined)
-    started = tuple(dict.fromkeys((START, *of_elements)))
+    shell = roots[0].prefix
+    started = tuple(shell + name for name in dict.fromkeys((START, *of_elements)))
     found = dict.fromkeys((*started, *own))
     ahead = list(found)
     while ahead:
-        for name in _imports(ahead.pop()):
+        address = ahead.pop()
+        root = next((root for root in roots if address.startswith(root.prefix)), None)
+        for other in _imports(root, address.removeprefix(root.prefix)) if root else ():
+            name = shell + other.removeprefix(SHELL) if other.startswith(SHELL) else other
             if name not in found:
                 found[name] = None
                 ahead.append(name)
@@ -53,12 +67,14 @@ def _defined() -> dict[str, str]:
 
 
 @lru_cache(maxsize=512)
-def _imports(name: str) -> tuple[str, ...]:
-    """What a module imports when it is loaded."""
-    path = FOLDER / name
-    text = path.read_text(encoding="utf-8")
-    return tuple(_inside(path.parent / other) for other in _IMPORTS.findall(text))
-
-
-def _inside(path: Path) -> str:
-    return Path(path).resolve().relative_to(FOLDER.resolve()).as_posix()
+def _imports(root: Root, name: str) -> tuple[str, ...]:
+    """What a module imports when it is loaded: addresses, and names of the shell's modules."""
+    folder = root.folder.resolve()
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder) or not path.is_file():
+        return ()  # An app's page names it; the browser says that it is not there.
+    found = _IMPORTS.findall(path.read_text(encoding="utf-8", errors="replace"))
+    beside = [(path.parent / other).resolve() for other in found if not other.startswith(SHELL)]
+    inside = [other.relative_to(folder) for other in beside if other.is_relative_to(folder)]
+    shells = [other for other in found if other.startswith(SHELL)]
+    return (*(root.prefix + other.as_posix() for other in inside), *shells)

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import mimetypes
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,9 +30,8 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.security import safe_join
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from citywise.backend.api import access, problems
+from citywise.backend.api import access, modules, problems
 from citywise.backend.api.languages import COOKIE, LANGUAGES, STRINGS, chosen, strings
-from citywise.backend.api.modules import Modules, needed
 from citywise.backend.api.security import nonce
 from citywise.backend.api.state import state
 from citywise.backend.machine import REPOSITORY
@@ -56,7 +55,10 @@ SHELL = "-"
 """What stands for an app's name where the shell's own texts are meant."""
 _ADDED = "citywise-pages"
 _DRESSED = "citywise-dressed"
+_EVERYWHERE = "citywise-everywhere"
 _FILES = "citywise-page-files"
+_MOST_KEPT_BYTES = 1_000_000
+"""Of an app's file that the service worker keeps."""
 _SHORTCUTS = "citywise-shortcuts"
 THEMES = ("auto", "light", "dark")
 YEAR_S = 365 * 24 * 3600
@@ -183,9 +185,16 @@ def add(app: Flask, key: str, address: str, titles: Mapping[str, str], files: Pa
     app.extensions.setdefault(_ADDED, {})[key] = added
 
 
-def add_shortcut(app: Flask, key: str, address: str) -> None:
-    """Offer an address where people start the installed app; the string `key` names it."""
-    app.extensions.setdefault(_SHORTCUTS, {})[key] = address
+def add_shortcuts(app: Flask, shortcuts: Mapping[str, str], files: PageFiles) -> None:
+    """Offer addresses where people start the installed app; a string of the app names each."""
+    offered = app.extensions.setdefault(_SHORTCUTS, [])
+    offered.extend((files, key, address) for key, address in shortcuts.items())
+
+
+def add_everywhere(app: Flask, names: Iterable[str], files: PageFiles) -> None:
+    """Load modules of an app's `static/` with every page; one that is not there is noted."""
+    there = [files.address(name) for name in names if files.holds(name)]
+    app.extensions.setdefault(_EVERYWHERE, []).extend(there)
 
 
 def navigation(language: str) -> list[Place]:
@@ -227,6 +236,8 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
         pages=navigation(language),
         asset=asset,
         modules=_modules,
+        shell=modules.SHELL,
+        everywhere=tuple(current_app.extensions.get(_EVERYWHERE, [])),
         version=version(),
         zone=ZONE,
         nonce=nonce(),
@@ -239,11 +250,18 @@ def page(name: str, status: int = 200, **values: Any) -> Response:
     return answer
 
 
-def _modules(body: str, scripts: str) -> Modules:
+def _modules(body: str, scripts: str) -> modules.Modules:
     """The modules of a page, by its content and by what its own scripts name."""
-    prefix = asset("js/")
-    named = re.findall(r'src="([^"]+)"', scripts)
-    return needed(body, *(name.removeprefix(prefix) for name in named if name.startswith(prefix)))
+    files = current_app.extensions.get(_FILES, {}).values()
+    roots = [modules.Root(asset("js/"), modules.FOLDER)]
+    roots += [modules.Root(own.address(""), own.static) for own in files]
+    named = [
+        address
+        for address in re.findall(r'src="([^"]+)"', scripts)
+        if any(address.startswith(root.prefix) for root in roots)
+    ]
+    named += current_app.extensions.get(_EVERYWHERE, [])
+    return modules.needed(body, tuple(named), tuple(roots))
 
 
 def _drawn() -> Iterator[str]:
@@ -400,11 +418,14 @@ def service_worker() -> Response:
     """The service worker; at the root, so that its scope is the whole site."""
     language = chosen(request)
     dressed = {own.app: own for own in current_app.extensions.get(_DRESSED, {}).values()}
+    shell = [asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))]
+    shell += {text_module(language, own)[1]: None for own in (None, *dressed.values())}
+    brought = [each for own in dressed.values() for each in own.kept(_MOST_KEPT_BYTES)]
     script = render_template(
         "service-worker.js",
-        version=version(),
-        shell=[asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))],
-        texts=list({text_module(language, own)[1]: None for own in (None, *dressed.values())}),
+        version=hashlib.sha256("".join(shell + brought).encode()).hexdigest()[:12],
+        shell=shell,
+        brought=brought,
         vendor=[
             LEAFLET + "leaflet.js",
             LEAFLET + "leaflet.css",
@@ -454,11 +475,11 @@ def web_manifest(name: str, start: str) -> Response:
         ],
         "shortcuts": [
             {
-                "name": strings(language).get(key, key),
+                "name": texts(language, files).get(key) or readable(key),
                 "url": address,
                 "icons": [{"src": asset("icons/icon-192.png"), "sizes": "192x192"}],
             }
-            for key, address in current_app.extensions.get(_SHORTCUTS, {}).items()
+            for files, key, address in current_app.extensions.get(_SHORTCUTS, [])
         ],
     }
     return Response(orjson.dumps(body), content_type="application/manifest+json")

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from citywise.backend.errors import CitywiseError
 from citywise.backend.packs import broken
 from citywise.backend.packs.guesses import did_you_mean
-from citywise.backend.packs.strings import EXPECTED, PAGES, Translations, place, read
+from citywise.backend.packs.strings import EXPECTED, Translations, of_pages, place, read
 from citywise.reasoning import Finding, Location
 from citywise.reasoning.errors import Severity
 
@@ -75,6 +75,19 @@ class PageFiles:
     def address(self, path: str) -> str:
         """The address of a file in `static/`, which changes with their content."""
         return f"/assets/apps/{self.app}/{self.version}/{path}"
+
+    def holds(self, path: str) -> bool:
+        """Whether there is a file in `static/` that every page is to load; noted if not."""
+        is_there = (self.static / path).is_file()
+        if not is_there:
+            self._note("static", f"{self.static / path}: every page is to load it; it is not there")
+        return is_there
+
+    def kept(self, most_bytes: int) -> Iterator[str]:
+        """The addresses of the files in `static/` that are no larger."""
+        for path in sorted(self.static.rglob("*.*")):
+            if path.is_file() and path.stat().st_size <= most_bytes:
+                yield self.address(path.relative_to(self.static).as_posix())
 
     def icon(self, key: str) -> str | None:
         """The `<symbol id="icon-APP-KEY">` of a menu entry; None if it has none to use."""
@@ -156,7 +169,7 @@ def _written(path: Path, element: ElementTree.Element, *, root: bool = False) ->
 
 def _of_pages(translations: Mapping[str, Mapping[str, str]]) -> Translations:
     return {
-        language: {key: text for key, text in texts.items() if key.startswith(PAGES)}
+        language: {key: text for key, text in texts.items() if of_pages(key)}
         for language, texts in translations.items()
     }
 

@@ -92,6 +92,11 @@ class Parts:
     """Flask blueprints at the root: pages, and messages of others' formats."""
     navigation: Mapping[str, str] = field(default_factory=dict)
     """Pages that the shell leads to: key of the page and its string (`nav.<key>`) → address."""
+    shortcuts: Mapping[str, str] = field(default_factory=dict)
+    """What people may start directly where Citywise is installed: key of a text of the app
+    (`pages.…`) → address."""
+    everywhere: Sequence[str] = ()
+    """Modules in `static/` that every page loads, also those of others; keep them small."""
     openapi: Path | None = None
     """`paths` and `components.schemas` of what `api` serves; without it `openapi.json` in the
     app's folder, if there is one."""
@@ -231,12 +236,17 @@ def _misdeclared(parts: Any) -> str | None:
     for name, declared, kind in (
         ("settings", parts.settings, type),
         ("limits", parts.limits, Limit),
+        ("shortcuts", parts.shortcuts, str),
     ):
         is_sound = isinstance(declared, Mapping) and all(
             isinstance(key, str) and isinstance(value, kind) for key, value in declared.items()
         )
         if not is_sound:
             return f"`{name}` is {declared!r}, no mapping from names to {kind.__name__}s"
+    everywhere: Any = parts.everywhere
+    is_list = isinstance(everywhere, list | tuple)
+    if not is_list or not all(isinstance(path, str) for path in everywhere):
+        return f"`everywhere` is {everywhere!r}, no list of paths in `static/`"
     for kept, limit in parts.limits.items():
         if min(limit.times, limit.seconds) < 1:
             return (

@@ -24,8 +24,8 @@ Translations = dict[str, dict[str, str]]
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z]{2})?")
 _PLACEHOLDER = re.compile(r"\{([^{}:]*)(?::length)?\}")
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
-PAGES = ("nav.", "pages.")
-"""What the keys of texts begin with that the pages of an app with Python show."""
+MANIFEST = ("title", "description", "templates", "settings", "notices")
+"""What the keys of texts begin with that stand for those of the manifest."""
 EXPECTED = "da"
 """The language in which, beside English, every text should be there."""
 
@@ -100,13 +100,18 @@ def check(
         for key, text in texts.items():
             if key.startswith("notices.") and (fault := lone_brace(text)):
                 yield Finding(place(path, key), "error", "brace", f"`{key}`: {fault}")
-            if key not in known and not (manifest.python and key.startswith(PAGES)):
+            if key not in known and not (manifest.python and of_pages(key)):
                 cure = did_you_mean(key, known, "remove it")
                 message = f"`{key}` names no text of the app; {cure}"
                 yield Finding(place(path, key), "error", "unknown-string", message)
         if language == EXPECTED and (missing := sorted(known.keys() - texts.keys())):
             message = f"no translation of {', '.join(f'`{key}`' for key in missing)}"
             yield Finding(Location(str(path), 1, 1), "warning", "untranslated", message)
+
+
+def of_pages(key: str) -> bool:
+    """Whether a text is one that the pages of an app with Python show."""
+    return key.partition(".")[0] not in MANIFEST
 
 
 def place(path: Path, key: str) -> Location:

@@ -4,14 +4,18 @@
 const VERSION = {{ version|tojson }};
 const SHELL = `citywise-shell-${VERSION}`;
 const DATA = 'citywise-data';
-const FILES = {{ (shell + texts + vendor)|tojson }};
+const FILES = {{ (shell + vendor)|tojson }};
+const BROUGHT = {{ brought|tojson }}; // By apps: one that cannot be had keeps nothing else from being kept.
 const PAGES = {{ pages|tojson }};
 const KEPT_API = /^\/api\/v1\/(kinds|places|readings|events|clock)$/;
 const FIRST_DATA = ['kinds', 'places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);
 const SNOOZE_MINUTES = 15;
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(caches.open(SHELL).then((cache) => cache.addAll([...FILES, '/offline'])));
+  event.waitUntil(caches.open(SHELL).then((cache) => Promise.all([
+    cache.addAll([...FILES, '/offline']),
+    Promise.allSettled(BROUGHT.map((address) => cache.add(address))),
+  ])));
   self.skipWaiting();
 });
 

@@ -5,8 +5,7 @@ None of them holds anything of a meeting; they ask for it.
 
 from __future__ import annotations
 
-from flask import Blueprint, Flask, Response, request
-from flask.blueprints import BlueprintSetupState
+from flask import Blueprint, Response, request
 
 from citywise.apps.meeting_mgr.conferences import framing
 from citywise.backend.api import languages, pages, security
@@ -14,12 +13,6 @@ from citywise.backend.app import access, state
 from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_pages", __name__)
-
-
-@blueprint.record
-def _shortcuts(setup: BlueprintSetupState) -> None:
-    assert isinstance(setup.app, Flask)
-    pages.add_shortcut(setup.app, "meetings.shortcut", "/meetings")
 
 
 @blueprint.get("/meetings")
