@@ -58,6 +58,7 @@ PARTS = Parts(
     api=_api,
     pages=_pages,
     navigation={"meetings": "/meetings"},
+    everywhere=("meet/logging-out.js",),
     shortcuts={"meetings.shortcut": "/meetings"},
     openapi=Path(__file__).with_name("openapi.json"),
     service=_serve,

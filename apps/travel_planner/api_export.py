@@ -63,7 +63,7 @@ def document(answer: Option, language: str) -> str:
     ends = [answer[end] for end in ("from", "to", "destination") if answer.get(end)]
     city = _drawn(shapes, [(end["lat"], end["lon"]) for end in ends])
     return render_template(
-        "plan-export.html",
+        "travel_planner/export.html",
         language=language,
         t=t,
         map=city,

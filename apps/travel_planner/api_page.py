@@ -23,7 +23,7 @@ def show_plan() -> Response:
     Who opens it will ask soon: the planners get ready.
     """
     pool.soon(state().settings)
-    return pages.with_map("plan")
+    return pages.with_map("plan", section="plan")
 
 
 @blueprint.get("/plan/streets.json")

@@ -13,7 +13,7 @@ FOLDER = REPOSITORY / "web" / "static" / "js"
 START = "main.js"
 """The module that every page starts with."""
 SHELL = "citywise/"
-"""What modules of apps write before the name of one of the shell's; the page's import map knows it."""
+"""What modules of apps write before the name of one of ours; the page has an import map for it."""
 _DEFINES = re.compile(r"customElements\.define\('([\w-]+)'")
 _IMPORTS = re.compile(rf"^(?:import|export)\b[^;'(]*'((?:\.|{SHELL})[^']+)'", re.MULTILINE)
 _ELEMENT = re.compile(r"<([a-z]+(?:-[a-z]+)+)\b")

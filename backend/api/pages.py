@@ -84,20 +84,22 @@ def asset(path: str) -> str:
     return f"/assets/{version()}/{path}"
 
 
-def translator(language: str) -> Callable[..., str]:
-    """`t("key", name=value)` for templates. A text that is missing, or that the values do not fit
-    into, never fails a page: what can be read stands for it, and it is told where it belongs."""
-    table = texts(language, _owner())
+def translator(language: str, own: PageFiles | None = None) -> Callable[..., str]:
+    """`t("key", name=value)` for templates, by what an app brings: its `own`, or else of the one
+    that answers. A text that is missing, or that the values do not fit into, never fails a page:
+    what can be read stands for it, and it is told where it belongs."""
+    own = own or _owner()
+    table = texts(language, own)
 
     def translate(key: str, **values: object) -> str:
         text = table.get(key)
         if text is None:
-            _lacking(key, "is not there")
+            _lacking(own, key, "is not there")
             return readable(key)
         try:
             return text.format(**values) if values else text
         except (LookupError, ValueError, AttributeError) as error:
-            _lacking(key, f"does not fit its values ({type(error).__name__}: {error})")
+            _lacking(own, key, f"does not fit its values ({type(error).__name__}: {error})")
             return text
 
     return translate
@@ -119,8 +121,8 @@ def text_module(language: str, own: PageFiles | None) -> tuple[str, str]:
     return script, f"/assets/texts/{owner}/{digest}/{language}.js"
 
 
-def _lacking(key: str, why: str) -> None:
-    if own := _owner():
+def _lacking(own: PageFiles | None, key: str, why: str) -> None:
+    if own:
         own.lacks(key, why)
     else:
         LOG.error("the string `%s` %s; write it in %s", key, why, STRINGS / "en.json")
@@ -270,7 +272,7 @@ def _drawn() -> Iterator[str]:
 
 
 def with_map(name: str, **values: Any) -> Response:
-    """Render a page of the shell that holds the city's map."""
+    """Render a page that holds the city's map, as `page` does."""
     from citywise.backend.api import (
         city_map,  # It loads folium and pandas, a third of what a start loads.
     )

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,19 +15,31 @@ from werkzeug.test import TestResponse
 
 from citywise.backend.api.app import create_app
 from citywise.backend.api.pages import PAGES, WEB
+from citywise.backend.packs.strings import of_pages
 from citywise.backend.settings import Settings, Web
 from tests.api.town import Town
 
 ADDRESSES = (*PAGES.values(), "/plan", "/apps/traces", "/log-in", "/sign-up", "/account")
 
+FOLDERS = (WEB, *(WEB.parent / "apps" / name for name in ("meeting_mgr", "travel_planner")))
+"""What has texts, templates and static files of pages: the shell, and our apps."""
 TEXTS = {
-    name: (WEB / "strings" / f"{name}.json").read_text(encoding="utf-8") for name in ("en", "da")
+    (folder, name): (folder / "strings" / f"{name}.json").read_text(encoding="utf-8")
+    for folder in FOLDERS
+    for name in ("en", "da")
 }
-STRINGS = {name: json.loads(text) for name, text in TEXTS.items()}
+STRINGS = {
+    place: {
+        key: text for key, text in json.loads(found).items() if of_pages(key) or place[0] == WEB
+    }
+    for place, found in TEXTS.items()
+}
+MODULES = [path for folder in FOLDERS for path in sorted((folder / "static").rglob("*.js"))]
 SOURCES = [
-    *sorted((WEB / "static" / "js").rglob("*.js")),
-    *sorted((WEB / "templates").glob("*.html")),
+    *MODULES,
+    *(path for folder in FOLDERS for path in sorted((folder / "templates").glob("*.html"))),
 ]
+ALL = STRINGS[WEB, "en"] | STRINGS[FOLDERS[1], "en"] | STRINGS[FOLDERS[2], "en"]
 ASKED = re.compile(r"""['"`]([\w-]+(?:\.[\w-]+)*)['"`]""")
 """A key, as it stands where its string is asked for."""
 FILLED_IN = re.compile(
@@ -69,7 +82,7 @@ def test_pages_name_no_other_host(client: FlaskClient, address: str) -> None:
 
 
 def test_our_assets_name_no_other_host() -> None:
-    for path in (WEB / "static").rglob("*.*"):
+    for path in (path for folder in FOLDERS for path in (folder / "static").rglob("*.*")):
         if path.suffix in {".js", ".css", ".svg"}:
             found = set(re.findall(r"https?://[^\s'\"<>)]+", path.read_text(encoding="utf-8")))
             assert found <= ALLOWED_ADDRESSES, path
@@ -92,15 +105,16 @@ def test_the_map_begins_where_the_places_are(client: FlaskClient, town: Town) ->
 
 
 def test_every_asset_a_page_asks_for_is_there(client: FlaskClient) -> None:
-    for page in PAGES.values():
+    for page in (*PAGES.values(), "/plan", "/meetings", "/meetings/m", "/meet/m"):
         text = client.get(page).text
         for address in re.findall(r'(?:src|href)="(/assets/[^"#]+)"', text):
             assert fetch(client, address).status_code == 200, address
     worker = client.get("/service-worker.js").text
-    files = re.search(r"const FILES = (\[.*?\]);", worker)
-    assert files is not None
-    for address in json.loads(files[1]):
-        assert fetch(client, address).status_code == 200, address
+    for name in ("FILES", "BROUGHT"):
+        files = re.search(rf"const {name} = (\[.*?\]);", worker)
+        assert files is not None
+        for address in json.loads(files[1]):
+            assert fetch(client, address).status_code == 200, address
 
 
 def test_the_texts_of_a_page_are_a_module_that_is_kept_for_good(client: FlaskClient) -> None:
@@ -110,8 +124,8 @@ def test_the_texts_of_a_page_are_a_module_that_is_kept_for_good(client: FlaskCli
     module = fetch(client, address[1])
     assert "immutable" in module.headers["Cache-Control"]
     table = json.loads(module.text.removeprefix("export default ").rstrip(";\n"))
-    assert table["nav.map"] == STRINGS["da"]["nav.map"]
-    assert STRINGS["da"]["trip.stop"] not in page  # texts that scripts ask for are not in the page
+    assert table["nav.map"] == STRINGS[WEB, "da"]["nav.map"]
+    assert table["form.unreachable"] not in page  # texts that scripts ask for are not in the page
     old = re.sub(r"/[0-9a-f]{12}/", "/000000000000/", address[1])
     assert "immutable" not in fetch(client, old).headers.get("Cache-Control", "")
     for wrong in ("/assets/texts/-/0/xx.js", "/assets/texts/nobody/0/en.js"):
@@ -123,16 +137,22 @@ def test_a_page_loads_the_modules_of_its_elements_and_no_others(
     client: FlaskClient, address: str
 ) -> None:
     page = client.get(address).text
-    started = re.findall(r'<script type="module" src="/assets/\w+/js/([^"]+)"', page)
-    ahead = re.findall(r'<link rel="modulepreload" href="/assets/\w+/js/([^"]+)"', page)
-    assert ("operator-events.js" in started) == (address == "/system")
-    assert ("map.js" in started) == (address == "/")
+    started = re.findall(r'<script type="module" src="([^"]+)"', page)
+    ahead = re.findall(r'<link rel="modulepreload" href="([^"]+)"', page)
+    shell = re.search(r'"citywise/": "([^"]+)"', page)
+    assert shell is not None
+    assert (shell[1] + "operator-events.js" in started) == (address == "/system")
+    assert (shell[1] + "map.js" in started) == (address == "/")
     known = {*started, *ahead}
-    folder = WEB / "static" / "js"
-    for name in known:
-        path = folder / name
-        for other in re.findall(r"^import[^;(]*'(\.[^']+)'", path.read_text("utf-8"), re.M):
-            assert (path.parent / other).resolve().relative_to(folder).as_posix() in known
+    for one in known:
+        text = fetch(client, one).text
+        for other in re.findall(r"^import[^;(]*'((?:\.|citywise/)[^']+)'", text, re.M):
+            assert urljoin(one, other.replace("citywise/", shell[1])) in known, (one, other)
+
+
+def test_a_module_that_an_app_brings_to_every_page_is_there_on_each(client: FlaskClient) -> None:
+    for address in ("/", "/account"):
+        assert "/meet/logging-out.js" in client.get(address).text
 
 
 @pytest.mark.parametrize(
@@ -154,9 +174,22 @@ def test_what_is_somebodys_is_not_compressed(client: FlaskClient) -> None:
 
 
 def test_every_module_that_is_imported_exists() -> None:
-    for path in (WEB / "static" / "js").rglob("*.js"):
-        for name in re.findall(r"(?:from|import)\s*\(?'(\.[^']+)'", path.read_text("utf-8")):
-            assert (path.parent / name).is_file(), f"{path.name} imports {name}"
+    for path in MODULES:
+        text = path.read_text("utf-8")
+        for name in re.findall(r"(?:from|import)\s*\(?'(\.[^']+|citywise/[^']+)'", text):
+            is_shells = name.startswith("citywise/")
+            there = WEB / "static" / "js" / name[9:] if is_shells else path.parent / name
+            assert there.is_file(), f"{path.name} imports {name}"
+            assert not (is_shells and path.is_relative_to(WEB))
+
+
+def test_the_shell_asks_for_no_text_of_an_app_and_no_app_for_one_of_another() -> None:
+    for folder in FOLDERS:
+        known = STRINGS[WEB, "en"] | STRINGS[folder, "en"]
+        others = ALL.keys() - known.keys()
+        for path in (path for path in SOURCES if path.is_relative_to(folder)):
+            found = re.findall(r"\bt\('([\w.-]+)'", path.read_text(encoding="utf-8"))
+            assert set(found) & others == set(), path
 
 
 def test_our_assets_may_be_kept_for_good_and_others_may_not(client: FlaskClient) -> None:
@@ -169,13 +202,19 @@ def test_our_assets_may_be_kept_for_good_and_others_may_not(client: FlaskClient)
 
 
 def test_both_languages_have_the_same_strings_and_placeholders() -> None:
-    assert STRINGS["en"].keys() == STRINGS["da"].keys()
-    for key, text in STRINGS["en"].items():
-        other = STRINGS["da"][key]
-        assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", other)), key
+    for folder in FOLDERS:
+        english, danish = STRINGS[folder, "en"], STRINGS[folder, "da"]
+        assert english.keys() == danish.keys()
+        for key, text in english.items():
+            other = danish[key]
+            assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", other)), key
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_no_app_says_anew_what_the_shell_says() -> None:
+    assert sum(len(STRINGS[folder, "en"]) for folder in FOLDERS) == len(ALL)
+
+
+@pytest.mark.parametrize("text", TEXTS.values())
 def test_no_string_is_there_twice(text: str) -> None:
     pairs: list[tuple[str, str]] = json.loads(text, object_pairs_hook=list)
     assert [key for key, count in Counter(key for key, _ in pairs).items() if count > 1] == []
@@ -187,9 +226,7 @@ def test_every_string_is_asked_for_somewhere() -> None:
     asked = set(ASKED.findall(text))
     heads = {next(filter(None, found)) for found in FILLED_IN.findall(text)}
     among = re.compile("|".join(map(any_of, heads)))
-    unused = [
-        key for key in STRINGS["en"] if not {key, bare(key)} & asked and not among.fullmatch(key)
-    ]
+    unused = [key for key in ALL if not {key, bare(key)} & asked and not among.fullmatch(key)]
     assert unused == []
 
 
@@ -204,7 +241,7 @@ def any_of(key: str) -> str:
 
 
 def test_every_string_the_pages_ask_for_exists() -> None:
-    known = {bare(key) for key in STRINGS["en"]} | STRINGS["en"].keys()
+    known = {bare(key) for key in ALL} | ALL.keys()
     asked = {
         (path.name, key)
         for path in SOURCES

@@ -520,7 +520,8 @@ def blank(loud: Browser, city: Running) -> Iterator[Page]:
 
 
 READINGS = """async () => {
-    const at = document.querySelector('script[type=module]').src.replace(/js\\/.*/, 'js/meet/');
+    const { src } = document.querySelector('script[src*="/meet/"]');
+    const at = src.replace(/meet\\/.*/, 'meet/');
     const { Readings } = await import(at + 'readings.js');
     const all = new Readings();
     const told = [];
@@ -539,7 +540,8 @@ READINGS = """async () => {
     return told;
 }"""
 LIFE = """async () => {
-    const at = document.querySelector('script[type=module]').src.replace(/js\\/.*/, 'js/meet/');
+    const { src } = document.querySelector('script[src*="/meet/"]');
+    const at = src.replace(/meet\\/.*/, 'meet/');
     const { Readings } = await import(at + 'readings.js');
     const all = new Readings();
     all.heedSilence(6);
@@ -547,7 +549,8 @@ LIFE = """async () => {
     return [all.due(1999), all.due(2000)];
 }"""
 VIEWS = """async () => {
-    const at = document.querySelector('script[type=module]').src.replace(/js\\/.*/, 'js/meetings/');
+    const { src } = document.querySelector('script[src*="/meet/"]');
+    const at = src.replace(/meet\\/.*/, 'meetings/');
     const { MeetingStore } = await import(at + 'meeting-store.js');
     const store = new MeetingStore('m-x');
     const views = [['10:00:00Z', 'first'], ['10:00:00.900Z', 'second'], ['10:00:00.100Z', 'late'],
@@ -563,7 +566,8 @@ VIEWS = """async () => {
     return shown;
 }"""
 SPEED = """async () => {
-    const at = document.querySelector('script[type=module]').src.replace(/js\\/.*/, 'js/meet/');
+    const { src } = document.querySelector('script[src*="/meet/"]');
+    const at = src.replace(/meet\\/.*/, 'meet/');
     const { speed } = await import(at + 'sensors/position.js');
     const { level } = await import(at + 'sensors/noise.js');
     const fix = (latitude, at, speed = null) =>

@@ -129,7 +129,8 @@ def test_earlier_happenings_are_shown_when_asked_for(open_page: Open, meeting: H
 
 
 HAPPENED = """async () => {
-    const at = document.querySelector('script[type=module]').src.replace(/js\\/.*/, 'js/meetings/');
+    const { src } = document.querySelector('script[src*="/meet/"]');
+    const at = src.replace(/meet\\/.*/, 'meetings/');
     const { meetingNotices } = await import(at + 'meeting-notices.js');
     const view = { now: '2026-11-22T10:00:00Z' };
     const store = Object.assign(new EventTarget(), { id: 'm-x', view, now: Date.now });

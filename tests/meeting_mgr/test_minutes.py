@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from flask import Flask
 from icalendar import Calendar
+from jinja2 import FileSystemLoader, PrefixLoader
 
 from citywise.apps.meeting_mgr.entries import (
     AbilityChanged,
@@ -39,9 +40,13 @@ from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import running, sharing
 from citywise.backend.api.pages import translator
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.page_files import PageFiles
 from citywise.backend.times import parse_ms
 
 ALICE, BOB = "p-" + "a" * 20, "p-" + "b" * 20
+
+
+FILES = PageFiles("meeting_mgr", REPOSITORY / "apps" / "meeting_mgr")
 
 
 def at(clock: str) -> int:
@@ -133,7 +138,7 @@ def made() -> Minutes:
 
 
 def words(made: Minutes, language: str = "en") -> Words:
-    return Words(made, translator(language))
+    return Words(made, translator(language, FILES))
 
 
 def test_the_meeting_was_from_its_start_to_its_end(made: Minutes) -> None:
@@ -315,7 +320,8 @@ def test_of_a_meeting_that_has_not_begun_nothing_happened() -> None:
 
 @pytest.fixture
 def app() -> Iterator[Flask]:
-    found = Flask("minutes", template_folder=str(REPOSITORY / "web" / "templates"))
+    found = Flask("minutes")
+    found.jinja_env.loader = PrefixLoader({"meeting_mgr": FileSystemLoader(FILES.templates)})
     with found.test_request_context():
         yield found
 
@@ -324,7 +330,7 @@ def app() -> Iterator[Flask]:
 def test_each_form_tells_all_of_it_in_each_language(
     made: Minutes, app: Flask, language: str
 ) -> None:
-    t = translator(language)
+    t = translator(language, FILES)
     page = minutes_page.page(made, language, t)
     text = minutes_files.markdown(made, t)
     calendar = Calendar.from_ical(minutes_files.calendar(made, t, 0))
@@ -340,7 +346,7 @@ def test_each_form_tells_all_of_it_in_each_language(
 def test_a_page_has_no_scripts_and_asks_no_host_and_marks_nothing_of_what_people_wrote(
     made: Minutes, app: Flask
 ) -> None:
-    page = minutes_page.page(made, "en", translator("en"))
+    page = minutes_page.page(made, "en", translator("en", FILES))
     assert "<b>" not in page
     assert "<script" not in page
     assert "http" not in page
@@ -348,14 +354,14 @@ def test_a_page_has_no_scripts_and_asks_no_host_and_marks_nothing_of_what_people
 
 
 def test_nobodys_address_is_in_them(made: Minutes, app: Flask) -> None:
-    t = translator("en")
+    t = translator("en", FILES)
     everything = minutes_page.page(made, "en", t) + minutes_files.markdown(made, t)
     everything += minutes_files.calendar(made, t, 0).decode()
     assert "example.org" not in everything
 
 
 def test_the_entry_of_a_calendar_is_at_the_time_at_which_the_meeting_was(made: Minutes) -> None:
-    text = minutes_files.calendar(made, translator("en"), 0).decode()
+    text = minutes_files.calendar(made, translator("en", FILES), 0).decode()
     assert "DTSTART:20260504T080500Z" in text
     assert "DTEND:20260504T085000Z" in text
     assert "UID:m-x-minutes@citywise" in text

@@ -19,7 +19,7 @@ blueprint = Blueprint("meeting_pages", __name__)
 @access.city
 def show_meetings() -> Response:
     """The meetings somebody hosts, and a form for the next."""
-    return pages.page("meetings")
+    return pages.page("meetings", section="meetings")
 
 
 @blueprint.get("/meetings.webmanifest")

@@ -44,7 +44,7 @@ def page(minutes: Minutes, language: str, t: Translate) -> str:
     """The file."""
     words = Words(minutes, t)
     return render_template(
-        "meeting-minutes.html",
+        "meeting_mgr/minutes.html",
         language=language,
         t=t,
         words=words,

@@ -1,7 +1,5 @@
 // Who the person is: an account that is logged in, the demo's user, or nobody.
 import { ask, asker } from './api.js';
-import { keepNothing } from './meet/kept.js';
-import { leaveMeetings } from './meet/logging-out.js';
 
 const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed', provider: null, passwords: true, by_provider: false };
 const RECENT_PLACES = 'citywise-recent-places';
@@ -17,6 +15,7 @@ const others = new BroadcastChannel('citywise-login');
 class User extends EventTarget {
   #me = NOBODY;
   #asking = null;
+  #leaving = [];
   loaded = false;
 
   constructor() {
@@ -84,6 +83,11 @@ class User extends EventTarget {
     show();
   }
 
+  /** Call `work` too where somebody logs out in this page, which waits for what it returns. */
+  whenLeaving(work) {
+    this.#leaving.push(work);
+  }
+
   /** Ask who it is; several questions at once are one. */
   load() {
     return (this.#asking ??= this.#load().finally(() => (this.#asking = null)));
@@ -127,11 +131,11 @@ class User extends EventTarget {
     return leave ?? '/';
   }
 
-  /** Keep nothing of the person on this device, and be in no meeting with it. */
+  /** Keep nothing of the person on this device. */
   async leave() {
     sessionStorage.removeItem(TEST_PERSON);
     localStorage.removeItem(RECENT_PLACES);
-    const isOut = leaveMeetings();
+    const isOut = Promise.allSettled(this.#leaving.map(async (work) => work()));
     others.postMessage(LEFT);
     await isOut;
     await forgetOnDevice();
@@ -140,10 +144,7 @@ class User extends EventTarget {
 
   /** Another page logged in, or out: then this one dispatches `left`. */
   #heard(word) {
-    if (word === LEFT) {
-      keepNothing();
-      this.dispatchEvent(new Event(LEFT));
-    }
+    if (word === LEFT) this.dispatchEvent(new Event(LEFT));
     this.load();
   }
 

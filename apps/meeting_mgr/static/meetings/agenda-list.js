@@ -1,0 +1,67 @@
+// The agenda as it stands: what is done, what is on, what comes when, and who can take part.
+import { attempt, button } from 'citywise/doing.js';
+import { h, keyed, setText } from 'citywise/elements.js';
+import { t } from 'citywise/strings.js';
+import { attendance, attendanceWords, canWords, nameOf } from './agenda-words.js';
+import { verbs } from './ability-words.js';
+import { itemCells } from './item-cells.js';
+
+export function agendaList(store) {
+  const list = h('ol', { class: 'agenda' });
+  const none = h('p', { class: 'empty' }, t('meetings.agenda.none'));
+  const element = h('div', {}, list, none);
+
+  function update(view) {
+    none.hidden = view.agenda.length > 0;
+    keyed(list, view.agenda, ({ id }) => id, () => {
+      const card = itemCard(store);
+      return Object.assign(card.element, { card });
+    }, (row, item) => row.card.update(item, view));
+  }
+
+  return { element, update };
+}
+
+function itemCard(store) {
+  let item = null;
+  const who = h('p', { class: 'item-who' });
+  const words = h('p', {});
+  const needs = h('p', { class: 'quiet' });
+  const go = button(t('meetings.do.go_to'), () => goTo(), { small: true });
+  const summary = h('summary', {}, t('meetings.item.who'));
+  const more = h('details', { class: 'why' }, summary, words, needs, h('p', { class: 'person-does' }, go));
+  const cells = itemCells(who, more);
+  const { element } = cells;
+
+  function update(current, view) {
+    item = current;
+    element.dataset.item = item.id;
+    cells.update(item, nameOf(view, item.speaker));
+    showWho(view);
+  }
+
+  function showWho(view) {
+    const isAhead = item.state === 'open' || item.state === 'current';
+    const { can, cannot, missing } = attendance(item);
+    who.hidden = more.hidden = !isAhead;
+    if (!isAhead) return;
+    who.dataset.ok = missing.length ? 'false' : String(cannot.length === 0 && can.length > 0);
+    const all = can.length + cannot.length;
+    const counted = all ? t('meetings.item.can', { n: can.length, count: all }) : '';
+    setText(who, [counted, cannot.length ? attendanceWords(view, item) : null].filter(Boolean).join(' · '));
+    const named = cannot.length ? `${attendanceWords(view, item, Infinity)}.` : '';
+    setText(words, [can.length ? t('meetings.item.canall', { names: canWords(view, item) }) : t('meetings.item.nobody'), named].join(' '));
+    setText(needs, [item.needs.length ? t('meetings.item.needs', { what: verbs(item.needs) }) : null,
+      item.listeners.length ? t('meetings.item.listeners', { what: verbs(item.listeners) }) : null].filter(Boolean).join(' '));
+    summary.setAttribute('aria-label', `${t('meetings.item.who')}: ${item.title}`);
+    go.setAttribute('aria-label', `${t('meetings.do.go_to')}: ${item.title}`);
+    go.hidden = view.state !== 'running' || item.state !== 'open';
+  }
+
+  function goTo() {
+    const before = store.view.current?.item;
+    return attempt(() => store.act('go_to', { item: item.id }), t('meetings.said.next', { title: item.title }), before ? () => store.act('go_to', { item: before }) : null);
+  }
+
+  return { element, update };
+}

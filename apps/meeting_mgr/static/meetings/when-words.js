@@ -1,0 +1,27 @@
+// Times of a meeting in words.
+import { t } from 'citywise/strings.js';
+import { at, atMinute, duration } from 'citywise/times.js';
+
+const MINUTE_S = 60;
+
+/** “10:00 – 11:00”, with the day where it is not today. */
+export const spanWords = ({ starts, ends }, now) =>
+  t('meetings.span', { from: at(Date.parse(starts), now), until: atMinute(Date.parse(ends)) });
+
+/** “in 12 min”, or that it is now. */
+export function inWords(iso, now) {
+  const seconds = (Date.parse(iso) - now) / 1000;
+  return seconds < MINUTE_S ? t('meet.now') : t('meet.in', { time: duration(seconds) });
+}
+
+/** By how many seconds an item is over its time, less than 0 where it is not. */
+export const overTime = ({ minutes }, began, now) => Math.floor((now - Date.parse(began)) / 1000) - minutes * MINUTE_S;
+
+/** Whole minutes, of which the last is the one that has begun; seconds in the last. */
+const begun = (seconds) => (seconds > MINUTE_S ? Math.ceil(seconds / MINUTE_S) * MINUTE_S : seconds);
+
+/** “8 min left”, or by how much an item that `began` then is over its time. */
+export function leftWords(item, began, now) {
+  const over = overTime(item, began, now);
+  return over > 0 ? t('meetings.now.late', { time: duration(over) }) : t('meetings.now.left', { time: duration(begun(-over)) });
+}

@@ -1,0 +1,95 @@
+// The followed trip on the map: what is done and what is left, the proposal, and where one is.
+import { h } from 'citywise/elements.js';
+import { t } from 'citywise/strings.js';
+import { pointsOf, Way } from './trip-way.js';
+
+const QUIET_MS = 15_000; // After somebody moved the map it stays where it is.
+const latLng = ([lon, lat]) => [lat, lon];
+
+export class TripMap {
+  #map = null;
+  #page = null;
+  #layer = null;
+  #lines = {};
+  #here = null;
+  #fitted = null;
+  #touchedAt = -Infinity;
+
+  /** Draw `trip`, or nothing. */
+  show(trip) {
+    if (!this.#find()) return;
+    this.#page.toggleAttribute('data-followed', trip !== null && trip !== undefined);
+    if (!trip) {
+      this.#layer.clearLayers();
+      this.#fitted = null;
+      return;
+    }
+    if (!this.#map.hasLayer(this.#layer) || !this.#layer.getLayers().length) this.#add();
+    this.#draw(trip);
+    this.#look(trip);
+  }
+
+  /** The map that folium made, once the page has one. */
+  #find() {
+    const page = document.querySelector('plan-map');
+    const map = this.#map ?? page?.map;
+    if (!map || this.#map) return map;
+    [this.#map, this.#page] = [map, page];
+    map.createPane('trip').classList.add('pane-trip');
+    this.#layer = window.L.layerGroup().addTo(map);
+    map.on('dragstart zoomstart', ({ type }) => (type === 'dragstart') && (this.#touchedAt = performance.now()));
+    return map;
+  }
+
+  #add() {
+    const { L } = window;
+    const line = (name) => L.polyline([], { pane: 'trip', className: `trip-line trip-${name}`, interactive: false });
+    for (const name of ['done', 'casing', 'left', 'walk', 'proposal-casing', 'proposal']) {
+      this.#lines[name] = line(name).addTo(this.#layer);
+    }
+    const pin = h('div', { class: 'trip-here' }, h('span', { class: 'visually-hidden' }, t('trip.here')));
+    this.#here = L.marker([0, 0], { icon: L.divIcon({ html: pin, className: 'pin-root', iconSize: [0, 0] }), keyboard: false, interactive: false, zIndexOffset: 1000, pane: 'trip' });
+    this.accuracy = L.circle([0, 0], { pane: 'trip', className: 'trip-accuracy', interactive: false, radius: 0 });
+  }
+
+  #draw(trip) {
+    const [done, left] = this.#split(trip);
+    const proposal = trip.proposal && !trip.snoozed_until ? pointsOf({ kind: trip.kind, plan: trip.proposal }) : [];
+    const walk = trip.kind === 'parking' ? trip.plan.geometry?.coordinates ?? [] : [];
+    const drawn = { done, casing: left, left, walk, 'proposal-casing': proposal, proposal };
+    for (const [name, points] of Object.entries(drawn)) this.#lines[name].setLatLngs(points.map(latLng));
+    this.#lines.left.getElement()?.classList.toggle('trip-old', proposal.length > 0);
+    this.#mark(trip.position);
+  }
+
+  #split(trip) {
+    const points = pointsOf(trip);
+    if (points.length < 2) return [[], trip.position ? [[trip.position.lon, trip.position.lat], [trip.plan.lon, trip.plan.lat]] : []];
+    if (!trip.position) return [[], points];
+    const way = new Way(points);
+    return way.cut(way.nearest([trip.position.lon, trip.position.lat]));
+  }
+
+  #mark(position) {
+    if (!position) {
+      this.#here.remove();
+      this.accuracy.remove();
+      return;
+    }
+    this.#here.setLatLng([position.lat, position.lon]).addTo(this.#layer);
+    this.accuracy.setLatLng([position.lat, position.lon]).setRadius(Math.min(position.accuracy_m ?? 0, 2000)).addTo(this.#layer);
+    this.accuracy.bringToBack();
+  }
+
+  // All of it is shown when it begins and when there is a choice; then one stays in view.
+  #look(trip) {
+    const lines = [this.#lines.left, this.#lines.proposal, this.#lines.walk].map((line) => line.getLatLngs()).flat();
+    const seen = `${trip.id} ${trip.plan.id} ${trip.proposal?.number ?? ''}`;
+    if (lines.length && this.#fitted !== seen) {
+      this.#fitted = seen;
+      this.#map.fitBounds(window.L.latLngBounds(lines), { ...this.#page.free(), maxZoom: 16, animate: false });
+    } else if (trip.position && performance.now() - this.#touchedAt > QUIET_MS) {
+      this.#map.panInside([trip.position.lat, trip.position.lon], { padding: [48, 48], animate: false });
+    }
+  }
+}
