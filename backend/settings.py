@@ -412,6 +412,20 @@ class SignIn(Section):
         return self.name or urlsplit(self.issuer or "").hostname or ""
 
 
+class History(Section):
+    """For how many days readings, their roll-ups and events are kept (docs/history.md); a kind's
+    file may say otherwise of its readings."""
+
+    readings: float = Field(default=31, ge=0)
+    """As they were measured; 0: not at all."""
+    minutes: float = Field(default=92, ge=0)
+    """Roll-ups of five minutes."""
+    hours: float = Field(default=731, ge=0)
+    days: float = Field(default=7310, ge=0)
+    events: float = Field(default=3655, gt=0)
+    """Events that are over."""
+
+
 class Start(Section):
     """How long a start may take. Who gets on is waited for."""
 
@@ -438,6 +452,7 @@ class Settings(Section):
     web: Web = Web()
     people: People = People()
     sign_in: SignIn = SignIn()
+    history: History = History()
     start: Start = Start()
     sources: tuple[Source, ...] = ()
 

@@ -21,6 +21,7 @@ from citywise.backend.api import (
     event_stream,
     events,
     health,
+    history,
     identity,
     instances,
     kinds,
@@ -51,7 +52,9 @@ from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
-_OF_CITY = (events, event_stream, kinds, places, observations, control, dead_letters, openapi)
+_OF_CITY = (
+    events, event_stream, kinds, places, history, observations, control, dead_letters, openapi,
+)  # fmt: skip
 _OF_PEOPLE = (accounts, sign_in, me, wishes, attend, audit, operator)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

@@ -21,6 +21,8 @@ from sqlalchemy.orm import Session
 
 from citywise.backend.api.entitled import NONE, Reader, unentitled
 from citywise.backend.api.objects import reading_object
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.notices.announcing import NOTICE
 from citywise.backend.packs.parts import Channels
 from citywise.backend.store import clocks, outbox
@@ -108,6 +110,7 @@ class Hub:
     def __init__(self, engine: Engine, channels: Mapping[str, Channels] = NONE) -> None:
         self._engine = engine
         self._channels = channels
+        self._kinds = KnownKinds()
         self._lock = threading.Lock()
         self._awake = threading.Event()
         self._subscriptions: set[Subscription] = set()
@@ -268,7 +271,8 @@ class Hub:
                 return
             now_ms = clocks.read(session).now_ms
             self._change = max(row.change for row in rows)
-            readings = [reading_object(row) for row in rows]
+            kinds = self._kinds.read(session.connection())
+            readings = [reading_object(row) for row in rows if _is_public(row, kinds)]
         body = {"now": iso(now_ms), "readings": readings}
         self._publish(Message("readings", orjson.dumps(body)))
 
@@ -286,6 +290,10 @@ class Hub:
         for subscription in list(readers):
             if not subscription.offer(message):
                 self.unsubscribe(subscription)
+
+
+def _is_public(row: ReadingRow, kinds: Kinds) -> bool:
+    return row.kind not in kinds or kinds[row.kind].public
 
 
 _ROWS = select(OutboxRow.id, OutboxRow.kind, OutboxRow.body, OutboxRow.user)

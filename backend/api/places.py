@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from citywise.backend.api import access, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.objects import place_feature, reading_object
+from citywise.backend.api.shown import shown_kinds
 from citywise.backend.api.state import state
 from citywise.backend.kinds import Kinds
 from citywise.backend.store import clocks
@@ -42,9 +43,10 @@ def list_readings() -> Response:
     """The latest reading of each sensor, with its age in stream seconds."""
     parameters.only("kind")
     kinds = _choices(lambda known: known)
+    shown = shown_kinds()
+    wanted = [name for name in kinds or shown if name in shown]
     query = select(ReadingRow).order_by(ReadingRow.kind, ReadingRow.place_id)
-    if kinds:
-        query = query.where(ReadingRow.kind.in_(kinds))
+    query = query.where(ReadingRow.kind.in_(wanted))
     with Session(state().engine) as session:
         now = clocks.read(session).now_ms
         readings = [

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from citywise.backend.kinds.kind import NAME, Field, Health, Kind, MapLayer, PlaceKind
+from citywise.backend.kinds.kind import NAME, Field, Health, Kept, Kind, MapLayer, PlaceKind
 from citywise.backend.packs import toml_errors
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.toml_places import Places
@@ -20,7 +20,12 @@ from citywise.reasoning import Finding, Location
 
 MOST_BYTES = 1_000_000
 _BEGIN = re.compile(r"^(?:kind|place)\s*=", re.MULTILINE)
-_PARTS: dict[str, type[BaseModel]] = {"fields": Field, "map": MapLayer, "health": Health}
+_PARTS: dict[str, type[BaseModel]] = {
+    "fields": Field,
+    "map": MapLayer,
+    "health": Health,
+    "history": Kept,
+}
 _WHOLE = ("version", "least", "stuck_readings")
 _EXPECTED = {
     "literal_error": "one of {expected}",

@@ -165,6 +165,17 @@ class Health(_Entry):
     """A field that is 0 where there is nothing to measure: then the same is usual."""
 
 
+class Kept(_Entry):
+    """For how many days readings are kept; None: as the settings say (`history`)."""
+
+    readings: Number | None = Key(default=None, ge=0)
+    """As they were measured; 0: not at all."""
+    minutes: Number | None = Key(default=None, ge=0)
+    """Roll-ups of five minutes."""
+    hours: Number | None = Key(default=None, ge=0)
+    days: Number | None = Key(default=None, ge=0)
+
+
 class Kind(_Entry):
     """A kind of observation."""
 
@@ -182,6 +193,9 @@ class Kind(_Entry):
     fields: Annotated[dict[Name, Field], Key(min_length=1, max_length=100)]
     map: MapLayer | None = None
     health: Health = Health()
+    history: Kept = Kept()
+    public: bool = True
+    """Whether its readings are shown to who is not logged in."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -1,4 +1,4 @@
-"""The notifier process: reminders of what was held back, and alerts to devices over MQTT."""
+"""The notifier process: reminders, alerts to devices over MQTT, and what is kept as history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import paho.mqtt.client as paho
 from prometheus_client import Counter
 from sqlalchemy import Engine
 
+from citywise.backend import history
 from citywise.backend.errors import CitywiseError
+from citywise.backend.history import HistoryWriter
+from citywise.backend.kinds import installed
 from citywise.backend.mqtt_session import BrokerSession
 from citywise.backend.notices.delivery import Delivery
 from citywise.backend.notices.reminders import MOST, remind
@@ -26,6 +29,8 @@ CLIENT_ID = "notifier"
 REMIND_S = 0.25
 SWEEP_S = 1.0
 TRIM_S = 600.0
+RECORD_S = 1.0
+"""History is behind by so much at least: the more it writes at once, the less others wait."""
 _BEAT_S = 1.0
 _IDLE_S = 0.05
 _AGAIN_S = 1.0
@@ -67,6 +72,7 @@ class NotifierService:
         others = [
             threading.Thread(target=self._deliver, name="delivery"),
             threading.Thread(target=self._tidy, name="tidying"),
+            threading.Thread(target=self._record, name="history"),
         ]
         for thread in others:
             thread.start()
@@ -126,9 +132,24 @@ class NotifierService:
                     trimmed_at = time.monotonic()
                     with self._engine.begin() as connection:
                         logins.trim(connection)
+                        kinds = installed.read(connection)
+                    history.trim(self._engine, kinds, self._settings.history, self._now_ms())
             except Exception:
                 LOG.exception("cannot tidy up; trying again")
                 self._stop.wait(_AGAIN_S)
+
+    # -- the thread that writes history -----------------------------------------------
+
+    def _record(self) -> None:
+        """Keep what sensors say, as it comes in the log."""
+        writer = HistoryWriter(self._engine, self._settings.log_dir, self._settings.history)
+        wait_s = RECORD_S
+        while not self._stop.wait(wait_s):
+            try:
+                wait_s = _IDLE_S if writer.step() else RECORD_S
+            except Exception:
+                LOG.exception("cannot write history; trying again")
+                wait_s = _AGAIN_S
 
     # -- the delivering thread --------------------------------------------------------
 

@@ -483,6 +483,54 @@ class LearnedRow(Base):
     """Stream time of the last reading in it."""
 
 
+class HistorySeriesRow(Base):
+    """What one sensor has said in one field of one kind, as long as anything of it is kept."""
+
+    __tablename__ = "history_series"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    sensor: Mapped[str] = mapped_column(String(64))
+    field: Mapped[str] = mapped_column(String(32))
+    newest_ms: Mapped[int] = mapped_column(BigInteger)
+    """Time of the newest value: what comes later is new without looking."""
+    __table_args__ = (Index("ix_history_series", "kind", "sensor", "field", unique=True),)
+
+
+class HistoryValueRow(Base):
+    """A value as it was measured: a number (true is 1), or a text."""
+
+    __tablename__ = "history_values"
+    series: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=False)
+    at_ms: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    value: Mapped[float | None] = mapped_column(Float)
+    text: Mapped[str | None] = mapped_column(Text)
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+
+class HistoryRollupRow(Base):
+    """The numbers of a series within a span of time, added up."""
+
+    __tablename__ = "history_rollups"
+    series: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=False)
+    span_s: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    """Of `backend.history.spans`: 300, 3600 or 86400 seconds."""
+    start_ms: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(Integer)
+    low: Mapped[float] = mapped_column(Float)
+    high: Mapped[float] = mapped_column(Float)
+    total: Mapped[float] = mapped_column(Float)
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+
+class FollowerRow(Base):
+    """How far somebody has come who follows the log or the announcements."""
+
+    __tablename__ = "followers"
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    position: Mapped[int] = mapped_column(BigInteger)
+    """In the log: bytes; in the outbox: the id of the last announcement."""
+
+
 def longest(row: type[Base], column: str) -> int:
     """How many characters a column of texts holds."""
     kind = row.__table__.c[column].type

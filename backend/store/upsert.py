@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, func
 from sqlalchemy.dialects import postgresql, sqlite
 
 from citywise.backend.store.models import Base
@@ -21,20 +21,29 @@ def upsert(
     keys: Sequence[str] | None = None,
     update: bool = True,
     add: Collection[str] = (),
+    least: Collection[str] = (),
+    most: Collection[str] = (),
 ) -> None:
     """Insert rows; one that exists by `keys` (default: the primary key) is updated, the numbers
-    in the columns `add` being added to those that are there, or left as it is with
-    `update=False`."""
+    in the columns `add` being added to those that are there, those in `least` and `most` kept if
+    they are less or more, or left as it is with `update=False`."""
     if not rows:
         return
     insert = _INSERTS[connection.dialect.name](table)
     columns = table.columns if isinstance(table, Table) else table.__table__.columns
     names = list(keys or (c.name for c in columns if c.primary_key))
-    values = {
-        k: columns[k] + insert.excluded[k] if k in add else insert.excluded[k]
-        for k in rows[0]
-        if k not in names
-    }
+    is_sqlite = connection.dialect.name == "sqlite"
+    lesser, greater = (func.min, func.max) if is_sqlite else (func.least, func.greatest)
+    values: dict[str, Any] = {}
+    for name in rows[0].keys() - set(names):
+        told, known = insert.excluded[name], columns[name]
+        if name in add:
+            told = known + told
+        elif name in least:
+            told = lesser(known, told)
+        elif name in most:
+            told = greater(known, told)
+        values[name] = told
     if update and values:
         statement = insert.on_conflict_do_update(index_elements=names, set_=values)
     else:

@@ -8,8 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from citywise.backend.kinds import builtin, installed
+from citywise.backend.times import parse_ms
 from tests.browser.conftest import NOON, PHONE, Open, Site, settle
 from tests.browser.test_people import serious, settled
+from tests.history.recorded import Told, append, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -20,6 +22,11 @@ LATELY = "2014-08-05T11:59:30Z"
 def noisy(site: Site) -> Site:
     """The city with three noise meters: loud, quiet, and one that was heard long ago."""
     installed.install(site.town.engine, builtin())
+    told: list[Told] = [
+        ("noise", "n1", parse_ms(NOON) - n * 600_000, {"level": 60.0 + n}) for n in range(1, 9)
+    ]
+    append(site.settings.log_dir, told)
+    write(site.town.engine, site.settings.log_dir)
     for name, lon in (("n1", 10.19), ("n2", 10.20), ("n3", 10.21)):
         body = {"geometry": {"type": "Point", "coordinates": [lon, 56.153]}, "kind": "noise_meter"}
         site.town.road(name, f"Meter {name}", **body, sensors=["noise"])
@@ -53,6 +60,9 @@ def test_readings_of_any_kind_are_coloured_with_a_legend_and_open_a_card(
     expect(card).to_contain_text("Meter n1")
     expect(card).to_contain_text("67.2 dB")
     expect(card.locator(".kind-chip")).to_have_text("poor")
+    card.get_by_text("The last 24 hours").press("Enter")
+    chart = card.get_by_role("img", name="level: 61 to 68 dB, on average 64.5")
+    expect(chart.locator(".mean")).to_have_count(1)
     assert serious(page, axe) == []
     page.locator(".legend").get_by_label("Noise").uncheck()
     expect(layer).to_have_count(0)

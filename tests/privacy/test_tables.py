@@ -31,6 +31,10 @@ OF_THE_CITY = {
     "learned",
     "app_tables",
     "kinds",
+    "history_series",
+    "history_values",
+    "history_rollups",
+    "followers",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
 

@@ -1,6 +1,7 @@
 // Places with what their sensors say, kind by kind: as a list, and as a card on the map.
 import { city } from './city.js';
 import { h, keyed, setText } from './elements.js';
+import { historyOf } from './history-chart.js';
 import { grade, isOld, kindName, labelled, placeKindName, stepName, stepOf, valueText } from './kinds.js';
 import { locale, t } from './strings.js';
 import { ago } from './times.js';
@@ -57,6 +58,7 @@ customElements.define('city-kinds', class extends HTMLElement {
     keyed(this.list, kinds, ({ kind }) => kind.kind, ({ kind }) => this.#section(kind), (section, { places }) => {
       keyed(section.list, places, (place) => place.id, (place) => {
         const card = kindCard(place, 'h4');
+        card.element.append(historyOf(place));
         return Object.assign(h('li', {}, card.element), { card });
       }, (item) => item.card.update(now));
     });

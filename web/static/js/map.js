@@ -3,6 +3,7 @@ import { query } from './api.js';
 import { city } from './city.js';
 import { h, setText } from './elements.js';
 import { garageCard } from './garage-list.js';
+import { historyOf } from './history-chart.js';
 import { kindCard } from './kind-list.js';
 import { middle } from './parameter-shapes.js';
 import { roadCard } from './road-list.js';
@@ -133,6 +134,8 @@ export class CityMap extends HTMLElement {
   /** Show a card at a point; `marker` gets the focus back. */
   open(card, latLng, marker, offset = [0, -6]) {
     const narrow = this.clientWidth < 480;
+    const place = city.places.get(card.element.dataset.place);
+    if (place?.sensors?.length) card.element.append(historyOf(place));
     this.card = card;
     this.popup = window.L.popup({
       offset, minWidth: 230, maxWidth: narrow ? 290 : 330, autoPanPaddingTopLeft: [16, 64], autoPanPaddingBottomRight: [16, 16], className: 'city-popup',

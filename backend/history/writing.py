@@ -1,0 +1,230 @@
+"""Writing history: follow the log, keep each value once, and roll it up.
+
+Values, roll-ups and the position in the log are written in one transaction, so that a crash
+neither loses nor doubles any. What a source replays is there already and changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, bindparam, select, update
+
+from citywise.backend.history.keeping import Kept, kept
+from citywise.backend.history.spans import DAY_S, FIVE_MINUTES_S, HOUR_S, RAW, start_of
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.records import Reading
+from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.installed import KnownKinds
+from citywise.backend.settings import History
+from citywise.backend.store import clocks
+from citywise.backend.store.models import (
+    FollowerRow,
+    HistoryRollupRow,
+    HistorySeriesRow,
+    HistoryValueRow,
+)
+from citywise.backend.store.upsert import upsert
+
+LOG = logging.getLogger("citywise.history")
+FOLLOWER = "history"
+MOST_BYTES = 60_000
+"""Of the log in one transaction: about 1,000 readings, so that others who write wait little."""
+_Key = tuple[str, str, str]
+
+
+class _Value(NamedTuple):
+    """A value of a series (kind, sensor, field) at an instant."""
+
+    key: _Key
+    at_ms: int
+    number: float | None
+    text: str | None
+
+
+class HistoryWriter:
+    """Follows the log at a folder; `step` does one portion."""
+
+    def __init__(self, engine: Engine, location: Path, settings: History) -> None:
+        self._engine, self._location, self._settings = engine, location, settings
+        self._known = KnownKinds()
+        self._position: int | None = None
+        self._series: dict[_Key, list[int]] = {}
+        """Of each series its id, and the time of its newest value."""
+
+    def step(self) -> bool:
+        """Write what comes next in the log; False if there is nothing new."""
+        end = log.durable_end(self._location)
+        start = self._begin(end)
+        if start >= end:
+            return False
+        try:
+            stop = log.limit(self._location, start, end, MOST_BYTES)
+            readings = list(self._readings(start, stop))
+        except log.LogError as error:
+            stop = self._beyond(start, end)
+            LOG.warning("history lacks the log from %d to %d: %s", start, stop, error)
+            readings = []
+        try:
+            with self._engine.begin() as connection:
+                self._write(connection, readings)
+                upsert(connection, FollowerRow, [{"name": FOLLOWER, "position": stop}])
+        except Exception:
+            self._series.clear()  # what is remembered was not committed
+            self._position = None
+            raise
+        self._position = stop
+        return True
+
+    def _begin(self, end: int) -> int:
+        """Where to go on: where it ended, or at the log's begin if it is another log by now."""
+        if self._position is None:
+            query = select(FollowerRow.position).where(FollowerRow.name == FOLLOWER)
+            with self._engine.connect() as connection:
+                self._position = connection.scalar(query)
+        bases = log.segments(self._location)
+        first = bases[0] if bases else end
+        known = self._position
+        return first if known is None or known > end or known < first else known
+
+    def _beyond(self, start: int, end: int) -> int:
+        """The begin of the next segment after damage at a position, or the log's end."""
+        return next((base for base in log.segments(self._location) if base > start), end)
+
+    def _readings(self, start: int, stop: int) -> Iterable[Reading]:
+        """Without what stands, which may be people's and is not looked at."""
+        for record in log.read(self._location, start, stop):
+            if records.decode_standing(record) is None:
+                yield from (e for e in records.decode(record) if isinstance(e, Reading))
+
+    # -- one transaction --------------------------------------------------------------
+
+    def _write(self, connection: Connection, readings: Iterable[Reading]) -> None:
+        kinds = self._known.read(connection)
+        now_ms = clocks.read(connection).now_ms
+        how_long = {name: kept(kind, self._settings) for name, kind in kinds.items()}
+        values = {(v.key, v.at_ms): v for r in readings for v in _values(r, kinds)}
+        if not values:
+            return
+        self._know(connection, {value.key for value in values.values()})
+        new = self._new(connection, list(values.values()), how_long, now_ms)
+        _keep(connection, new, self._series, how_long)
+        _roll_up(connection, new, self._series)
+        self._advance(connection, new)
+
+    def _know(self, connection: Connection, keys: set[_Key]) -> None:
+        """Have the ids of series, and make those that are new."""
+        row = HistorySeriesRow
+        if not self._series:
+            for found in connection.execute(select(row.__table__)):
+                key = found.kind, found.sensor, found.field
+                self._series[key] = [found.id, found.newest_ms]
+        fresh = sorted(keys - self._series.keys())
+        if not fresh:
+            return
+        rows = [{"kind": k, "sensor": s, "field": f, "newest_ms": -1} for k, s, f in fresh]
+        upsert(connection, row, rows, keys=("kind", "sensor", "field"), update=False)
+        for kind, sensor in {(key[0], key[1]) for key in fresh}:
+            query = select(row.field, row.id).where(row.kind == kind, row.sensor == sensor)
+            for field, number in connection.execute(query):
+                self._series.setdefault((kind, sensor, field), [number, -1])
+
+    def _new(
+        self,
+        connection: Connection,
+        values: list[_Value],
+        how_long: Mapping[str, Kept],
+        now_ms: int,
+    ) -> list[_Value]:
+        """Those that are not there yet: what is later than a series' newest, and of the earlier
+        ones those that have no row, as long as rows of that time are kept."""
+        late: dict[int, list[_Value]] = defaultdict(list)
+        found: list[_Value] = []
+        for value in values:
+            number, newest = self._series[value.key]
+            if value.at_ms > newest:
+                found.append(value)
+            elif value.at_ms >= how_long[value.key[0]].since(RAW, now_ms):
+                late[number].append(value)
+        row = HistoryValueRow
+        for number, some in late.items():
+            first, last = min(v.at_ms for v in some), max(v.at_ms for v in some)
+            query = select(row.at_ms).where(row.series == number, row.at_ms.between(first, last))
+            there = set(connection.scalars(query))
+            found += [value for value in some if value.at_ms not in there]
+        return found
+
+    def _advance(self, connection: Connection, new: Iterable[_Value]) -> None:
+        moved: dict[int, int] = {}
+        for value in new:
+            entry = self._series[value.key]
+            if value.at_ms > entry[1]:
+                entry[1] = moved[entry[0]] = value.at_ms
+        if moved:
+            row = HistorySeriesRow.__table__
+            query = update(HistorySeriesRow).where(row.c.id == bindparam("number"))
+            connection.execute(
+                query.values(newest_ms=bindparam("newest")),
+                [{"number": number, "newest": newest} for number, newest in moved.items()],
+                execution_options={"synchronize_session": False},
+            )
+
+
+def _values(reading: Reading, kinds: Kinds) -> Iterable[_Value]:
+    """The values of a reading that its kind knows; what is unknown is left out."""
+    kind = kinds.get(reading.kind)
+    for name, value in reading.values.items():
+        if kind is None or value is None or (field := kind.fields.get(name)) is None:
+            continue
+        key = reading.kind, reading.sensor, name
+        if field.is_number or isinstance(value, bool):
+            yield _Value(key, reading.observed_ms, float(value), None)
+        else:
+            yield _Value(key, reading.observed_ms, None, str(value))
+
+
+def _keep(
+    connection: Connection,
+    values: Iterable[_Value],
+    series: Mapping[_Key, list[int]],
+    how_long: Mapping[str, Kept],
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"series": series[v.key][0], "at_ms": v.at_ms, "value": v.number, "text": v.text}
+        for v in values
+        if how_long[v.key[0]].by_span[RAW]
+    ]
+    upsert(connection, HistoryValueRow, rows, update=False)
+
+
+def _roll_up(
+    connection: Connection, values: Iterable[_Value], series: Mapping[_Key, list[int]]
+) -> None:
+    sums: dict[tuple[int, int, int], list[float]] = {}
+    for value in values:
+        number = value.number
+        if number is None:
+            continue
+        for span_s in (FIVE_MINUTES_S, HOUR_S, DAY_S):
+            key = series[value.key][0], span_s, start_of(span_s, value.at_ms)
+            known = sums.get(key)
+            if known is None:
+                sums[key] = [1, number, number, number]
+            else:
+                known[0] += 1
+                known[1], known[2] = min(known[1], number), max(known[2], number)
+                known[3] += number
+    rows = [
+        {
+            "series": key[0], "span_s": key[1], "start_ms": key[2],
+            "number": found[0], "low": found[1], "high": found[2], "total": found[3],
+        }
+        for key, found in sorted(sums.items())
+    ]  # fmt: skip
+    upsert(
+        connection, HistoryRollupRow, rows, add=("number", "total"), least=("low",), most=("high",)
+    )
