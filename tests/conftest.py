@@ -5,17 +5,16 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
-from xdist.scheduler import LoadFileScheduling
 
 from citywise.backend import machine
 from tests import postgresql
+
+pytest_plugins = ["tests.dealing", "tests.watchdog"]
 
 PACK = Path(os.environ.get("CITYWISE_DATA") or machine.REPOSITORY.parent / "shared" / "data")
 
@@ -33,31 +32,6 @@ settings.load_profile("exploring" if os.environ.get("CITYWISE_EXPLORE") else "st
 
 # What is imported and collected stays: the collector need not look at it again and again.
 gc.disable()
-
-
-class _Files(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
-    """Tests of a file share a process; those of all files that start Spark share one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        path: str = super()._split_scope(nodeid)
-        return "spark" if _starts_spark(path) else path
-
-
-@cache
-def _starts_spark(path: str) -> bool:
-    return "mark.spark" in (machine.REPOSITORY / path).read_text(encoding="utf-8")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files:
-    """How tests are dealt out to processes, where there are several."""
-    return _Files(config, log)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: Spark, then the files that have slow tests."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (not _starts_spark(item.location[0]), item.path not in slow))
 
 
 @pytest.hookimpl(tryfirst=True)

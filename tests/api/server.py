@@ -109,6 +109,8 @@ class Listener:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(120)
+        # Closing would wait for who still reads.
+        assert not self._thread.is_alive(), "the reader of the event stream does not end"
         self._answer.close()
 
     def named(self, prefix: str) -> list[tuple[str, int | None, Any]]:

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import threading
+import time
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -36,7 +37,7 @@ def test_no_event_is_lost_or_doubled_across_reconnections(server: Server, town: 
     with Listener(server.url) as listener:
         soon(lambda: listener.named("hello"))
     received, last_id = [], listener.last_id
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write, daemon=True)
     writer.start()
     for _ in range(times):
         with Listener(server.url, last_id) as listener:
@@ -44,7 +45,8 @@ def test_no_event_is_lost_or_doubled_across_reconnections(server: Server, town: 
             soon(lambda: len(listener.named("event.")) > at_once // 3)
         received += listener.named("event.")
         last_id = listener.last_id
-    writer.join()
+    writer.join(120)
+    assert not writer.is_alive(), "not all announcements were written"
     last = town.event("last", "100", START, announce="event.cleared") or 0
     with Listener(server.url, last_id) as listener:
         soon(lambda: listener.named("event.cleared"))
@@ -57,6 +59,7 @@ def test_a_stalled_client_holds_no_one_back_and_is_disconnected(server: Server, 
     with socket.socket() as stalled, Listener(server.url) as listener:
         _open_without_reading(stalled, server)
         soon(lambda: listener.named("hello"))
+        soon(lambda: b"event: hello" in stalled.recv(2000, socket.MSG_PEEK))
         # 24 kB each: more than the sockets can buffer. Then more than the server keeps.
         town.announce_many([f"e{number}" for number in range(400)], place_id="x" * 12_000)
         soon(lambda: len(listener.named("event.")) == 400)
@@ -68,9 +71,12 @@ def test_a_stalled_client_holds_no_one_back_and_is_disconnected(server: Server, 
         soon(lambda: len(listener.named("event.")) == BACKLOG + 600)
         town.event("last", "100", START, announce="event.cleared")
         soon(lambda: listener.named("event.cleared"))
-        unread = 0
+        # Through a window of a few kB what the sockets hold would take minutes.
+        stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        unread, ends = 0, time.monotonic() + 120
         while unread < 400 * 24_000 and (chunk := _read(stalled)):
             unread += len(chunk)
+            assert time.monotonic() < ends, f"it is still connected after {unread} bytes"
         assert unread < 400 * 24_000, "the server should have given up before it sent everything"
 
 
@@ -99,7 +105,9 @@ def test_on_sigterm_it_brings_the_open_streams_to_their_end_and_prints_nothing(
         soon(lambda: listener.named("hello"))
         told = b""
         while b"event: hello" not in told:
-            told += _read(plain)
+            chunk = _read(plain)
+            assert chunk, "the stream ended before it began"
+            told += chunk
         server.process.send_signal(signal.SIGTERM)
         while chunk := _read(plain):
             told += chunk

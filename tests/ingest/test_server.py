@@ -179,7 +179,7 @@ def test_a_wrong_question_gets_an_explanation(
     url = address.removesuffix("/log") + path
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {TOKEN}"})
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(request)
+        urllib.request.urlopen(request, timeout=120)
     with caught.value as error:
         assert error.code == status
         assert error.read()

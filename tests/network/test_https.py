@@ -120,7 +120,9 @@ def ours() -> Authority:
 def test_who_trusts_the_authority_is_served_under_address_and_name(site: Site) -> None:
     port = site.hosting.settings.web.port
     for host in ("127.0.0.1", "localhost"):
-        with urllib.request.urlopen(f"https://{host}:{port}/healthz", context=site.trusting) as got:
+        with urllib.request.urlopen(
+            f"https://{host}:{port}/healthz", timeout=120, context=site.trusting
+        ) as got:
             assert got.status == HTTPStatus.OK
 
 
@@ -148,7 +150,7 @@ def test_broken_handshakes_leave_nothing_in_the_log_and_delay_nobody(site: Site)
         connection.sendall(b"GET / HTTP/1.0\r\n\r\n" if number % 2 else b"\x16\x03\x01\x02\x00")
     port = site.hosting.settings.web.port
     url = f"https://127.0.0.1:{port}/healthz"
-    with urllib.request.urlopen(url, context=site.trusting) as answer:
+    with urllib.request.urlopen(url, timeout=120, context=site.trusting) as answer:
         assert answer.status == HTTPStatus.OK
     assert all(not select([each], [], [], 0)[0] for each in silent[25:]), (
         "they are still waited for"

@@ -36,7 +36,7 @@ class City:
             {"Content-Type": "application/json"},
             method=method,
         )
-        with urlopen(request) as answer:
+        with urlopen(request, timeout=120) as answer:
             text = answer.read()
         found: dict[str, Any] = orjson.loads(text) if text else {}
         return found

@@ -133,5 +133,5 @@ def test_malformed_messages_end_in_the_dead_letters_and_change_nothing_else(city
     keys = ("kind", "place_id", "observed_at", "speed_kmh", "vehicle_count")
     assert before[0] == after[0]
     assert [[r[k] for k in keys] for r in before[1]] == [[r[k] for k in keys] for r in after[1]]
-    with urlopen(f"{city.system.url}/readyz") as answer:
+    with urlopen(f"{city.system.url}/readyz", timeout=120) as answer:
         assert answer.status == 200
