@@ -294,6 +294,9 @@ class City(Section):
     """Processes that plan for the web pages."""
     car_cost_per_km: float = Field(default=2.0, ge=0)
     """What driving is taken to cost (fuel and wear), in `currency`."""
+    car_co2_g_per_km: float = Field(default=167.0, ge=0)
+    """Grams of CO₂ that a car is taken to emit for each kilometre: an average car of unknown fuel
+    (UK Government GHG Conversion Factors for Company Reporting, 2024)."""
     parking_per_hour: float = Field(default=20.0, ge=0)
     """The price of each hour begun in a garage that does not say its own."""
     parking_day_most: float = Field(default=160.0, ge=0)

@@ -10,12 +10,14 @@ import numpy as np
 from citywise.apps.travel_planner.candidates import Candidate
 from citywise.apps.travel_planner.ground import walk_s
 from citywise.apps.travel_planner.requests import Spot
+from citywise.apps.travel_planner.turns import stretches
 from citywise.backend.roads import Mode, RoadNetwork
 from citywise.backend.roads.conditions import Conditions
 from citywise.backend.roads.costs import EdgeCosts
 from citywise.backend.roads.disturbances import OpenEvent
 from citywise.backend.roads.network import F64
 from citywise.backend.roads.paths import Path
+from citywise.backend.roads.paths import stretch as cut
 from citywise.backend.roads.snapping import Snap
 from citywise.backend.times import iso
 
@@ -46,27 +48,28 @@ def line(path: Path) -> Json:
 
 
 def steps(path: Path, mode: Mode, costs: EdgeCosts) -> list[Json]:
-    """Stretches of one street name each, with what they take."""
+    """Stretches from one turn to the next, with what they take and what one does first."""
     network, edges, shares = path.network, path.edges, path.shares()
-    names, classes = network.name[edges], network.highway[edges]
     metres = network.length_m[edges] * shares
     seconds = costs.seconds(mode)[edges] * shares
-    begins = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
-    return [
-        {
-            "name": network.names[name] if name >= 0 else None,
-            "highway": network.highways[classes[begin]],
-            "distance_m": round(float(far), 1),
-            "time_s": round(float(long), 1),
-        }
-        for begin, name, far, long in zip(
-            begins.tolist(),
-            names[begins].tolist(),
-            np.add.reduceat(metres, begins),
-            np.add.reduceat(seconds, begins),
-            strict=True,
+    found = []
+    for stretch in stretches(network, edges.tolist(), mode):
+        within = slice(stretch.begin, stretch.end)
+        last = int(edges[stretch.end - 1])  # Behind a roundabout the street that one takes.
+        begin = 1.0 - path.first_share if stretch.begin == 0 else 0.0
+        at = cut(network.line(int(edges[stretch.begin])), begin, 1.0)[0]
+        found.append(
+            {
+                "name": network.street(last),
+                "highway": network.highways[network.highway[last]],
+                "distance_m": round(float(metres[within].sum()), 1),
+                "time_s": round(float(seconds[within].sum()), 1),
+                "turn": stretch.turn.kind,
+                "exit": stretch.turn.exit,
+                "at": np.round(at, 6).tolist(),
+            }
         )
-    ]
+    return found
 
 
 def events_on(

@@ -218,6 +218,7 @@ def _drive_object(errand: Errand, spotted: Spotted) -> Json | None:
         "pollution": driven.pollution,
         "air": driven.air,
         "cost": driven.cost,
+        "co2_g": errand.co2_g(Mode.CAR, driven.distance_m),
         "free_flow_s": driven.free_flow_s,
         "basis": dict(driven.basis),
         "access": access_object(errand.access_m, 0.0),

@@ -28,11 +28,13 @@ class Planner:
         router: Router | None = None,
         *,
         car_cost_per_km: float = 2.0,
+        car_co2_g_per_km: float = 167.0,
         currency: str = "DKK",
     ) -> None:
         self.city = city
         self.router = router or Router(city.network)
         self.car_cost_per_km = car_cost_per_km
+        self.car_co2_g_per_km = car_co2_g_per_km
         self.currency = currency
         self.weights = Weights(self.router)
         self._bounds = city.network.bounds
@@ -62,6 +64,7 @@ class Planner:
                 self.car_cost_per_km,
                 Words(language, self.currency),
                 moving,
+                self.car_co2_g_per_km,
             )
         )
 
@@ -83,6 +86,7 @@ class Planner:
                 self.car_cost_per_km,
                 Words(language, self.currency),
                 moving,
+                self.car_co2_g_per_km,
             )
         )
 
@@ -109,7 +113,12 @@ class Planner:
 def planner_of(settings: Settings, city: City) -> Planner:
     """The planner that settings ask for."""
     assumed = settings.city
-    return Planner(city, car_cost_per_km=assumed.car_cost_per_km, currency=assumed.currency)
+    return Planner(
+        city,
+        car_cost_per_km=assumed.car_cost_per_km,
+        car_co2_g_per_km=assumed.car_co2_g_per_km,
+        currency=assumed.currency,
+    )
 
 
 def tariff_of(settings: Settings) -> Tariff:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from citywise.apps.travel_planner.ground import Weights
 from citywise.apps.travel_planner.wording import Words
-from citywise.backend.roads import RoadNetwork
+from citywise.backend.roads import Mode, RoadNetwork
 from citywise.backend.roads.conditions import Conditions
 from citywise.backend.roads.costs import EdgeCosts
 
@@ -26,6 +26,12 @@ class Task(Generic[Request]):
     words: Words
     moving: bool = False
     """Whether the start is where somebody is on their way: next to a street, they are on it."""
+
+    car_co2_g_per_km: float = 0.0
+
+    def co2_g(self, mode: Mode, metres: float) -> float:
+        """Grams of carbon dioxide of a way; who goes or cycles emits none that counts."""
+        return round(self.car_co2_g_per_km * metres / 1000, 1) if mode is Mode.CAR else 0.0
 
     @property
     def network(self) -> RoadNetwork:

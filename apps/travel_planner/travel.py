@@ -190,6 +190,7 @@ def _route(
     return {
         "id": names[name],
         **found,
+        "co2_g": journey.co2_g(candidate.mode, found["distance_m"]),
         **choice.told(name, names),
     }
 

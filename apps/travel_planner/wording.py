@@ -123,9 +123,10 @@ class Words:
 
     def _by(self, on: str, by: float, other: float) -> str:
         """How far a value is from another. A dose of pollution tells nobody anything by itself:
-        it is told as a part of the other."""
+        it is told as a part of the other, and where it is more than all of that, in a word."""
         if on == "pollution" and other:
-            return self.percent(max(by / abs(other), 0.001))
+            share = by / abs(other)
+            return self.percent(max(share, 0.001)) if share <= 1 else self._tables["far"]
         return self.amount(on, by)
 
     def clock(self, t_ms: int) -> str:
