@@ -93,6 +93,9 @@ def test_a_way_is_planned_and_compared_by_keyboard_alone(open_page: Open) -> Non
     card = options(page).first
     expect(card).to_have_attribute("data-marked", "")
     expect(card).to_contain_text("How we estimated the time")
+    expect(page.locator("path.plan-leg")).not_to_have_count(0)
+    expect(card.locator(".steps li").first).to_contain_text(re.compile("Walk to|Start on"))
+    expect(card.locator(".steps li").last).to_contain_text("Arrive: Havnebadet")
     expect(page.locator("path.plan-line.is-marked")).to_have_count(1)
     press(page, "Change")
     expect(page.get_by_role("combobox", name="To", exact=True)).to_be_focused()
@@ -131,6 +134,8 @@ def test_parking_is_found_around_a_point_that_was_tapped(open_page: Open) -> Non
     card = options(page).first
     expect(card).to_contain_text("60 of 100")
     expect(card.get_by_role("button", name="Park here")).to_be_visible()
+    worse = options(page).filter(has_text="Another is better")
+    expect(worse.first.get_by_role("button", name="Park here")).to_be_visible()
     page.get_by_text(re.compile("ranks? lower")).tap()
     expect(page.locator(".rejected", has_text="Torvet")).to_contain_text(re.compile("[Ff]ull"))
     small = page.evaluate(SMALL)
@@ -215,6 +220,10 @@ def test_limits_that_nothing_meets_are_loosened_with_one_press(open_page: Open) 
     limit = page.get_by_role("spinbutton", name="How much")
     assert float(limit.input_value()) > 1
     assert "limit=time%3C%3D" in page.url
+    page.go_back()
+    expect(conflict).to_contain_text("Your limits are too tight")
+    page.go_forward()
+    expect(options(page).first).to_contain_text("Best for you")
 
 
 def test_what_the_api_refuses_is_said_at_its_field_and_the_rest_in_words(

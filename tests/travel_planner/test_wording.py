@@ -54,6 +54,7 @@ def test_a_value_beyond_a_limit_is_seen_to_be_beyond_it() -> None:
         "Your limit is distance ≥ 9.613 km, but distance is 9.612 km."
     )
     assert said("pollution", 12.5, "<=", 10) == "25 % over your limit of pollution ≤ 10."
+    assert said("pollution", 120.5, "<=", 10) == "far over your limit of pollution ≤ 10."
     assert said("cost", 20, "<", 15) == "Din grænse er pris < 15 kr., men pris er 20 kr."
 
 

@@ -5,8 +5,9 @@ import { PARKING } from './request.js';
 
 const { L } = window;
 
-function pin(end) {
-  const html = h('div', { class: 'end-pin', 'data-end': end }, icon(end === 'to' ? 'pin' : 'locate'));
+/** The mark of an end: a flag where one wants to be. */
+export function endPin(end) {
+  const html = h('div', { class: 'end-pin', 'data-end': end }, icon(end === 'to' ? 'flag' : 'locate'));
   return L.divIcon({ html, className: 'pin-root', iconSize: [0, 0] });
 }
 
@@ -18,7 +19,7 @@ export class EndsLayer {
   constructor(map, onMove) {
     this.map = map;
     for (const end of ['from', 'to']) {
-      const marker = L.marker([0, 0], { icon: pin(end), draggable: true, keyboard: false, zIndexOffset: 1500, alt: t(`plan.${end}`) });
+      const marker = L.marker([0, 0], { icon: endPin(end), draggable: true, keyboard: false, zIndexOffset: 1500, alt: t(`plan.${end}`) });
       marker.on('dragend', () => {
         const { lat, lng: lon } = marker.getLatLng();
         onMove(end, { lat, lon });

@@ -4,7 +4,8 @@ import { duration } from 'citywise/times.js';
 import { airName } from 'citywise/traffic.js';
 
 const MINUTE_S = 60;
-const LEAST_SHARE = 0.01;
+const LEAST_SHARE = 0.05;
+const MUCH_SHARE = 0.5;
 const money = new Intl.NumberFormat(locale, { style: 'currency', currency: 'DKK', trailingZeroDisplay: 'stripIfInteger' });
 
 /** What each criterion is measured in here: `factor` times that is what the API counts in. */
@@ -27,18 +28,22 @@ export const minutes = (s) =>
 export const metres = (m) =>
   (m < 999.5 ? t('plan.amount.m', { n: Math.round(m) }) : t('plan.amount.km', { n: m / 1000 }));
 
-/** How much more or less polluted air than `other` one breathes in; null where nobody would notice. */
+/** Whether one breathes in more or less polluted air than on another way; null where nobody would notice. */
 export function breathed(dose, other) {
   if (dose === null || !other) return null;
   const apart = dose / other - 1;
-  return Math.abs(apart) < LEAST_SHARE ? null : t(apart > 0 ? 'plan.breathed.more' : 'plan.breathed.less', { share: percent(Math.abs(apart)) });
+  if (Math.abs(apart) < LEAST_SHARE) return null;
+  return t(`plan.breathed.${Math.abs(apart) >= MUCH_SHARE ? 'much.' : ''}${apart > 0 ? 'more' : 'less'}`);
 }
+
+/** Carbon dioxide: whole grams in tens, or kilograms with one decimal. */
+export const grams = (g) => (g < 995 ? t('plan.amount.g', { n: Math.max(10, Math.round(g / 10) * 10) }) : t('plan.amount.kg', { n: g / 1000 }));
 
 /** A price in kroner. */
 export const kroner = (value) => money.format(value);
 
-/** The air of a way in a word, with its index. */
-export const air = (index) => t('plan.amount.air', { name: t(`air.${airName(index)}`), n: Math.round(index) });
+/** The air of a way in a word. */
+export const air = (index) => t(`air.${airName(index)}`);
 
 /** A share of one as a percentage. */
 export const percent = (share) => t('plan.amount.percent', { n: Math.round(share * 100) });

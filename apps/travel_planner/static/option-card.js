@@ -4,11 +4,12 @@ import { h, icon } from 'citywise/elements.js';
 import { eventTitle } from 'citywise/event-card.js';
 import { number, t } from 'citywise/strings.js';
 import { ago, atMinute, duration } from 'citywise/times.js';
-import { air, breathed, kroner, metres, minutes, percent } from './measures.js';
+import { directions } from './directions.js';
+import { air, breathed, grams, kroner, metres, minutes, percent } from './measures.js';
 import { isByLine, lineParts } from './line-card.js';
 import { plans } from './plans.js';
 
-const STREETS = 12;
+const WALK_WORTH_M = 50;
 
 /** The mark of an option, the same in the list and on the map: its number and its colour. */
 export const badge = (index) => h('span', { class: 'option-badge', 'data-rank': index, 'aria-hidden': 'true' }, String(index));
@@ -29,15 +30,6 @@ function basisOf({ live, learned, free_flow: free, oldest_s: oldest }) {
   return h('div', { class: 'basis' }, bar, h('p', {}, `${words}.${age}`));
 }
 
-function stepsOf(steps) {
-  if (!steps.length) return null;
-  const line = ({ name, distance_m: m, time_s: s }) =>
-    h('li', {}, h('span', { class: 'step-name' }, name ?? t('plan.step.unnamed')), h('span', { class: 'quiet' }, `${metres(m)} · ${minutes(s)}`));
-  const rest = steps.length - STREETS;
-  return h('div', {}, h('h4', {}, t('plan.steps')), h('ol', { class: 'steps' }, ...steps.slice(0, STREETS).map(line)),
-    rest > 0 ? h('details', { class: 'why' }, h('summary', {}, t('plan.steps.more', { count: rest })), h('ol', { class: 'steps', start: STREETS + 1 }, ...steps.slice(STREETS).map(line))) : null);
-}
-
 function eventsOf(events) {
   if (!events.length) return null;
   return h('ul', { class: 'option-events' }, ...events.map((event) =>
@@ -53,7 +45,8 @@ const delayOf = ({ time_s: time, free_flow_s: free }) =>
 
 function chosenChip(option) {
   if (plans.answer.ties?.includes(option.id)) return h('span', { class: 'chip', 'data-ok': 'true' }, t('plan.tied'));
-  return option.chosen ? h('span', { class: 'chip', 'data-ok': 'true' }, t('plan.chosen')) : null;
+  if (option.chosen) return h('span', { class: 'chip', 'data-ok': 'true' }, t('plan.chosen'));
+  return plans.answer.rejected.includes(option) ? h('span', { class: 'chip' }, t('plan.worse')) : null;
 }
 
 /** The air on a way, and where it differs from the best way what that means for who goes there. */
@@ -61,7 +54,7 @@ function airOf(route) {
   if (route.air === null) return null;
   const best = plans.options.find(({ chosen }) => chosen);
   const differs = route.chosen ? null : breathed(route.pollution, best?.pollution);
-  return h('span', {}, air(route.air), differs && h('span', { class: 'breathed' }, t('plan.breathed', { differs })));
+  return h('span', {}, air(route.air), differs && h('span', { class: 'breathed' }, differs));
 }
 
 /** The head, the facts and the details of a way. */
@@ -73,12 +66,13 @@ function routeParts(route) {
     beside: when,
     facts: amounts(
       fact(t('plan.on.travel.distance'), metres(route.distance_m)),
+      route.mode !== 'walk' && route.walk_m >= WALK_WORTH_M ? fact(t('plan.on.travel.walk'), metres(route.walk_m)) : null,
       route.cost > 0 ? fact(t('plan.on.travel.cost'), kroner(route.cost)) : null,
+      route.co2_g ? fact(t('plan.co2'), grams(route.co2_g)) : null,
       fact(t('plan.on.travel.air'), airOf(route)),
     ),
-    details: [eventsOf(route.events), delayOf(route), bests(route), stepsOf(route.steps),
-      h('div', {}, h('h4', {}, t('plan.basis')), basisOf(route.basis)),
-      route.pollution === null ? null : h('p', { class: 'quiet' }, t('plan.dose', { air: Math.round(route.air), time: minutes(route.time_s) }))],
+    details: [eventsOf(route.events), delayOf(route), bests(route), directions(route.steps, route.access, plans.request.to?.name ?? t('plan.destination')),
+      h('div', {}, h('h4', {}, t('plan.basis')), basisOf(route.basis))],
   };
 }
 
@@ -116,7 +110,7 @@ function garageParts(garage) {
       fact(t('plan.on.parking.cost'), garage.cost === null ? null : kroner(garage.cost)),
       fact(t('plan.on.parking.free'), freeOf(garage)),
     ),
-    details: [...expectedOf(garage), priceOf(garage), bests(garage), ...(garage.drive ? [eventsOf(garage.drive.events), stepsOf(garage.drive.steps),
+    details: [...expectedOf(garage), priceOf(garage), bests(garage), ...(garage.drive ? [eventsOf(garage.drive.events), directions(garage.drive.steps, garage.drive.access, garage.name),
       h('div', {}, h('h4', {}, t('plan.basis')), basisOf(garage.drive.basis))] : [])],
   };
 }
@@ -150,8 +144,9 @@ export function rejectedLine(option) {
   const name = isRoute ? `${t(`plan.mode.${option.mode}`)}, ${minutes(option.time_s)}, ${metres(option.distance_m)}` : option.name;
   const show = option.geometry || !isRoute
     ? h('button', { type: 'button', class: 'link', onclick: () => plans.mark(option.id), 'aria-label': `${t('event.show')}: ${name}` }, t('event.show')) : null;
+  const known = isRoute ? [] : [option.walk_m === null ? null : t('plan.walk', { metres: metres(option.walk_m) }), option.cost === null ? null : kroner(option.cost), freeOf(option)].filter(Boolean);
   return h('li', { class: 'rejected', 'data-option': option.id }, icon(isRoute ? (isByLine(option) ? 'transit' : option.mode) : 'parking'),
-    h('div', {}, h('p', { class: 'rejected-name' }, name), h('p', { class: 'quiet' }, option.why)), show);
+    h('div', {}, h('p', { class: 'rejected-name' }, name), known.length ? h('p', {}, known.join(' · ')) : null, h('p', { class: 'quiet' }, option.why)), show);
 }
 
 /** Whether an event that has opened lies on what is shown. */

@@ -1,4 +1,5 @@
 // The ways and garages of a plan on the map, in the colours and numbers of the list.
+import { walksOf } from './directions.js';
 import { isByLine } from './line-card.js';
 import { badge } from './option-card.js';
 import { plans } from './plans.js';
@@ -6,6 +7,7 @@ import { plans } from './plans.js';
 const { L } = window;
 const SAMPLES = 40;
 const REJECTED = 'rejected';
+const LEG = 'leg'; // A walk to the street or from it, which is a part of the way.
 const APART_PX = 34; // Numbers and ends this far from each other do not lie on one another.
 
 const latLngs = (geometry) => geometry?.coordinates.map(([lon, lat]) => [lat, lon]) ?? [];
@@ -13,8 +15,14 @@ const latLngs = (geometry) => geometry?.coordinates.map(([lon, lat]) => [lat, lo
 /** The lines of an option: `[points, kind]`, kind being the mode, for its dashes. */
 function linesOf(option) {
   if (isByLine(option)) return option.legs.map((leg) => [latLngs(leg.geometry), leg.trip ? 'transit' : leg.mode]);
-  if (option.mode) return [[latLngs(option.geometry), option.mode]];
-  return [[latLngs(option.drive?.geometry), 'car'], [latLngs(option.geometry), 'walk']].filter(([points]) => points.length);
+  const { from, to } = plans.answer;
+  const walked = (line, ...ends) => walksOf(line, ...ends).map((walk) => [walk, LEG]);
+  if (option.mode) {
+    const way = latLngs(option.geometry);
+    return [[way, option.mode], ...walked(way, from, to)];
+  }
+  const drive = latLngs(option.drive?.geometry);
+  return [[drive, 'car'], ...walked(drive, from, null), [latLngs(option.geometry), 'walk']].filter(([points]) => points.length);
 }
 
 const sampled = (points) => {
@@ -86,7 +94,7 @@ export class OptionsLayer {
   #line(points, mode, rank, option) {
     const line = (className, rest = {}) => L.polyline(points, { className, pane: 'plan', interactive: false, ...rest });
     const casing = line('plan-casing');
-    const path = line(`plan-line plan-line-${rank}${option.chosen ? ' plan-line-chosen' : ''} plan-by-${mode}`);
+    const path = mode === LEG ? line(`plan-leg plan-leg-${rank} plan-by-walk`) : line(`plan-line plan-line-${rank}${option.chosen ? ' plan-line-chosen' : ''} plan-by-${mode}`);
     const touch = line('plan-touch', { interactive: true, weight: 20, opacity: 0 });
     touch.on('click', () => this.#choose(option.id)).on('mouseover', () => plans.mark(option.id));
     return rank === REJECTED ? [casing, path] : [casing, path, touch];

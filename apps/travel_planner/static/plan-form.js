@@ -117,6 +117,13 @@ customElements.define('plan-form', class extends HTMLElement {
     return undefined;
   }
 
+  /** What is asked for now, as Back or Forward has it. */
+  show(request) {
+    plans.change(request);
+    this.#fill(request);
+    this.#fold(false);
+  }
+
   #fill(request) {
     this.filled = request;
     const isParking = request.kind === PARKING;

@@ -2,6 +2,9 @@
 import { ask } from 'citywise/api.js';
 import { asked, fromQuery, TRAVEL } from './request.js';
 
+/** Whether a garage would do, but another is better. */
+const isWorse = ({ reasons }) => reasons.some(({ code }) => code === 'dominated');
+
 class Plans extends EventTarget {
   request = fromQuery(location.search);
   answer = null;
@@ -14,14 +17,16 @@ class Plans extends EventTarget {
     return this.request.kind;
   }
 
-  /** What is offered, best first. */
+  /** What is offered, best first: ways, or all garages where one can park, those too that are worse in everything. */
   get options() {
-    return (this.answer && (this.kind === TRAVEL ? this.answer.routes : this.answer.garages)) ?? [];
+    if (!this.answer) return [];
+    return this.kind === TRAVEL ? this.answer.routes : [...this.answer.garages, ...this.answer.rejected.filter(isWorse)];
   }
 
   /** What was considered but is not offered. */
   get rejected() {
-    return this.answer?.rejected ?? [];
+    const { rejected = [] } = this.answer ?? {};
+    return this.kind === TRAVEL ? rejected : rejected.filter((garage) => !isWorse(garage));
   }
 
   option(id) {

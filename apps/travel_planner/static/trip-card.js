@@ -6,6 +6,7 @@ import { eventIcon, eventTitle } from 'citywise/event-card.js';
 import { t } from 'citywise/strings.js';
 import { ago, atMinute } from 'citywise/times.js';
 import { toast } from 'citywise/toast.js';
+import { stepRow, turnWords } from './directions.js';
 import { kroner, metres, minutes } from './measures.js';
 import { proposalCard, undoAccepted } from './trip-proposal.js';
 import { trips } from './trip-store.js';
@@ -36,18 +37,26 @@ function summary() {
   return { element, update };
 }
 
-/** What comes next on the way. */
+/** What one does next, how far it is to there, and all that follows. */
 function steps() {
-  const list = h('ol', { class: 'trip-steps' });
-  const element = h('div', {}, h('h3', {}, t('trip.next')), list);
+  const where = h('p', { class: 'trip-where' });
+  const list = h('ol', { class: 'trip-steps steps' });
+  const rest = h('ol', { class: 'steps' });
+  const all = h('details', { class: 'why' }, h('summary', {}, t('trip.all')), rest);
+  const element = h('div', {}, h('h3', {}, t('trip.next')), where, list, all);
 
-  function update({ plan, progress }) {
-    const next = (progress?.steps ?? plan.steps ?? plan.drive?.steps ?? []).slice(0, NEXT_STEPS);
-    element.hidden = next.length === 0;
-    const said = next.map((step) => [step.name ?? t('trip.unnamed'), metres(step.distance_m)]);
-    if (list.shown === String(said)) return;
+  function update({ plan, progress, kind, to }) {
+    const [here, ...next] = progress?.steps ?? plan.steps ?? plan.drive?.steps ?? [];
+    element.hidden = !here;
+    const said = [here, ...next].map((step) => step && [turnWords(step), metres(step.distance_m)]);
+    if (!here || list.shown === String(said)) return;
     list.shown = String(said);
-    list.replaceChildren(...said.map(([name, length]) => h('li', {}, h('span', {}, name), h('span', { class: 'quiet' }, length))));
+    const name = here.name ?? t('trip.unnamed');
+    const end = kind === 'parking' ? plan.name : to?.name ?? t('plan.destination');
+    setText(where, next.length ? t('trip.until', { street: name, metres: metres(here.distance_m) }) : t('trip.last', { street: name, metres: metres(here.distance_m), place: end }));
+    list.replaceChildren(...next.slice(0, NEXT_STEPS).map(stepRow));
+    all.hidden = next.length <= NEXT_STEPS;
+    rest.replaceChildren(...next.slice(NEXT_STEPS).map(stepRow));
   }
 
   return { element, update };

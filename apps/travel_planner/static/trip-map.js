@@ -1,10 +1,20 @@
 // The followed trip on the map: what is done and what is left, the proposal, and where one is.
 import { h } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
+import { walksOf } from './directions.js';
+import { endPin } from './ends-layer.js';
 import { pointsOf, Way } from './trip-way.js';
 
 const QUIET_MS = 15_000; // After somebody moved the map it stays where it is.
 const latLng = ([lon, lat]) => [lat, lon];
+
+/** What is walked: to the street before anybody is under way, from it, and from a garage. */
+function walks(trip) {
+  const line = pointsOf(trip).map(latLng);
+  const start = trip.position ? null : trip.request.from;
+  if (trip.kind !== 'parking') return walksOf(line, start, trip.to);
+  return [...walksOf(line, start, null), trip.plan.geometry?.coordinates.map(latLng) ?? []].filter((walk) => walk.length);
+}
 
 export class TripMap {
   #map = null;
@@ -12,6 +22,7 @@ export class TripMap {
   #layer = null;
   #lines = {};
   #here = null;
+  #flag = null;
   #fitted = null;
   #touchedAt = -Infinity;
 
@@ -49,15 +60,18 @@ export class TripMap {
     }
     const pin = h('div', { class: 'trip-here' }, h('span', { class: 'visually-hidden' }, t('trip.here')));
     this.#here = L.marker([0, 0], { icon: L.divIcon({ html: pin, className: 'pin-root', iconSize: [0, 0] }), keyboard: false, interactive: false, zIndexOffset: 1000, pane: 'trip' });
+    this.#flag = L.marker([0, 0], { icon: endPin('to'), keyboard: false, interactive: false, pane: 'trip', zIndexOffset: 900 });
     this.accuracy = L.circle([0, 0], { pane: 'trip', className: 'trip-accuracy', interactive: false, radius: 0 });
   }
 
   #draw(trip) {
     const [done, left] = this.#split(trip);
     const proposal = trip.proposal && !trip.snoozed_until ? pointsOf({ kind: trip.kind, plan: trip.proposal }) : [];
-    const walk = trip.kind === 'parking' ? trip.plan.geometry?.coordinates ?? [] : [];
-    const drawn = { done, casing: left, left, walk, 'proposal-casing': proposal, proposal };
+    const drawn = { done, casing: left, left, 'proposal-casing': proposal, proposal };
     for (const [name, points] of Object.entries(drawn)) this.#lines[name].setLatLngs(points.map(latLng));
+    this.#lines.walk.setLatLngs(walks(trip));
+    const end = trip.kind === 'parking' ? trip.request.destination ?? trip.plan : trip.to;
+    if (end?.lat !== undefined) this.#flag.setLatLng([end.lat, end.lon]).addTo(this.#layer);
     this.#lines.left.getElement()?.classList.toggle('trip-old', proposal.length > 0);
     this.#mark(trip.position);
   }
@@ -83,7 +97,7 @@ export class TripMap {
 
   // All of it is shown when it begins and when there is a choice; then one stays in view.
   #look(trip) {
-    const lines = [this.#lines.left, this.#lines.proposal, this.#lines.walk].map((line) => line.getLatLngs()).flat();
+    const lines = [this.#lines.left, this.#lines.proposal, this.#lines.walk].flatMap((line) => line.getLatLngs().flat(2));
     const seen = `${trip.id} ${trip.plan.id} ${trip.proposal?.number ?? ''}`;
     if (lines.length && this.#fitted !== seen) {
       this.#fitted = seen;
