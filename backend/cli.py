@@ -34,7 +34,7 @@ from citywise.reasoning import Limits, ReasoningError
 if TYPE_CHECKING:
     from citywise.backend.pipeline.appreplay import Recording
     from citywise.reasoning import Choice, Operator, Recorded
-    from citywise.reasoning.partition.plan import Form, Name
+    from citywise.reasoning.partition.plan import Form, PlanName
 
 
 class Time(click.ParamType[datetime]):
@@ -468,7 +468,7 @@ def reason(
     help="Ours, the thesis' (which may be wrong), or the one that cuts nothing.",
 )
 @bounded
-def plan(program: Path, form: Form, name: Name) -> None:
+def plan(program: Path, form: Form, name: PlanName) -> None:
     """Show how PROGRAM is evaluated: in which parts side by side and why, or by which network."""
     from citywise.reasoning import read
 

@@ -33,7 +33,8 @@ from typing import Any, TypeAlias
 
 from benchmarks.parallel import table
 from citywise.backend.machine import REPOSITORY
-from citywise.reasoning.languages.lars.language import Choice, evaluator
+from citywise.reasoning.engines.choosing import Choice
+from citywise.reasoning.languages.lars.language import evaluator
 from citywise.reasoning.languages.lars.parsing import parse
 from citywise.reasoning.languages.lars.program import Point
 

@@ -86,13 +86,15 @@ def body_atoms(statement: Node) -> Iterator[Node]:
                     yield from atoms(part)
 
 
-Kind = Literal["normal", "choice", "disjunction", "constraint", "preference", "show", "other"]
+StatementKind = Literal[
+    "normal", "choice", "disjunction", "constraint", "preference", "show", "other"
+]
 """`constraint` is every rule that derives nothing, `show` a statement that shows terms,
 `other` a statement that speaks of the whole program (`#external`, `#edge`, …)."""
 
 _CHOICES = (ASTType.Aggregate, ASTType.HeadAggregate)
 _COMMON = (ASTType.Definition, ASTType.Defined, ASTType.Program, ASTType.ShowSignature)
-_KINDS: dict[ASTType, Kind] = {
+_KINDS: dict[ASTType, StatementKind] = {
     ASTType.Minimize: "preference",
     ASTType.ShowTerm: "show",
 }
@@ -107,7 +109,7 @@ class AspRule:
     name: str
     """Its label, or the line on which it begins."""
     line: int
-    kind: Kind
+    kind: StatementKind
     head: frozenset[Signature]
     """Predicates it derives."""
     body: frozenset[Signature]
@@ -230,7 +232,7 @@ def _rule(node: Node, names: _Names) -> AspRule:
     return AspRule(names.of(node), node.line, _kind(node), heads, read, node)
 
 
-def _kind(node: Node) -> Kind:
+def _kind(node: Node) -> StatementKind:
     if node.kind != ASTType.Rule:
         return _KINDS.get(node.kind, "other")
     head = node.one("head")

@@ -11,7 +11,7 @@ MAX_DEPTH = 250
 """Nested terms; a sum of so many numbers is one."""
 
 
-class NestingError(Exception):
+class DepthError(Exception):
     """A statement is nested deeper than clingo can walk."""
 
 
@@ -70,11 +70,11 @@ _CHILD_KEYS: dict[ASTType, tuple[str, ...]] = {}
 
 
 def copy(tree: AST, depth: int = 0) -> Node:
-    """The tree as nodes of ours; raises `NestingError`."""
+    """The tree as nodes of ours; raises `DepthError`."""
     # This recursion is the first to walk the tree in Python; clingo's own would end the process
     # later, without a message.
     if depth > MAX_DEPTH:
-        raise NestingError
+        raise DepthError
     kind = tree.ast_type
     keys = _CHILD_KEYS.get(kind)
     if keys is None:

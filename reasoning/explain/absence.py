@@ -14,9 +14,9 @@ from clingo import Symbol, SymbolType
 from clingo.ast import AST, Sign
 
 from citywise.reasoning.explain.conflict import conflict
-from citywise.reasoning.explain.instances import Counted, elements, evaluate, guards
+from citywise.reasoning.explain.instances import CountedElement, elements, evaluate, guards
 from citywise.reasoning.explain.model import Model, Solver, model_of
-from citywise.reasoning.explain.notation import Notation, Values
+from citywise.reasoning.explain.notation import Bindings, Notation
 from citywise.reasoning.explain.origins import Facts, Outsiders, spelled
 from citywise.reasoning.explain.prefixes import Attempt, Prefixes, Step, matches
 from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
@@ -213,7 +213,7 @@ class Absence:
             return [self._cases(part, values, cases) for values, cases in found_cases]
         return [self._simply(part, values) for values in tried]
 
-    def _simply(self, part: RulePart, values: Values) -> str:
+    def _simply(self, part: RulePart, values: Bindings) -> str:
         if part.kind not in ("atom", "not"):
             more = self._notation.compares(part.source, values, holds=False)
             false = f"{self._notation.literal(part.source, values)} is false"
@@ -224,7 +224,7 @@ class Absence:
         isnt = "" if part.source.sign == Sign.Negation else "not "
         return f"{atom} is {isnt}in the answer"
 
-    def _cases(self, part: RulePart, values: Values, cases: list[Counted]) -> str:
+    def _cases(self, part: RulePart, values: Bindings, cases: list[CountedElement]) -> str:
         names = [str(node) for node in part.elements[0].key]
         told = []
         for case in cases:
@@ -343,12 +343,12 @@ class Absence:
             yield TreeNode("elsewhere", text, atom=told, value=str(list(other.cost)))
 
 
-def _filled(values: Values) -> dict[str, str]:
+def _filled(values: Bindings) -> dict[str, str]:
     """An assignment as text; variables that nobody wrote are left out of it."""
     return {name: str(value) for name, value in values.items() if not name.startswith(_NOT_WRITTEN)}
 
 
-def _unmet(part: RulePart, values: Values) -> str:
+def _unmet(part: RulePart, values: Bindings) -> str:
     """What an aggregate's value is not, or is behind `not`."""
     demanded = guards(part.source, values, signed=False)
     return f"{'so' if part.source.sign == Sign.Negation else 'not'} {demanded}"
@@ -356,7 +356,7 @@ def _unmet(part: RulePart, values: Values) -> str:
 
 def _exceptions(
     part: RulePart, tried: list[dict[str, Symbol]], model: Model
-) -> Iterator[tuple[Values, list[Counted]]]:
+) -> Iterator[tuple[Bindings, list[CountedElement]]]:
     """For each assignment the cases of a conditional literal in which it does not hold."""
     element = part.elements[0]
     condition = replace(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from citywise.reasoning.explain.guards import Constraint, Guarded
 from citywise.reasoning.explain.notation import Notation
-from citywise.reasoning.explain.tree import Kind, RuleText, TreeNode
+from citywise.reasoning.explain.tree import NodeKind, RuleText, TreeNode
 from citywise.reasoning.model.request import Request
 
 _MOST_INSTANCES = 20_000
@@ -163,7 +163,7 @@ def _wish(wish: Constraint) -> TreeNode:
 
 
 def _constraint(constraint: Constraint, instances: list[str]) -> TreeNode:
-    kinds: dict[str, Kind] = {
+    kinds: dict[str, NodeKind] = {
         "constraint": "constraint", "bound": "bound", "contradiction": "contradiction",
     }  # fmt: skip
     rule = constraint.rule

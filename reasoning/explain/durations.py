@@ -12,7 +12,7 @@ from clingo.ast import AST, ASTType, ComparisonOperator
 
 from citywise.reasoning.explain.instances import evaluate
 from citywise.reasoning.explain.model import Model
-from citywise.reasoning.explain.notation import Notation, Role, Values
+from citywise.reasoning.explain.notation import Bindings, Notation, Role
 from citywise.reasoning.explain.origins import Time
 from citywise.reasoning.explain.syntax import is_atom, signature, statements_of
 from citywise.reasoning.explain.tree import TreeNode
@@ -81,7 +81,7 @@ class TimedNotation(Notation):
         predicate = signature_of(atom)
         return "" if predicate is not None and is_ours(predicate) else str(atom)
 
-    def literal(self, node: AST, values: Values) -> str:
+    def literal(self, node: AST, values: Bindings) -> str:
         """See `Notation`."""
         predicate = signature(_symbol(node))
         ours = predicate is not None and is_ours(predicate)
@@ -124,7 +124,7 @@ class TimedNotation(Notation):
         text = f"{self._plain(atom)} has not held before, or so long ago that it is forgotten"
         return [TreeNode("hint", text, count=0)]
 
-    def compares(self, node: AST, values: Values, *, holds: bool) -> str:
+    def compares(self, node: AST, values: Bindings, *, holds: bool) -> str:
         """See `Notation`: how long it is, and how long was asked for."""
         timed, clocks = self._comparisons.get(_place(node), ((), ()))
         for each in timed:
@@ -134,7 +134,7 @@ class TimedNotation(Notation):
                     return self._told(each, found, values, holds=holds)
         return ""
 
-    def _told(self, timed: _Timed, found: _Elapsed, values: Values, *, holds: bool) -> str:
+    def _told(self, timed: _Timed, found: _Elapsed, values: Bindings, *, holds: bool) -> str:
         atom = evaluate(timed.atom, {**values, **_unknown(timed.atom, values)})
         predicate = signature_of(atom)
         assert predicate is not None
@@ -205,7 +205,7 @@ def duration(units: int, per_second: int = 1) -> str:
     return " ".join(parts) or "0 s"
 
 
-def _elapsed(node: AST, values: Values, time: str, clock: str) -> _Elapsed | None:
+def _elapsed(node: AST, values: Bindings, time: str, clock: str) -> _Elapsed | None:
     """What a comparison says of `clock - time`, if it says something of that difference."""
     comparison = node.atom
     if len(comparison.guards) != 1 or time not in values or clock not in values:
@@ -233,7 +233,7 @@ def _elapsed(node: AST, values: Values, time: str, clock: str) -> _Elapsed | Non
     return _Elapsed(units, asked, operator) if asked >= 0 else None
 
 
-def _unknown(atom: AST, values: Values) -> Mapping[str, Symbol]:
+def _unknown(atom: AST, values: Bindings) -> Mapping[str, Symbol]:
     """Names for what is not known of an atom."""
     names = (str(argument) for argument in atom.arguments if argument.ast_type == ASTType.Variable)
     return {name: clingo.Function("_") for name in names if name not in values}

@@ -111,7 +111,7 @@ def _function(aggregate: AST) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedElement:
     """An element of an aggregate or a conditional literal whose condition holds.
 
     `key` is its tuple, `atoms` the positive atoms it rests on.
@@ -138,7 +138,7 @@ class RuleInstance:
     atoms: tuple[Symbol, ...]
     globals: tuple[Symbol, ...]
     locals: tuple[Symbol, ...]
-    counted: Sequence[Counted] = field(default=(), repr=False)
+    counted: Sequence[CountedElement] = field(default=(), repr=False)
 
     @cached_property
     def values(self) -> dict[str, Symbol]:
@@ -155,7 +155,7 @@ class RuleInstance:
         for number, part in enumerate(self.rule.body):
             yield number, part, next(atoms) if part.kind == "atom" else None
 
-    def of(self, number: int) -> list[Counted]:
+    def of(self, number: int) -> list[CountedElement]:
         """What the aggregate or conditional literal of that number counted."""
         return [counted for counted in self.counted if counted.part == number]
 
@@ -218,7 +218,7 @@ def record(rules: Iterable[ExplainedRule], model: Model) -> InstanceRecording:
 
 def elements(
     part: RulePart, assignments: Sequence[Mapping[str, Symbol]], model: Model
-) -> list[list[Counted]]:
+) -> list[list[CountedElement]]:
     """What an aggregate or conditional literal counts under each of `assignments`."""
     facts = model.facts(signatures(part.source))
     name = fresh_name([], facts + str(part.source))
@@ -231,10 +231,10 @@ def elements(
             holds = "; ".join(filled(node, values) for node in element.condition)
             lines.append(f"{call(name, noted)} :- {holds}." if holds else f"{call(name, noted)}.")
     control = _ground(facts + "\n".join(lines))
-    found: list[list[Counted]] = [[] for _values in assignments]
+    found: list[list[CountedElement]] = [[] for _values in assignments]
     for atom in control.symbolic_atoms.by_signature(name, 4):
         index, at, key, used = atom.symbol.arguments
-        found[index.number].append(Counted(0, at.number, key, _tuple(used), ()))
+        found[index.number].append(CountedElement(0, at.number, key, _tuple(used), ()))
     return found
 
 
@@ -294,12 +294,12 @@ def _recorded(rules: Sequence[ExplainedRule], facts: str) -> InstanceRecording:
     return found
 
 
-def _counted(control: clingo.Control, name: str) -> dict[tuple[int, Symbol], list[Counted]]:
+def _counted(control: clingo.Control, name: str) -> dict[tuple[int, Symbol], list[CountedElement]]:
     """Elements of aggregates by their rule and the values of its variables."""
-    counted: dict[tuple[int, Symbol], list[Counted]] = {}
+    counted: dict[tuple[int, Symbol], list[CountedElement]] = {}
     for atom in control.symbolic_atoms.by_signature(name, 7):
         rule, values, part, element, key, atoms, local = atom.symbol.arguments
-        entry = Counted(part.number, element.number, key, _tuple(atoms), _tuple(local))
+        entry = CountedElement(part.number, element.number, key, _tuple(atoms), _tuple(local))
         counted.setdefault((rule.number, values), []).append(entry)
     return counted
 

@@ -27,7 +27,7 @@ _STATIC = (BEGINNING, FOREVER)
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenFact:
     """An instance of a fact that is given: by the stream, by a graph, or by a document."""
 
     fact: Fact
@@ -41,7 +41,7 @@ class Given:
 
 
 @dataclass(frozen=True, eq=False)
-class Edge:
+class RuleEdge:
     """An instance of a clause."""
 
     head: Fact
@@ -54,7 +54,7 @@ class Edge:
 class _Entailment:
     """What instances of rules derive from given facts from an instant on."""
 
-    def __init__(self, instances: Collection[Edge], always: Iterable[Fact], since: int) -> None:
+    def __init__(self, instances: Collection[RuleEdge], always: Iterable[Fact], since: int) -> None:
         self._since = since
         self._least = _THEN if since == BEGINNING else _THERE
         self._always = dict.fromkeys(always, self._least)
@@ -74,9 +74,9 @@ class _Entailment:
                 left = fewer
         return frozenset(left)
 
-    def _take(self, instances: Collection[Edge]) -> None:
+    def _take(self, instances: Collection[RuleEdge]) -> None:
         self._instances = instances
-        self._above: dict[Fact, list[Edge]] = {}
+        self._above: dict[Fact, list[RuleEdge]] = {}
         for each in instances:
             for fact in each.premises:
                 self._above.setdefault(fact, []).append(each)
@@ -99,7 +99,7 @@ class _Entailment:
         return found
 
 
-Because = tuple[Edge, tuple[int, ...]] | None
+Because = tuple[RuleEdge, tuple[int, ...]] | None
 """The instance of a clause by which a fact rests on a set, and the sets of the premises; None:
 the fact is given."""
 
@@ -110,7 +110,7 @@ class Justifications:
     def __init__(
         self,
         model: EntailedModel,
-        given: Mapping[Fact, Sequence[Given]],
+        given: Mapping[Fact, Sequence[GivenFact]],
         fact: Fact,
         most: int = KEPT,
     ) -> None:
@@ -119,13 +119,13 @@ class Justifications:
         """Whether there may be more than are found."""
         self.is_rough = False
         """Whether the one that is found may have more instances than are needed."""
-        self.instances: list[Given] = []
+        self.instances: list[GivenFact] = []
         """The instances that bits stand for."""
         self._spans: dict[int, tuple[int, int]] = {0: _STATIC}
         self._sets: dict[Fact, list[int]] = {}
         self._because: dict[tuple[Fact, int], Because] = {}
-        self._edges: list[Edge] = []
-        self._above: dict[Fact, list[Edge]] = {}
+        self._edges: list[RuleEdge] = []
+        self._above: dict[Fact, list[RuleEdge]] = {}
         # No set: their order is that of the bits of instances, which decides between
         # justifications that are alike otherwise, and must not depend on hash seeds.
         self._known = {fact: None}
@@ -149,7 +149,7 @@ class Justifications:
         since, last = self._spans[justification]
         return since, None if last == FOREVER else last
 
-    def of(self, justification: int) -> list[Given]:
+    def of(self, justification: int) -> list[GivenFact]:
         """The instances of a justification."""
         return [self.instances[bit] for bit in _bits(justification)]
 
@@ -171,7 +171,7 @@ class Justifications:
                         known[each] = None
                         todo.append(each)
 
-    def _bit(self, instance: Given) -> int:
+    def _bit(self, instance: GivenFact) -> int:
         bit = 1 << len(self.instances)
         self.instances.append(instance)
         self._spans[bit] = (
@@ -182,7 +182,7 @@ class Justifications:
 
     # -- sets of instances ----------------------------------------------------------------
 
-    def _settle(self, model: EntailedModel, given: Mapping[Fact, Sequence[Given]]) -> bool:
+    def _settle(self, model: EntailedModel, given: Mapping[Fact, Sequence[GivenFact]]) -> bool:
         """Pass sets on from premises to heads until nothing is new; False: it is too much."""
         self._sets, self._because, self.instances = {}, {}, []
         self._begin(model, given)
@@ -202,7 +202,7 @@ class Justifications:
                 todo += more
         return True
 
-    def _begin(self, model: EntailedModel, given: Mapping[Fact, Sequence[Given]]) -> None:
+    def _begin(self, model: EntailedModel, given: Mapping[Fact, Sequence[GivenFact]]) -> None:
         """Facts that are given rest on themselves, and what terms are on nothing."""
         for fact in self._known:
             if fact[0] in model.tables:
@@ -219,7 +219,7 @@ class Justifications:
             self.is_rough, kept = True, [told[0][0]]
         if not kept:
             assert told[0][1] is not None
-            given: dict[Fact, list[Given]] = {}
+            given: dict[Fact, list[GivenFact]] = {}
             for instance in self.of(told[0][1]):
                 given.setdefault(instance.fact, []).append(instance)
             self._most = KEPT
@@ -234,7 +234,7 @@ class Justifications:
         found = entailment.minimal(self.fact, given)
         return None if found is None else sum(1 << bit for bit in found)
 
-    def _joined(self, edge: Edge) -> list[tuple[int, tuple[int, ...]]]:
+    def _joined(self, edge: RuleEdge) -> list[tuple[int, tuple[int, ...]]]:
         """The sets on which a head rests, and those of the premises that make them."""
         found: dict[int, tuple[int, ...]] = {0: ()}
         for each in edge.premises:
@@ -287,7 +287,7 @@ class Justifications:
         return -self._spans[mask][1], mask.bit_count(), mask
 
 
-def _edges(model: EntailedModel, fact: Fact) -> Iterator[Edge]:
+def _edges(model: EntailedModel, fact: Fact) -> Iterator[RuleEdge]:
     """The instances that derive a fact; of those that rest on the same facts one."""
     known: set[frozenset[Fact]] = set()
     for clause, bound in model.instances(fact):
@@ -296,7 +296,7 @@ def _edges(model: EntailedModel, fact: Fact) -> Iterator[Edge]:
         rests = frozenset(premises)
         if rests not in known and not (clause.inferred and fact in rests):
             known.add(rests)
-            yield Edge(fact, clause, bound, premises)
+            yield RuleEdge(fact, clause, bound, premises)
 
 
 def _bits(mask: int) -> Iterable[int]:

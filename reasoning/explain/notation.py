@@ -15,7 +15,7 @@ from citywise.reasoning.explain.tree import RuleText, TreeNode
 from citywise.reasoning.model.atoms import ground
 from citywise.reasoning.model.request import Signature
 
-Values = Mapping[str, Symbol]
+Bindings = Mapping[str, Symbol]
 """Variables with what they stand for."""
 Role = Literal["told", "view", "same"]
 
@@ -42,7 +42,7 @@ class Notation:
         """An atom; empty for one that goes without saying."""
         return str(atom)
 
-    def literal(self, node: AST, values: Values) -> str:
+    def literal(self, node: AST, values: Bindings) -> str:
         """A literal, or the term of an atom, with values in the place of variables; empty for one
         that goes without saying."""
         return str(Substitution(values).visit(node))
@@ -64,7 +64,7 @@ class Notation:
             written = written.rstrip(";") + "."
         return RuleText(begin.line, written, label.group(1).decode() if label else None)
 
-    def compares(self, node: AST, values: Values, *, holds: bool) -> str:
+    def compares(self, node: AST, values: Bindings, *, holds: bool) -> str:
         """What more there is to say of a comparison that holds, or does not."""
         del node, values, holds
         return ""

@@ -61,7 +61,7 @@ Origin = ItemOrigin | KnowledgeOrigin | FedBack | Remembered
 Facts = Mapping[str, tuple[Origin, ...]]
 """A window's facts as ASP text, each with everything that gave it."""
 
-Reason = Literal[
+OutsideReason = Literal[
     "too old", "not yet", "waiting", "too late", "before the start", "pushed out", "refused",
     "filtered",
 ]  # fmt: skip
@@ -80,7 +80,7 @@ class Outside:
     """
 
     origin: ItemOrigin
-    reason: Reason
+    reason: OutsideReason
     window: tuple[Time, Time] | None = None
     detail: str = ""
 

@@ -17,7 +17,7 @@ from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
 from citywise.reasoning.explain.instances import evaluate, facts_text, filled, fresh_name
 from citywise.reasoning.explain.model import Model
-from citywise.reasoning.explain.notation import Notation, Values
+from citywise.reasoning.explain.notation import Bindings, Notation
 from citywise.reasoning.explain.rules import ExplainedRule, RulePart, part_of
 from citywise.reasoning.explain.syntax import is_atom, signature, variables
 from citywise.reasoning.model.atoms import call
@@ -129,7 +129,7 @@ class Prefixes:
             yield self._step(part_of(condition), (condition,), scope, values)
 
     def _step(
-        self, part: RulePart, literals: Iterable[AST], scope: frozenset[str], values: Values
+        self, part: RulePart, literals: Iterable[AST], scope: frozenset[str], values: Bindings
     ) -> Step:
         every, binds = frozenset[str](), frozenset[str]()
         texts = []

@@ -12,7 +12,7 @@ from typing import Protocol
 from citywise.reasoning.engines.incremental.relation import BEGINNING
 from citywise.reasoning.explain.absence import alike
 from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, unified, valued_all
-from citywise.reasoning.explain.justifications import Edge, Given, Justifications
+from citywise.reasoning.explain.justifications import GivenFact, Justifications, RuleEdge
 from citywise.reasoning.explain.origins import Outside, Time
 from citywise.reasoning.explain.tree import (
     DEPTH,
@@ -115,7 +115,7 @@ class Trees:
         valid = self._valid(*self._found.span(mask))
         return TreeNode("derived", line, atom=text, rule=rule, children=children, valid=valid)
 
-    def _body(self, edge: Edge, by: tuple[int, ...], depth: int) -> Iterator[TreeNode]:
+    def _body(self, edge: RuleEdge, by: tuple[int, ...], depth: int) -> Iterator[TreeNode]:
         """What the literals of a body rest on; a part of the body on what its own do."""
         premises = iter(zip(edge.premises, by, strict=True))
         for literal in edge.clause.rule.body:
@@ -136,7 +136,7 @@ class Trees:
             return TreeNode("given", f"{text}  {self._notation.self_evident}", atom=text)
         return self._told(self._found.of(mask)[0], text)
 
-    def _told(self, instance: Given, text: str) -> TreeNode:
+    def _told(self, instance: GivenFact, text: str) -> TreeNode:
         """A fact that is given, and by what."""
         valid = self._valid(instance.since, instance.last)
         if instance.stated:
@@ -162,7 +162,7 @@ def _lasting(valid: tuple[Time | None, Time | None]) -> str:
 
 
 @dataclass(frozen=True)
-class Past:
+class PastFacts:
     """What does not count at an instant."""
 
     items: Mapping[Fact, Sequence[Outside]]
@@ -188,7 +188,7 @@ class _Attempt:
 class Unentailed:
     """Explains facts that a model does not have."""
 
-    def __init__(self, model: EntailedModel, past: Past, notation: RowNotation) -> None:
+    def __init__(self, model: EntailedModel, past: PastFacts, notation: RowNotation) -> None:
         self._model, self._past, self._notation = model, past, notation
         self._said: set[RuleText] = set()
         self._seen: set[Fact] = set()

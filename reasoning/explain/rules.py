@@ -17,7 +17,7 @@ from clingo.ast import AST, ASTType, Sign, SymbolicTerm, Variable
 from citywise.reasoning.explain.notation import Notation
 from citywise.reasoning.explain.syntax import (
     AGGREGATES,
-    Constants,
+    ConstantValues,
     FreshNames,
     Renaming,
     constant_values,
@@ -122,7 +122,7 @@ def read(program: str, notation: Notation | None = None) -> list[ExplainedRule]:
     """The rules of a program's base part; by default written as they are in `program`."""
     notation = notation or Notation(program)
     kept = statements_of(program)
-    constants = Constants(constant_values(kept))
+    constants = ConstantValues(constant_values(kept))
     rules: list[ExplainedRule] = []
     for statement in kept:
         if statement.ast_type in (ASTType.Rule, ASTType.ShowTerm):

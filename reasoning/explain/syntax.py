@@ -112,7 +112,7 @@ class Renaming(Transformer):
         return Variable(node.location, self._names.get(node.name, node.name))
 
 
-class Constants(Transformer):
+class ConstantValues(Transformer):
     """Replaces constants by the values of their `#const` definitions."""
 
     def __init__(self, values: Mapping[str, clingo.Symbol]) -> None:

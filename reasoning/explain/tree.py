@@ -19,7 +19,7 @@ from citywise.reasoning.explain.origins import (
     outside_text,
 )
 
-Kind = Literal[
+NodeKind = Literal[
     # why
     "derived", "chosen", "alternative", "shown", "fact", "stream", "knowledge", "previous",
     "given", "seen", "cut", "opaque", "justified",
@@ -64,7 +64,7 @@ class TreeNode:
     `valid` are the first and the last time at which it holds (None: for ever).
     """
 
-    kind: Kind
+    kind: NodeKind
     text: str
     atom: str | None = None
     literal: str | None = None
@@ -182,7 +182,7 @@ def cut(atom: str) -> TreeNode:
 
 def given(text: str, origins: tuple[Origin, ...]) -> TreeNode:
     """A fact and where it comes from."""
-    kinds: dict[type, Kind] = {
+    kinds: dict[type, NodeKind] = {
         ItemOrigin: "stream", KnowledgeOrigin: "knowledge", FedBack: "previous",
         Remembered: "previous",
     }  # fmt: skip

@@ -22,15 +22,15 @@ from clingo import Symbol
 from clingo.ast import Sign
 
 from citywise.reasoning.explain import instances
-from citywise.reasoning.explain.instances import Counted, InstanceRecording, RuleInstance
-from citywise.reasoning.explain.notation import Notation, Values
+from citywise.reasoning.explain.instances import CountedElement, InstanceRecording, RuleInstance
+from citywise.reasoning.explain.notation import Bindings, Notation
 from citywise.reasoning.explain.origins import Origin
 from citywise.reasoning.explain.rules import RuleKind, RulePart, part_of
 from citywise.reasoning.explain.syntax import walk
 from citywise.reasoning.explain.tree import (
     DEPTH,
     TOLD,
-    Kind,
+    NodeKind,
     RuleText,
     TreeNode,
     cut,
@@ -119,7 +119,7 @@ class Derivations:
         return bool(found)
 
 
-_HOW: Mapping[RuleKind, tuple[Kind, str]] = {
+_HOW: Mapping[RuleKind, tuple[NodeKind, str]] = {
     "normal": ("derived", "by"),
     "choice": ("chosen", "chosen by"),
     "disjunction": ("alternative", "one of the alternatives of"),
@@ -246,25 +246,25 @@ class Why:
         children = list(self._atoms(atoms, depth))
         if len(followed) > self._most:
             children.append(TreeNode("cut", f"… and {len(followed) - self._most} more"))
-        kind: Kind = "aggregate" if part.kind == "aggregate" else "conditional"
+        kind: NodeKind = "aggregate" if part.kind == "aggregate" else "conditional"
         return TreeNode(
             kind, text, literal=literal, count=len(elements), value=value,
             values=tuple(self._element(e) for e in elements[: self._most]),
             children=tuple(children),
         )  # fmt: skip
 
-    def _is_earlier(self, element: Counted, order: int | None) -> bool:
+    def _is_earlier(self, element: CountedElement, order: int | None) -> bool:
         places = self._derivations.order
         return order is None or all(places.get(atom, order) < order for atom in element.atoms)
 
-    def _element(self, element: Counted) -> dict[str, str]:
+    def _element(self, element: CountedElement) -> dict[str, str]:
         """An element as a tree's value: its tuple and its atoms."""
         found = {"tuple": ",".join(map(str, element.key.arguments))}
         if element.atoms:
             found["atoms"] = ", ".join(map(self._notation.atom, element.atoms))
         return found
 
-    def _literal(self, part: RulePart, values: Values) -> TreeNode:
+    def _literal(self, part: RulePart, values: Bindings) -> TreeNode:
         """A negative literal or a comparison that holds, with its values filled in."""
         literal = self._notation.literal(part.source, values)
         if part.kind == "opaque":
@@ -281,7 +281,7 @@ class Why:
         return TreeNode("absent", f"not {atom}  {words}", literal=literal, atom=atom)
 
 
-def ground_text(part: RulePart, values: Values, notation: Notation) -> str:
+def ground_text(part: RulePart, values: Bindings, notation: Notation) -> str:
     """The atom of a literal with values filled in and computed where they can be."""
     try:
         return notation.atom(instances.evaluate(part.atom, values))
@@ -290,7 +290,7 @@ def ground_text(part: RulePart, values: Values, notation: Notation) -> str:
 
 
 def counted_text(
-    part: RulePart, values: Values, elements: list[Counted], notation: Notation
+    part: RulePart, values: Bindings, elements: list[CountedElement], notation: Notation
 ) -> tuple[str, str | None]:
     """What an aggregate came to and over what, in words, and its value."""
     told = listed([_element_text(element, notation) for element in elements])
@@ -301,13 +301,13 @@ def counted_text(
     return f"{instances.name(part.source.atom)} = {value}" + (f": {told}" if told else ""), value
 
 
-def unique(elements: list[Counted]) -> list[Counted]:
+def unique(elements: list[CountedElement]) -> list[CountedElement]:
     """One element for each tuple, in order: equal tuples count once."""
     found = {element.key: element for element in reversed(elements)}
     return [found[key] for key in sorted(found)]
 
 
-def _element_text(element: Counted, notation: Notation) -> str:
+def _element_text(element: CountedElement, notation: Notation) -> str:
     if element.atoms:
         return " and ".join(map(notation.atom, element.atoms))
     return ",".join(map(str, element.key.arguments))

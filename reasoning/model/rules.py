@@ -320,10 +320,12 @@ def _operator(operator: Operator, names: Mapping[str, str]) -> Operator:
     return replace(operator, timed=names.get(operator.timed, operator.timed))
 
 
-Node = TypeVar("Node", bound=Hashable)
+Vertex = TypeVar("Vertex", bound=Hashable)
 
 
-def reached(starts: Iterable[Node], following: Mapping[Node, Iterable[Node]]) -> frozenset[Node]:
+def reached(
+    starts: Iterable[Vertex], following: Mapping[Vertex, Iterable[Vertex]]
+) -> frozenset[Vertex]:
     """The nodes to which a path leads from one of `starts`, these among them."""
     found = set(starts)
     waiting = list(found)
@@ -420,12 +422,12 @@ def _edges(program: Program) -> tuple[Edges, list[tuple[str, str]]]:
     return edges, strict
 
 
-def strong(edges: Mapping[Node, Iterable[Node]]) -> Iterator[frozenset[Node]]:
+def strong(edges: Mapping[Vertex, Iterable[Vertex]]) -> Iterator[frozenset[Vertex]]:
     """Strongly connected components, dependencies first (Tarjan, without recursion)."""
-    index: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    stack: list[Node] = []
-    open_: set[Node] = set()
+    index: dict[Vertex, int] = {}
+    low: dict[Vertex, int] = {}
+    stack: list[Vertex] = []
+    open_: set[Vertex] = set()
     for root in edges:
         if root in index:
             continue

@@ -26,7 +26,7 @@ from citywise.reasoning.model.carried import clock, is_ours, meaning, remembered
 from citywise.reasoning.model.engine import OURS, program
 from citywise.reasoning.model.request import PLAIN, Request, Signature
 from citywise.reasoning.partition import greedy, sound
-from citywise.reasoning.partition.plan import Form, Key, Name, Partition, Plan
+from citywise.reasoning.partition.plan import Form, Key, Partition, Plan, PlanName
 
 _GOLDEN = 0.618034
 """Steps of hue: colours of neighbouring numbers lie far apart, however many there are."""
@@ -70,7 +70,7 @@ class Description:
         return [rule.name for rule in self.rules if rule.name in names]
 
 
-def describe(request: Request, path: Path, name: Name = "sound") -> Description:
+def describe(request: Request, path: Path, name: PlanName = "sound") -> Description:
     """Analyse the request of a file and cut it as the plan called `name` says.
 
     The plan is that of the rules alone: knowledge bases are not read, and no window has been
@@ -99,7 +99,7 @@ def describe(request: Request, path: Path, name: Name = "sound") -> Description:
     )
 
 
-def _plan(request: Request, name: Name) -> Plan:
+def _plan(request: Request, name: PlanName) -> Plan:
     what, present = program(request, frozenset()), supplied_by_windows(request)
     if name == "greedy":
         return greedy.planner(request)(what, present)

@@ -58,7 +58,7 @@ class Asked:
         return self.facts.count("\n") if self.change is None else self.change.size
 
 
-class Kept:
+class KeptAnswers:
     """Answers what the engine is asked, which may have missed windows."""
 
     def __init__(self, engine: IncrementalEngine) -> None:
@@ -73,7 +73,7 @@ class Kept:
         knowledge: Knowledge | None,
         limits: Limits | None,
         choice: EngineChoice,
-    ) -> Kept | None:
+    ) -> KeptAnswers | None:
         """The engine of a request, if it may be used and can evaluate it.
 
         Raises `UnsupportedError` if it must and cannot.
@@ -156,7 +156,7 @@ class ParallelEngine:
         self._adaptive = adaptive
         self._weights = weights
         self._engine = engine
-        self._kept = Kept.of(request, knowledge, limits, engine)
+        self._kept = KeptAnswers.of(request, knowledge, limits, engine)
         self._last: Way | None = None
         """How the window before was evaluated."""
         self._choosing: Adaptive | None = None

@@ -101,7 +101,7 @@ def _listed(signatures: Iterable[Signature]) -> str:
 
 
 @dataclass(eq=False)
-class Group:
+class EdgeGroup:
     """Inputs that Algorithm 4 puts together, and their degrees: the edges placed there."""
 
     degrees: Counter[Signature] = field(default_factory=Counter)
@@ -195,19 +195,19 @@ def decompose(edges: Iterable[Edge]) -> tuple[frozenset[Signature], ...]:
     connected: an edge that brings a new end to a group gives it one edge there, which is too
     few, and one whose ends are both in all candidates moves no input.
     """
-    groups: list[Group] = []
+    groups: list[EdgeGroup] = []
     for s, t in edges:
         if s == t:
             continue
         common = [g for g in groups if s in g.degrees and t in g.degrees]
         either = [g for g in groups if s in g.degrees or t in g.degrees]
         if not either:
-            groups.append(Group())
+            groups.append(EdgeGroup())
         _choose((s, t), common or either or groups[-1:]).add((s, t))
     return tuple(frozenset(group.degrees) for group in groups)
 
 
-def _choose(edge: Edge, candidates: Sequence[Group]) -> Group:
+def _choose(edge: Edge, candidates: Sequence[EdgeGroup]) -> EdgeGroup:
     """The first highly connected candidate, else the smallest, of several the oldest."""
     by_size = sorted(candidates, key=lambda group: group.size)
     return next((g for g in candidates if g.is_highly_connected_with(edge)), by_size[0])

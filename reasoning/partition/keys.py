@@ -52,7 +52,7 @@ _MINIMISED = 20
 
 
 @dataclass(frozen=True)
-class Question:
+class KeyQuestion:
     """What is known beyond the partition: see `reasoning.partition.sound.plan`."""
 
     present: frozenset[Signature]
@@ -64,7 +64,7 @@ class Question:
 
 
 def find_keys(
-    partition: Partition, question: Question, statements: Statements
+    partition: Partition, question: KeyQuestion, statements: Statements
 ) -> tuple[tuple[Key, ...], list[Reason]]:
     """Keys, first the one that gives least to all buckets; and why it is so."""
     for rule in partition.rules:
@@ -106,7 +106,7 @@ class _Occurrence:
 class _Encoding:
     """A partition as facts for keys.lp, and clingo's answers as keys."""
 
-    def __init__(self, partition: Partition, question: Question, statements: Statements) -> None:
+    def __init__(self, partition: Partition, question: KeyQuestion, statements: Statements) -> None:
         self._partition = partition
         self._question = question
         self._statements = statements

@@ -11,7 +11,7 @@ from citywise.reasoning.asp.rules import AspRule
 from citywise.reasoning.model.engine import OURS, AspProgram
 from citywise.reasoning.model.request import Signature
 
-Name = Literal["sound", "greedy", "whole"]
+PlanName = Literal["sound", "greedy", "whole"]
 Form = Literal["text", "json", "dot"]
 """How a plan is printed."""
 
@@ -155,7 +155,7 @@ class Reason:
 class Plan:
     """Partitions whose answers combine to the request's, and why they are as they are."""
 
-    name: Name
+    name: PlanName
     partitions: tuple[Partition, ...]
     because: tuple[Reason, ...] = ()
     """For every cut and every refusal to cut."""

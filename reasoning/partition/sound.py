@@ -21,7 +21,7 @@ from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.carried import is_ours
 from citywise.reasoning.model.engine import AspProgram
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.partition.keys import Question, find_keys, may_count_together
+from citywise.reasoning.partition.keys import KeyQuestion, find_keys, may_count_together
 from citywise.reasoning.partition.plan import Partition, Plan, Reason
 
 _AGGREGATES = (ASTType.BodyAggregate, ASTType.Aggregate, ASTType.ConditionalLiteral)
@@ -66,7 +66,7 @@ def plan(
         units = Units(rules, statements, feedback or {})
         partitions, reasons = units.partitions(shows), units.reasons
         if keys:
-            question = Question(
+            question = KeyQuestion(
                 frozenset(present), feedback or {}, weights or {}, shows, units.guessed, clock
             )
             partitions, said = _keyed(partitions, question, statements)
@@ -111,7 +111,7 @@ def _exclusions(here: frozenset[Signature]) -> Iterable[AspRule]:
 
 
 def _keyed(
-    partitions: Sequence[Partition], question: Question, statements: Statements
+    partitions: Sequence[Partition], question: KeyQuestion, statements: Statements
 ) -> tuple[tuple[Partition, ...], list[Reason]]:
     found, reasons = [], list[Reason]()
     for number, partition in enumerate(partitions, 1):

@@ -364,7 +364,7 @@ EXAMPLES: dict[str, str] = {
 """A text of each datatype whose values are known, by its IRI; for messages."""
 
 
-Value = int | Literal
+DataValue = int | Literal
 """What a literal denotes, as `canonical` has it: equal values are equal objects."""
 DATATYPES = frozenset({*EXAMPLES, LANGUAGE_STRING})
 """IRIs of the datatypes that are known here."""
@@ -375,7 +375,7 @@ _STRINGS = {XSD + name: name for name in STRINGS}
 _ZERO = Literal("PT0S", XSD + "dayTimeDuration")
 
 
-def value(literal: Literal) -> Value | None:
+def value(literal: Literal) -> DataValue | None:
     """What a literal denotes; None for a datatype we do not know, or absurdly many digits.
 
     Raises `IllTypedError` for a text that the datatype does not allow.
@@ -386,7 +386,7 @@ def value(literal: Literal) -> Value | None:
     return None if absurd or (named and named not in EXAMPLES) else canonical(literal)
 
 
-def allows(datatype: str, value: Value) -> bool | None:
+def allows(datatype: str, value: DataValue) -> bool | None:
     """Whether a value belongs to a datatype, given by its IRI; None for one we do not know."""
     if datatype not in DATATYPES:
         return None

@@ -22,7 +22,7 @@ from citywise.reasoning.model import values
 from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.rules import Compare, Rule, Scan
 from citywise.reasoning.rdf import datatypes, ntriples
-from citywise.reasoning.rdf.datatypes import IllTypedError, Value
+from citywise.reasoning.rdf.datatypes import DataValue, IllTypedError
 from citywise.reasoning.rdf.mapping import RDF, TYPE, XSD, Blank, Iri, Literal, Term, Triple
 from citywise.reasoning.rdf.regimes import (
     FALSE,
@@ -146,7 +146,7 @@ class _Coded:
         """The program text of the triples and of what is known of their terms."""
         for row in self._given:
             yield "t({},{},{}).\n".format(*row)
-        values: dict[Value, int] = {}
+        values: dict[DataValue, int] = {}
         for term, code in list(self._codes.items()):
             if isinstance(term, Literal):
                 yield from self._literal_facts(term, code, values)
@@ -178,7 +178,7 @@ class _Coded:
         return code
 
     def _literal_facts(
-        self, literal: Literal, code: int, values: dict[Value, int]
+        self, literal: Literal, code: int, values: dict[DataValue, int]
     ) -> Iterator[str]:
         try:
             value = datatypes.value(literal)

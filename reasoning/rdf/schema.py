@@ -43,7 +43,7 @@ OPENED = "opened"
 a class or property means more than the graph says."""
 
 
-class Key(NamedTuple):
+class SchemaKey(NamedTuple):
     """What an atom is about; None: anything.
 
     Of a triple it is the property and, for those that say what class or property something
@@ -55,13 +55,13 @@ class Key(NamedTuple):
     second: RdfTerm | None = None
 
 
-def key(atom: Scan) -> Key:
+def key(atom: Scan) -> SchemaKey:
     """What an atom is about."""
     if atom.relation != TRIPLE:
-        return Key(atom.relation, known(atom.terms[0]) if atom.terms else None)
+        return SchemaKey(atom.relation, known(atom.terms[0]) if atom.terms else None)
     _subject, predicate, value = atom.terms
     property_ = known(predicate)
-    return Key(TRIPLE, property_, known(value) if property_ in _WITH_OBJECT else None)
+    return SchemaKey(TRIPLE, property_, known(value) if property_ in _WITH_OBJECT else None)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Specialised:
 def specialised(
     regime: Regime,
     triples: Sequence[Triple],
-    wanted: Collection[Key] | None = None,
+    wanted: Collection[SchemaKey] | None = None,
     equality: bool = False,
     properties: Collection[Iri] | None = None,
 ) -> Specialised:
@@ -320,7 +320,7 @@ def _properties(found: _Instance) -> Iterator[Term]:
 def _supported(instances: list[_Instance], equality: bool) -> tuple[list[_Instance], bool]:
     """Without the rules about equality, where nothing can be equal to another thing; and
     whether it can."""
-    about = Key(TRIPLE, SAME)
+    about = SchemaKey(TRIPLE, SAME)
     rest = [found for found in instances if about not in map(key, found.body)]
     if equality or any(key(found.head) == about for found in rest):
         return instances, True
@@ -328,16 +328,16 @@ def _supported(instances: list[_Instance], equality: bool) -> tuple[list[_Instan
 
 
 def _needed(
-    instances: Sequence[_Instance], wanted: Collection[Key] | None, frame: _Frame
+    instances: Sequence[_Instance], wanted: Collection[SchemaKey] | None, frame: _Frame
 ) -> Sequence[_Instance]:
     """Those on which something wanted, an inconsistency or new schema depends, in their order."""
     if wanted is None:
         return instances
     heads = _Heads(instances)
     found: set[int] = set()
-    todo = [*wanted, Key(FALSE)]
-    changes = [Key(TRIPLE, p) for p in frame.properties - _WITH_OBJECT]
-    changes += [Key(TRIPLE, TYPE, c) for c in frame.classes]
+    todo = [*wanted, SchemaKey(FALSE)]
+    changes = [SchemaKey(TRIPLE, p) for p in frame.properties - _WITH_OBJECT]
+    changes += [SchemaKey(TRIPLE, TYPE, c) for c in frame.classes]
     seen = set(todo)
     while todo or changes:
         if todo:
@@ -353,12 +353,12 @@ def _needed(
     return [instances[number] for number in sorted(found)]
 
 
-def _belonging(about: Key) -> Iterator[Key]:
+def _belonging(about: SchemaKey) -> Iterator[SchemaKey]:
     """The schema by which more would become what something is about."""
     if about.relation == TRIPLE and about.first == TYPE:
-        yield Key(TRIPLE, _SUBCLASS, about.second)
+        yield SchemaKey(TRIPLE, _SUBCLASS, about.second)
     elif about.relation == TRIPLE:
-        yield Key(TRIPLE, _SUBPROPERTY, about.first)
+        yield SchemaKey(TRIPLE, _SUBPROPERTY, about.first)
 
 
 def _is_trivial(found: _Instance) -> bool:
@@ -371,24 +371,24 @@ class _Heads:
     """Finds rules by what their heads may be about."""
 
     def __init__(self, instances: Iterable[_Instance]) -> None:
-        self._exactly: dict[Key, set[int]] = defaultdict(set)
-        self._under: dict[Key, set[int]] = defaultdict(set)
+        self._exactly: dict[SchemaKey, set[int]] = defaultdict(set)
+        self._under: dict[SchemaKey, set[int]] = defaultdict(set)
         for number, found in enumerate(instances):
             about = key(found.head)
             self._exactly[about].add(number)
             for wider in _wider(about):
                 self._under[wider].add(number)
 
-    def about(self, wanted: Key) -> set[int]:
+    def about(self, wanted: SchemaKey) -> set[int]:
         """Rules whose heads may be what is wanted."""
         return self._under.get(wanted, set()).union(
             *(self._exactly.get(wider, ()) for wider in _wider(wanted))
         )
 
 
-def _wider(about: Key) -> set[Key]:
+def _wider(about: SchemaKey) -> set[SchemaKey]:
     relation, first, _second = about
-    return {about, Key(relation, first), Key(relation)}
+    return {about, SchemaKey(relation, first), SchemaKey(relation)}
 
 
 # -- rules and tables ----------------------------------------------------------------------

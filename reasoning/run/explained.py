@@ -19,7 +19,7 @@ from citywise.reasoning.explain.origins import (
     ItemOrigin,
     Origin,
     Outside,
-    Reason,
+    OutsideReason,
     Remembered,
     Time,
 )
@@ -38,12 +38,12 @@ from citywise.reasoning.streams.results import Evaluation
 
 MOST_OUTSIDE = 50_000
 """Items outside the window that are looked at for `why not`."""
-Span = tuple[Time, Time]
+WindowSpan = tuple[Time, Time]
 """The first and the last time of a window, to be read."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenEvaluation:
     """An evaluation of a run, and what its reasoner knew then."""
 
     evaluation: Evaluation
@@ -63,7 +63,7 @@ class Sought:
 
     time: int | None
     number: int | None
-    found: Seen | None = None
+    found: SeenEvaluation | None = None
     count: int = 0
     """How many evaluations there were at its time."""
     near: list[int] = field(default_factory=list)
@@ -176,7 +176,7 @@ class RecordedExplainer:
                 if evaluation.answer_sets:
                     answered = evaluation.time
 
-    def _found(self, sought: Sought) -> Seen:
+    def _found(self, sought: Sought) -> SeenEvaluation:
         if not sought.count:
             times = " and ".join(str(self._run.format_time(time)) for time in sought.near)
             near_by = f"; near by are those at {times}" if times else ""
@@ -188,14 +188,18 @@ class RecordedExplainer:
             raise RecordedError(sought.found.evaluation.error)
         return sought.found
 
-    def _see(self, reasoner: Reasoner, evaluation: Evaluation, answered: int | None) -> Seen:
+    def _see(
+        self, reasoner: Reasoner, evaluation: Evaluation, answered: int | None
+    ) -> SeenEvaluation:
         """What there is to know of an evaluation, just after it; `answered` is the time of
         the answer before."""
         facts = self._origins(reasoner, evaluation, answered)
         inside = {item.position for item in evaluation.items}
         refused = {p: why for p, (_item, why) in reasoner.refused.items() if p in inside}
         base = reasoner.base(evaluation.time) if self._run.request.streams else 0
-        return Seen(evaluation, facts, reasoner.windows(), refused, reasoner.supplied, base)
+        return SeenEvaluation(
+            evaluation, facts, reasoner.windows(), refused, reasoner.supplied, base
+        )
 
     def _origins(
         self, reasoner: Reasoner, evaluation: Evaluation, answered: int | None
@@ -239,14 +243,16 @@ class RecordedExplainer:
             for item in recording:
                 yield item, recording.source(item.position)
 
-    def _left_out(self, item: Item, source: str, reason: Reason, window: Span | None) -> Outside:
+    def _left_out(
+        self, item: Item, source: str, reason: OutsideReason, window: WindowSpan | None
+    ) -> Outside:
         """An item that does not count, with what there is to say besides."""
         detail = self._seen.refused.get(item.position, "") if reason == "refused" else ""
         if reason == "before the start" and self._start is not None:
             detail = f"it begins at {self._run.format_time(self._start)}"
         return Outside(self._origin(item, source), reason, window, detail)
 
-    def _missed(self, item: Item) -> Reason | None:
+    def _missed(self, item: Item) -> OutsideReason | None:
         """Why a run over points of time had not read an item at the evaluation; None if it had."""
         if self._start is not None and item.time < self._start:
             return "before the start"
@@ -260,7 +266,7 @@ class RecordedExplainer:
         end = None if item.until is None else self._run.format_time(item.until)
         return ItemOrigin(item, source, (self._run.format_time(item.time), end))
 
-    def _window(self, item: Item) -> Span | None:
+    def _window(self, item: Item) -> WindowSpan | None:
         """The span of the item's window, to be read."""
         span = self._seen.spans.get(item.stream)
         return span and (self._run.format_time(span[0]), self._run.format_time(span[1]))
@@ -269,7 +275,7 @@ class RecordedExplainer:
 class _Places:
     """Where items stand at an evaluation that do not count for it."""
 
-    def __init__(self, run: Recorded, seen: Seen, start: int | None) -> None:
+    def __init__(self, run: Recorded, seen: SeenEvaluation, start: int | None) -> None:
         self._run, self._seen, self._start = run, seen, start
         self._time = seen.evaluation.time
         items = seen.evaluation.items
@@ -280,7 +286,7 @@ class _Places:
         contents = {iri: [_place(i) for i in items if i.stream == iri] for iri in counted}
         self._oldest = {iri: min(places) for iri, places in contents.items() if places}
 
-    def reason(self, item: Item) -> Reason | None:
+    def reason(self, item: Item) -> OutsideReason | None:
         """Why an item does not count; None if it does."""
         if item.position in self._inside:
             if item.position in self._seen.refused:

@@ -23,7 +23,7 @@ from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation, Operator, OutputStream
 
 if TYPE_CHECKING:
-    from citywise.reasoning.partition.plan import Form, Name
+    from citywise.reasoning.partition.plan import Form, PlanName
     from citywise.reasoning.run.course import Course
     from citywise.reasoning.run.explained import RecordedExplainer
     from citywise.reasoning.run.recorded import Recorded
@@ -132,7 +132,7 @@ class ProgramFile(ABC):
         up to `until`; see `driver`."""
 
     @abstractmethod
-    def plan(self, name: Name, form: Form) -> str:
+    def plan(self, name: PlanName, form: Form) -> str:
         """How it is evaluated, to be printed (docs/plan.md)."""
 
     @abstractmethod

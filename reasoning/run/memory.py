@@ -17,7 +17,7 @@ from citywise.reasoning.streams.windows import NOTHING_GIVEN, Given
 _AFTER_HELD = HELD[:-1] + chr(ord(HELD[-1]) + 1)
 """The first text after all that begin with `HELD`."""
 _PREVIOUS = "prev"
-Told = Literal["since", "last", "now"]
+ToldTime = Literal["since", "last", "now"]
 """What a time is: when an atom began to hold, or held last, or that of the evaluation."""
 _Key = tuple[str, str]
 """What a fact says: its predicate's name (or `_PREVIOUS`), and the atom it speaks of."""
@@ -99,7 +99,7 @@ class Memory:
         """The facts of the last evaluation."""
         return list(self._told.values())
 
-    def times_told(self) -> Iterator[tuple[str, Told]]:
+    def times_told(self) -> Iterator[tuple[str, ToldTime]]:
         """The facts of the last evaluation that say times, and what they say."""
         since = {each.since_name for each in self._watched.values()}
         for (name, atom), fact in self._told.items():

@@ -31,7 +31,7 @@ from citywise.reasoning.model.engine import (
 from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.language import Driver
-from citywise.reasoning.run.memory import Memory, Told
+from citywise.reasoning.run.memory import Memory, ToldTime
 from citywise.reasoning.streams.items import Arrivals, Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.windows import Contents
@@ -400,7 +400,7 @@ class Reasoner(Driver):
             self._last = (window, answers)
         return self._last[1]
 
-    def times_told(self, time: int) -> Iterator[tuple[str, Told, int]]:
+    def times_told(self, time: int) -> Iterator[tuple[str, ToldTime, int]]:
         """The facts of the last evaluation, that at `time`, that say times; what they say, and the
         times of the stream."""
         for fact, what in self._memory.times_told():

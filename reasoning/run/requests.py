@@ -23,7 +23,7 @@ from citywise.reasoning.model.engine import Engine, Knowledge
 from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
 from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.partition.executors import Processes
-from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.partition.plan import Form, PlanName
 from citywise.reasoning.rdf.knowledge import Background
 from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.course import BEGINNING, END, Amendments, Course, Done, net
@@ -271,7 +271,7 @@ class RequestProgram(ProgramFile):
 
             yield RequestCourse(self.request, make, start, until)
 
-    def plan(self, name: Name, form: Form) -> str:
+    def plan(self, name: PlanName, form: Form) -> str:
         """See `ProgramFile`."""
         from citywise.reasoning.partition.description import describe, printed
 

@@ -24,11 +24,11 @@ from citywise.reasoning.languages.lars.program import (
     Formula,
     LarsProgram,
     LarsRule,
+    LarsWindow,
     LastTuples,
     Now,
     Since,
     TimeSpan,
-    Window,
     has_gap,
 )
 from citywise.reasoning.model import values
@@ -106,7 +106,7 @@ class Writer:
 
     # -- bodies -------------------------------------------------------------------------
 
-    def window(self) -> Window:
+    def window(self) -> LarsWindow:
         """A short window, of points of time or of tuples."""
         if one_in(self.draw, 3):
             return LastTuples(self.draw(st.integers(1, 5)))
@@ -272,7 +272,7 @@ class Writer:
         )
 
 
-def replace_size(window: Window, size: int) -> Window:
+def replace_size(window: LarsWindow, size: int) -> LarsWindow:
     """The window with another size, at least 1 of tuples."""
     if isinstance(window, TimeSpan):
         return TimeSpan(size + window.gap, window.gap)

@@ -23,10 +23,10 @@ from citywise.reasoning.languages.lars.program import (
     Diamond,
     Formula,
     LarsRule,
+    LarsWindow,
     Now,
     Since,
     TimeSpan,
-    Window,
     atoms_of,
 )
 from citywise.reasoning.model.request import Signature
@@ -96,7 +96,7 @@ class Structure:
         """Where in the timeline an atom holds."""
         return [t for t in self.timeline if self.has(fact, t)]
 
-    def window(self, window: Window, t: int) -> Structure:
+    def window(self, window: LarsWindow, t: int) -> Structure:
         """The structure that a window operator evaluates in."""
         if isinstance(window, TimeSpan):
             data = time_window(self.data, window.size, t, window.gap)

@@ -7,8 +7,9 @@ from itertools import chain, pairwise
 
 from hypothesis import reject
 
+from citywise.reasoning.engines.choosing import Choice
 from citywise.reasoning.languages.lars.compile import obstacle
-from citywise.reasoning.languages.lars.language import Choice, evaluator
+from citywise.reasoning.languages.lars.language import evaluator
 from citywise.reasoning.languages.lars.program import Evaluator, LarsProgram
 from citywise.reasoning.languages.lars.reasoner import LarsReasoner
 from citywise.reasoning.languages.lars.solver import OneShot

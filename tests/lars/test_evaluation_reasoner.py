@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from citywise.reasoning.engines.choosing import Choice
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.languages.lars.language import Choice, evaluator
+from citywise.reasoning.languages.lars.language import evaluator
 from citywise.reasoning.languages.lars.parsing import parse
 from citywise.reasoning.languages.lars.reasoner import LarsReasoner
 from citywise.reasoning.rdf.mapping import Iri, Literal, Triple

@@ -142,7 +142,7 @@ def test_a_rule_sees_all_that_is_inferred_of_what_it_asks_for(
     assert seen(evaluation) == expected
 
 
-def specialised(regime: Entailment, text: str, *wanted: schema.Key) -> schema.Specialised:
+def specialised(regime: Entailment, text: str, *wanted: schema.SchemaKey) -> schema.Specialised:
     return schema.specialised(regime, turtle(text), wanted or None)
 
 
@@ -159,7 +159,7 @@ def test_each_property_has_a_rule_of_its_own_and_classes_share_a_table() -> None
 
 def test_rules_on_which_nothing_depends_are_left_out() -> None:
     text = ":p rdfs:domain :C . :q rdfs:domain :D . :C rdfs:subClassOf :E ."
-    wanted = schema.Key("t", schema.TYPE, Iri("http://e/E"))
+    wanted = schema.SchemaKey("t", schema.TYPE, Iri("http://e/E"))
     found = specialised("owl-rl", text, wanted)
     domains = [rule for rule in found.rules if rule.name == "prp-dom"]
     asked = [terms[1] for rule in domains for terms in [next(iter(rule.looks.values())).terms]]

@@ -22,7 +22,7 @@ from citywise.reasoning.explain import (
     conflicts,
     explain,
 )
-from citywise.reasoning.explain.tree import Kind, render
+from citywise.reasoning.explain.tree import NodeKind, render
 from citywise.reasoning.languages.casp.parsing import parse
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Request
@@ -345,7 +345,7 @@ def test_the_json_has_the_names_that_are_documented() -> None:
 
 def test_every_kind_of_node_is_documented() -> None:
     documented = (Path(__file__).parents[2] / "docs" / "explain.md").read_text(encoding="utf-8")
-    assert [kind for kind in get_args(Kind) if f"`{kind}`" not in documented] == []
+    assert [kind for kind in get_args(NodeKind) if f"`{kind}`" not in documented] == []
 
 
 def test_what_cannot_be_taken_apart_is_said_and_what_rests_on_it_is_explained() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from citywise.reasoning.languages.rif.builtins import Builtin, builtin
 from citywise.reasoning.languages.rif.document import (
     Equal,
-    Formula,
     RifComputed,
     RifConstant,
+    RifFormula,
+    RifTerm,
     Sequence,
-    Term,
     Test,
 )
 from citywise.reasoning.languages.rif.parsing import parse_formula
@@ -18,7 +18,7 @@ from citywise.reasoning.model.values import Value
 from citywise.reasoning.rdf.mapping import Iri
 
 
-def holds(condition: str | Formula) -> bool:
+def holds(condition: str | RifFormula) -> bool:
     """Whether a condition holds: a built-in predicate, or two terms that are equal."""
     formula = parse_formula(condition) if isinstance(condition, str) else condition
     if isinstance(formula, Equal):
@@ -28,7 +28,7 @@ def holds(condition: str | Formula) -> bool:
     return _called(formula.predicate, formula.arguments) is not None
 
 
-def result(term: Term) -> Value | None:
+def result(term: RifTerm) -> Value | None:
     """The value of a term; None if it has none."""
     if isinstance(term, RifConstant):
         return value(term.value)
@@ -45,7 +45,7 @@ def computed(call: str) -> Value | None:
     return result(formula.left)
 
 
-def _called(iri: Iri, arguments: tuple[Term, ...]) -> Value | None:
+def _called(iri: Iri, arguments: tuple[RifTerm, ...]) -> Value | None:
     found = known(iri.value)
     values = [result(argument) for argument in arguments]
     assert None not in values, (iri, arguments)

@@ -18,7 +18,7 @@ from citywise.reasoning.languages.rif.document import (
     RifAtom,
     RifRule,
     RifVariable,
-    Window,
+    RifWindow,
 )
 from citywise.reasoning.languages.rif.evaluation import Instance as Told
 from citywise.reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
@@ -64,7 +64,7 @@ def agree(program: WindowedProgram, reader: WindowedProgram, random: Random, fol
 
 def theory_of(program: WindowedProgram) -> Theory:
     """The program as the engine takes it."""
-    window = program.range and Window(program.range)
+    window = program.range and RifWindow(program.range)
     document = Document("random", program.rules, window=window or None, prefixes=PREFIXES)
     static = tuple(map(triple_of, sorted(program.static, key=repr)))
     return Theory(document, program.rules, static)

@@ -12,16 +12,16 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Head,
     Member,
     Or,
     RifAtom,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
-    Term,
     Test,
 )
 from citywise.reasoning.languages.rif.values import value
@@ -59,7 +59,7 @@ def facts(draw: DrawFn) -> Fact:
 
 
 @st.composite
-def terms(draw: DrawFn, names: tuple[str, ...]) -> Term:
+def terms(draw: DrawFn, names: tuple[str, ...]) -> RifTerm:
     """A variable, more often, or a constant."""
     if names and draw(st.integers(0, 7)) > 0:
         return RifVariable(draw(st.sampled_from(names)))
@@ -67,7 +67,7 @@ def terms(draw: DrawFn, names: tuple[str, ...]) -> Term:
 
 
 @st.composite
-def patterns(draw: DrawFn, names: tuple[str, ...]) -> Formula:
+def patterns(draw: DrawFn, names: tuple[str, ...]) -> RifFormula:
     """What a fact can match."""
     kind = draw(st.integers(0, 9))
     if kind <= 1:
@@ -75,7 +75,7 @@ def patterns(draw: DrawFn, names: tuple[str, ...]) -> Formula:
     if kind <= 3:
         predicate, arity = draw(st.sampled_from(POSITIONAL))
         return RifAtom(predicate, tuple(draw(terms(names)) for _ in range(arity)))
-    attribute: Term = RifConstant(draw(st.sampled_from(PROPERTIES)))
+    attribute: RifTerm = RifConstant(draw(st.sampled_from(PROPERTIES)))
     if kind == 4 and names:
         attribute = RifVariable(draw(st.sampled_from(names)))
     slots = [(attribute, draw(terms(names)))]
@@ -89,7 +89,7 @@ def rules(draw: DrawFn) -> RifRule:
     """A safe rule of one to three patterns, and perhaps more: alternatives, an existential, an
     equality, a comparison."""
     scans = draw(st.lists(patterns(NAMES), min_size=1, max_size=draw(st.sampled_from((1, 2, 3)))))
-    parts: list[Formula] = list(scans)
+    parts: list[RifFormula] = list(scans)
     bound = sorted({name for scan in scans for name in variables(scan)})
     if bound and draw(st.integers(0, 2)) == 0:
         parts.append(draw(_conditions(tuple(bound))))
@@ -106,7 +106,7 @@ def rules(draw: DrawFn) -> RifRule:
 
 
 @st.composite
-def _conditions(draw: DrawFn, bound: tuple[str, ...]) -> Formula:
+def _conditions(draw: DrawFn, bound: tuple[str, ...]) -> RifFormula:
     kind = draw(st.integers(0, 3))
     if kind == 0:
         name = draw(st.sampled_from(COMPARED))
@@ -131,11 +131,11 @@ def _heads(draw: DrawFn, bound: tuple[str, ...]) -> Head:
     return Frame(draw(terms(bound)), ((attribute, draw(terms(bound))),))
 
 
-def variables(formula: Formula) -> frozenset[str]:
+def variables(formula: RifFormula) -> frozenset[str]:
     """The variables of a pattern."""
     match formula:
         case RifAtom(_, arguments):
-            found: tuple[Term, ...] = arguments
+            found: tuple[RifTerm, ...] = arguments
         case Frame(thing, slots):
             found = (thing, *(term for slot in slots for term in slot))
         case Member(thing, kind):

@@ -20,7 +20,6 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Head,
     Member,
@@ -28,10 +27,11 @@ from citywise.reasoning.languages.rif.document import (
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
     Sequence,
-    Term,
     Test,
 )
 from citywise.reasoning.languages.rif.values import value
@@ -120,7 +120,7 @@ def facts_of(head: Head, bound: Bindings) -> Iterator[Fact]:
 
 
 def solutions(
-    formula: Formula, bound: Bindings, known: AbstractSet[Instance]
+    formula: RifFormula, bound: Bindings, known: AbstractSet[Instance]
 ) -> Iterator[tuple[Bindings, int]]:
     """Values of variables under which a formula is satisfied, and the latest instant among
     the instances that satisfy it."""
@@ -155,9 +155,9 @@ def solutions(
 class _Triple(NamedTuple):
     """One slot of a frame, or the membership in a class."""
 
-    object: Term
-    attribute: Term
-    given: Term
+    object: RifTerm
+    attribute: RifTerm
+    given: RifTerm
 
 
 def triples(
@@ -171,7 +171,7 @@ def triples(
 
 
 def conjunction(
-    parts: Listed[Formula | _Triple], bound: Bindings, known: AbstractSet[Instance]
+    parts: Listed[RifFormula | _Triple], bound: Bindings, known: AbstractSet[Instance]
 ) -> Iterator[tuple[Bindings, int]]:
     """All parts are satisfied, each tried as soon as its variables allow."""
     if not parts:
@@ -190,9 +190,9 @@ def conjunction(
             yield last, max(instant, later)
 
 
-def is_ready(part: Formula | _Triple, bound: Bindings) -> bool:
+def is_ready(part: RifFormula | _Triple, bound: Bindings) -> bool:
     """Whether a part can be tried: functions and built-in predicates need values."""
-    terms: tuple[Term, ...]
+    terms: tuple[RifTerm, ...]
     match part:
         case Equal(left, right):
             one, other = needs(left) - bound.keys(), needs(right) - bound.keys()
@@ -214,11 +214,11 @@ def is_ready(part: Formula | _Triple, bound: Bindings) -> bool:
     return all(_bare(term, bound) for term in terms)
 
 
-def _bare(term: Term, bound: Bindings) -> bool:
+def _bare(term: RifTerm, bound: Bindings) -> bool:
     return isinstance(term, RifVariable) or not needs(term) - bound.keys()
 
 
-def needs(term: Term) -> frozenset[str]:
+def needs(term: RifTerm) -> frozenset[str]:
     """The variables of a term."""
     match term:
         case RifVariable(name):
@@ -231,7 +231,7 @@ def needs(term: Term) -> frozenset[str]:
             return frozenset().union(*map(needs, arguments))
 
 
-def equal(left: Term, right: Term, bound: Bindings) -> Iterator[Bindings]:
+def equal(left: RifTerm, right: RifTerm, bound: Bindings) -> Iterator[Bindings]:
     """Both sides have the same value; a variable without one gets it."""
     if needs(right) - bound.keys():
         left, right = right, left
@@ -240,7 +240,7 @@ def equal(left: Term, right: Term, bound: Bindings) -> Iterator[Bindings]:
         yield from unified((left,), (meant,), bound)
 
 
-def unified(terms: tuple[Term, ...], row: Row, bound: Bindings) -> Iterator[Bindings]:
+def unified(terms: tuple[RifTerm, ...], row: Row, bound: Bindings) -> Iterator[Bindings]:
     """The bindings under which terms have the values of a row."""
     if len(terms) != len(row):
         return
@@ -253,13 +253,13 @@ def unified(terms: tuple[Term, ...], row: Row, bound: Bindings) -> Iterator[Bind
     yield found
 
 
-def meanings(terms: tuple[Term, ...], bound: Bindings) -> Row | None:
+def meanings(terms: tuple[RifTerm, ...], bound: Bindings) -> Row | None:
     """The values of terms; None where one has none."""
     found = [meaning(term, bound) for term in terms]
     return None if None in found else tuple(one for one in found if one is not None)
 
 
-def meaning(term: Term, bound: Bindings) -> Value | None:
+def meaning(term: RifTerm, bound: Bindings) -> Value | None:
     """The value of a term; None where a function has none."""
     match term:
         case RifVariable(name):
@@ -273,7 +273,7 @@ def meaning(term: Term, bound: Bindings) -> Value | None:
             return called(function, arguments, bound)
 
 
-def called(name: Iri, arguments: tuple[Term, ...], bound: Bindings) -> Value | None:
+def called(name: Iri, arguments: tuple[RifTerm, ...], bound: Bindings) -> Value | None:
     """The value of a built-in; None where it, or an argument, has none."""
     row, found = meanings(arguments, bound), builtin(name.value)
     assert found is not None

@@ -29,7 +29,7 @@ def _p(name: str, subject: str = "x", found: str = "x") -> Frame:
     return Frame(RifVariable(subject), (slot,))
 
 
-def _theory(body: rif.Formula, *, head: str = "x") -> Theory:
+def _theory(body: rif.RifFormula, *, head: str = "x") -> Theory:
     rule = RifRule(
         (Frame(RifVariable(head), ((RifConstant(Iri(EX + "h")), RifVariable(head)),)),), body
     )

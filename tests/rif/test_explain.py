@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from citywise.backend.machine import REPOSITORY
 from citywise.reasoning.engines.incremental.relation import BEGINNING
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.explain.justifications import Given, Justifications
+from citywise.reasoning.explain.justifications import GivenFact, Justifications
 from citywise.reasoning.explain.tree import Explanation
 from citywise.reasoning.languages.rif.explaining import FactExplainer
 from citywise.reasoning.languages.rif.parsing import parse
@@ -37,9 +37,9 @@ def explainer(program: WindowedProgram, now: int) -> FactExplainer:
             last = None if program.range is None else (until or begun) + program.range - 1
             known = lasts.get(one, last)
             lasts[one] = None if last is None or known is None else max(last, known)
-    found: dict[Fact, list[Given]] = {}
+    found: dict[Fact, list[GivenFact]] = {}
     for (fact, begun), last in lasts.items():
-        found.setdefault(fact, []).append(Given(fact, begun, last))
+        found.setdefault(fact, []).append(GivenFact(fact, begun, last))
     return FactExplainer(theory_of(with_facts_as_rules(program)), found, now)
 
 
@@ -68,7 +68,7 @@ def defined(program: WindowedProgram, now: int, fact: Fact) -> Found:
     }
 
 
-def _instance(one: Given) -> Instance:
+def _instance(one: GivenFact) -> Instance:
     return Instance(one.fact, _instant(one.since))
 
 

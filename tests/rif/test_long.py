@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from citywise.reasoning.languages.rif.document import Window
+from citywise.reasoning.languages.rif.document import RifWindow
 from citywise.reasoning.languages.rif.parsing import parse
 from citywise.reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
 from citywise.reasoning.languages.rif.theory import Theory
@@ -148,7 +148,7 @@ def regimes_agree(
 ) -> int:
     """The answers over a stream are those of a closure of each window; how many there are."""
     reasoner = RifReasoner(Theory(RULES, RULES.rules, static, regime), instances=True)
-    assert RULES.window == Window(WINDOW)
+    assert RULES.window == RifWindow(WINDOW)
     closures, evaluations = Closures(regime, static), list(run(reasoner, items, random))
     before: set[Fact] = set()
     for evaluation in evaluations:

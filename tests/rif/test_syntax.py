@@ -11,7 +11,6 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Import,
     Local,
@@ -20,11 +19,12 @@ from citywise.reasoning.languages.rif.document import (
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
+    RifWindow,
     Sequence,
-    Term,
-    Window,
 )
 from citywise.reasoning.languages.rif.parsing import parse, parse_formula
 from citywise.reasoning.rdf.mapping import RDF, XSD, Iri, Literal
@@ -67,11 +67,11 @@ def text(value: str) -> RifConstant:
     return RifConstant(Literal(value))
 
 
-def atom(name: str, *arguments: Term) -> RifAtom:
+def atom(name: str, *arguments: RifTerm) -> RifAtom:
     return RifAtom(Iri(EX + name), arguments)
 
 
-def formula(written: str) -> Formula:
+def formula(written: str) -> RifFormula:
     return parse_formula(written, {"ex": EX, "": EX})
 
 
@@ -116,7 +116,7 @@ def rules(written: str) -> tuple[RifRule, ...]:
         ('External(xs:integer("1"))', RifComputed(Iri(XSD + "integer"), (text("1"),))),
     ],
 )
-def test_a_term_in_each_of_its_forms(written: str, term: Term) -> None:
+def test_a_term_in_each_of_its_forms(written: str, term: RifTerm) -> None:
     assert formula(f"ex:p({written})") == atom("p", term)
     assert formula(f"{written} = {written}") == Equal(term, term)
 
@@ -151,7 +151,7 @@ def test_a_term_in_each_of_its_forms(written: str, term: Term) -> None:
         ("(* ex:note *) ex:p( (* one *) 1 (* two *) )", atom("p", number("1"))),
     ],
 )
-def test_a_formula_in_each_of_its_forms(written: str, read: Formula) -> None:
+def test_a_formula_in_each_of_its_forms(written: str, read: RifFormula) -> None:
     assert formula(written) == read
 
 
@@ -221,15 +221,15 @@ def test_directives_are_kept_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("written", "window"),
     [
-        ("10 s", Window(10)),
-        ("10s", Window(10)),
-        ("20 m", Window(1200)),
-        ("2 h", Window(7200)),
-        ("500 ms", Window(500, "ms")),
+        ("10 s", RifWindow(10)),
+        ("10s", RifWindow(10)),
+        ("20 m", RifWindow(1200)),
+        ("2 h", RifWindow(7200)),
+        ("500 ms", RifWindow(500, "ms")),
         ("", None),
     ],
 )
-def test_a_window_is_a_number_and_a_unit(written: str, window: Window | None) -> None:
+def test_a_window_is_a_number_and_a_unit(written: str, window: RifWindow | None) -> None:
     document = parse(f"Document( Import(<a.ttl>) {written} Group() )")
     assert document.window == window
     assert document.unit == ("ms" if "ms" in written else "s")

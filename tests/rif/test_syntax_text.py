@@ -17,7 +17,6 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Local,
     Member,
@@ -25,10 +24,11 @@ from citywise.reasoning.languages.rif.document import (
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
     Sequence,
-    Term,
 )
 from citywise.reasoning.languages.rif.parsing import parse_formula, read
 from citywise.reasoning.languages.rif.unparse import formula_text, rule_text, term_text
@@ -70,7 +70,7 @@ LISTS = st.recursive(
     CONSTANTS, lambda inner: st.builds(Sequence, st.lists(inner, max_size=3).map(tuple))
 )
 SUM = Iri(FUNC + "numeric-add")
-TERMS: st.SearchStrategy[Term] = st.recursive(
+TERMS: st.SearchStrategy[RifTerm] = st.recursive(
     st.one_of(LISTS, st.builds(RifVariable, NAMES)),
     lambda inner: st.builds(RifComputed, st.just(SUM), st.tuples(inner, inner)),
     max_leaves=4,
@@ -80,7 +80,7 @@ HEADS = st.one_of(
     st.builds(RifAtom, PREDICATES, st.lists(TERMS, max_size=3).map(tuple)),
     st.builds(Frame, TERMS, st.lists(st.tuples(TERMS, TERMS), max_size=3).map(tuple)),
 )
-FORMULAS: st.SearchStrategy[Formula] = st.recursive(
+FORMULAS: st.SearchStrategy[RifFormula] = st.recursive(
     st.one_of(
         HEADS,
         st.builds(Member, TERMS, TERMS),
@@ -107,7 +107,7 @@ RULES = st.builds(
 
 @given(FORMULAS)
 @settings(max_examples=50)
-def test_a_formula_reads_back_as_it_was(formula: Formula) -> None:
+def test_a_formula_reads_back_as_it_was(formula: RifFormula) -> None:
     assert parse_formula(formula_text(formula, PREFIXES), PREFIXES) == formula
     assert parse_formula(formula_text(formula)) == formula
 
@@ -124,7 +124,7 @@ def test_a_rule_reads_back_as_it_was(written: RifRule) -> None:
 
 def test_terms_are_as_short_as_they_can_be() -> None:
     prefixes = {"long": "http://example.org/a/", "ex": "http://example.org/"}
-    terms: dict[Term, str] = {
+    terms: dict[RifTerm, str] = {
         RifConstant(Iri("http://example.org/a")): "ex:a",
         RifConstant(Iri("http://example.org/a/b")): "long:b",
         RifConstant(Iri("http://example.org/a b")): '"http://example.org/a b"^^rif:iri',

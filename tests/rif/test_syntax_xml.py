@@ -6,7 +6,7 @@ import pytest
 
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.languages.rif import parsing
-from citywise.reasoning.languages.rif.document import RIF, Document, Import, Window
+from citywise.reasoning.languages.rif.document import RIF, Document, Import, RifWindow
 from citywise.reasoning.languages.rif.xml import OURS
 from tests.rif.test_syntax_faults import faults
 
@@ -93,7 +93,7 @@ def test_directives_and_the_window_which_is_ours() -> None:
             f' xmlns:ex="http://e/" xmlns:w="{OURS}" xml:base="http://b/"',
         )
     )
-    assert found.window == Window(120)
+    assert found.window == RifWindow(120)
     assert found.imports == (Import("a.ttl"),)
     assert (found.prefixes, found.base) == ({"ex": "http://e/"}, "http://b/")
     assert read(document(f'<directive><Window xmlns="{OURS}">5</Window></directive>')).window

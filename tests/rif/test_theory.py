@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citywise.reasoning.errors import RequestError
-from citywise.reasoning.languages.rif.document import Local, RifAtom, Window, local_names
+from citywise.reasoning.languages.rif.document import Local, RifAtom, RifWindow, local_names
 from citywise.reasoning.languages.rif.parsing import parse_file
 from citywise.reasoning.languages.rif.theory import Theory, theory
 from citywise.reasoning.model.request import KnowledgeSource
@@ -182,7 +182,7 @@ def test_facts_of_asp_are_no_knowledge_of_a_rif_document(tmp_path: Path) -> None
 
 def test_an_imported_document_has_no_other_window(tmp_path: Path) -> None:
     what = built(tmp_path, imported("o.rifps") + " 10 s", o_rifps="Document(10 s Group())")
-    assert what.document.window == Window(10)
+    assert what.document.window == RifWindow(10)
     error = refusal(tmp_path, imported("o.rifps"), o_rifps="Document(5 s Group())")
     assert "a window of its own" in error.message
 

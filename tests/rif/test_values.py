@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.languages.rif.document import RIF, Local
-from citywise.reasoning.languages.rif.values import Term, literal, string, term, text, value
+from citywise.reasoning.languages.rif.values import GroundTerm, literal, string, term, text, value
 from citywise.reasoning.rdf.datatypes import EXAMPLES
 from citywise.reasoning.rdf.mapping import RDF, XSD, Blank, Iri, Literal
 
@@ -161,7 +161,13 @@ def test_constants_of_the_rif_symbol_spaces_are_iris_and_local_names() -> None:
 
 
 def test_names_of_different_kinds_stay_apart() -> None:
-    terms: list[Term] = [Iri("a:b"), Blank("a:b"), Local("a:b"), Local(":a:b"), Literal("a:b")]
+    terms: list[GroundTerm] = [
+        Iri("a:b"),
+        Blank("a:b"),
+        Local("a:b"),
+        Local(":a:b"),
+        Literal("a:b"),
+    ]
     terms += [Local("'"), Local("':a:b"), Local(""), (Literal("a:b"),), ()]
     values = [value(found) for found in terms]
     assert len(set(values)) == len(terms)

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from citywise.reasoning.asp.dependencies import Dependencies, literals
-from citywise.reasoning.asp.rules import AspRule, Kind, Labels, Statements, atom_signatures, read
+from citywise.reasoning.asp.rules import (
+    AspRule,
+    Labels,
+    StatementKind,
+    Statements,
+    atom_signatures,
+    read,
+)
 from citywise.reasoning.asp.syntax import Node
 from citywise.reasoning.asp.terms import constants
 from citywise.reasoning.asp.translation.bodies import Draft, UnsupportedError
@@ -24,7 +31,7 @@ from citywise.reasoning.model.rules import Program as Rules
 from citywise.reasoning.model.rules import Rule as EngineRule
 from citywise.reasoning.model.values import Row, Value, Variable
 
-_WHY: dict[Kind, str] = {
+_WHY: dict[StatementKind, str] = {
     "choice": "is a choice",
     "disjunction": "is a disjunction, or has a condition in its head",
     "preference": "is a preference among answers",

@@ -38,12 +38,12 @@ from citywise.reasoning.rdf.regimes import (
     scans,
 )
 from citywise.reasoning.rdf.relevance import constants
-from citywise.reasoning.rdf.schema import OPENED, TYPE, Key, specialised
+from citywise.reasoning.rdf.schema import OPENED, TYPE, SchemaKey, specialised
 
 _OTHERS = re.compile(r"[^A-Za-z0-9]+")
 
 
-class Line(NamedTuple):
+class LabelledLine(NamedTuple):
     """A statement, and the name of the rule that it is from."""
 
     text: str
@@ -100,7 +100,7 @@ class Writer:
         self.looked: set[Signature] = set()
         """The predicates of properties that what has been written looks at."""
 
-    def lines(self, mentioned: Iterable[Signature]) -> Iterator[Line]:
+    def lines(self, mentioned: Iterable[Signature]) -> Iterator[LabelledLine]:
         """What holds, for the predicates that are mentioned with two arguments."""
         false = [rule for rule in self._rules if rule.head == FALSE]
         needed = {s.name for s in mentioned if s.arity == 2}
@@ -112,9 +112,11 @@ class Writer:
             self._look(scans(rule), 2)
             body = [*map(self._plain, scans(rule)), *self._different(rule)]
             said = "" if rule.head == FALSE else self._plain(head(rule))
-            yield Line(f"{said} :- {', '.join(body)}.".lstrip(), rule.name)
+            yield LabelledLine(f"{said} :- {', '.join(body)}.".lstrip(), rule.name)
 
-    def timed(self, mentioned: Iterable[Signature], given: Iterable[Triple]) -> Iterator[Line]:
+    def timed(
+        self, mentioned: Iterable[Signature], given: Iterable[Triple]
+    ) -> Iterator[LabelledLine]:
         """What holds with time, of the predicates that are mentioned with three arguments."""
         needed = self._needed({s.name for s in mentioned if s.arity == 3})
         joined: dict[str, Scan] = {}
@@ -140,7 +142,7 @@ class Writer:
     def _has_time(self, atom: Scan) -> bool:
         return atom.relation == TRIPLE or place(atom) in self._derived
 
-    def _at_times(self, rule: Rule, joined: dict[str, Scan]) -> Iterator[Line]:
+    def _at_times(self, rule: Rule, joined: dict[str, Scan]) -> Iterator[LabelledLine]:
         """A rule for each atom of the body that may be the latest."""
         dated = [atom for atom in scans(rule) if self._has_time(atom)]
         rest = [self._plain(atom) for atom in scans(rule) if atom not in dated]
@@ -149,7 +151,7 @@ class Writer:
         if heads and len(dated) == 1 and dated[0].relation == TRIPLE:
             self._look(dated, 3)
             body = [self._at(dated[0], "Time"), *rest]
-            yield Line(f"{self._at(derived, 'Time')} :- {', '.join(body)}.", rule.name)
+            yield LabelledLine(f"{self._at(derived, 'Time')} :- {', '.join(body)}.", rule.name)
             return
         for atom in dated:
             joined[self._joined(atom)] = atom
@@ -159,17 +161,17 @@ class Writer:
             body += [f"Time{last} > #inf"] if heads else []
             name = self._names.of(derived) if heads else self._joined(derived)
             said = self._at(derived, f"Time{last}", name)
-            yield Line(f"{said} :- {', '.join([*body, *rest])}.", rule.name)
+            yield LabelledLine(f"{said} :- {', '.join([*body, *rest])}.", rule.name)
 
-    def _with_times(self, name: str, atom: Scan, given: Iterable[Triple]) -> Iterator[Line]:
+    def _with_times(self, name: str, atom: Scan, given: Iterable[Triple]) -> Iterator[LabelledLine]:
         """All that holds of a property: of the stream with time, of knowledge bases without."""
         self._look([atom], 3)
         predicate = self._names.of(atom)
-        yield Line(f"{name}(X,Y,Time) :- {predicate}(X,Y,Time).", "time")
+        yield LabelledLine(f"{name}(X,Y,Time) :- {predicate}(X,Y,Time).", "time")
         for subject, found, value in given:
             if found == known(atom.terms[1]):
                 pair = ",".join(self._mapper.term(term, predicate) for term in (subject, value))
-                yield Line(f"{name}({pair},#inf).", "")
+                yield LabelledLine(f"{name}({pair},#inf).", "")
 
     # -- text -------------------------------------------------------------------------------
 
@@ -203,11 +205,11 @@ class Writer:
         given = known(term)
         return str(term.value) if given is None else self._mapper.term(given, predicate)
 
-    def facts(self, table: str, rows: Iterable[Sequence[Term]]) -> Iterator[Line]:
+    def facts(self, table: str, rows: Iterable[Sequence[Term]]) -> Iterator[LabelledLine]:
         """The rows of a table."""
         for row in rows:
             terms = ",".join(self._mapper.term(term, "") for term in row)
-            yield Line(f"{self._names.relation(f'{table}/{len(row)}')}({terms}).", "")
+            yield LabelledLine(f"{self._names.relation(f'{table}/{len(row)}')}({terms}).", "")
 
 
 def place(atom: Scan) -> str:
@@ -288,19 +290,19 @@ def _seen(request: Request, mapper: Mapper, iris: Iterable[Iri]) -> list[Iri]:
     return sorted(found.values())
 
 
-def _keys(request: Request, mapper: Mapper, iri: Iri) -> Iterator[Key]:
+def _keys(request: Request, mapper: Mapper, iri: Iri) -> Iterator[SchemaKey]:
     """What rules ask for of a property: of types the classes, where they name them."""
     name = mapper.predicate(iri.value)
     for arity in (2, 3):
         if iri != TYPE or name is None:
-            yield Key(TRIPLE, iri)
+            yield SchemaKey(TRIPLE, iri)
             continue
         classes = constants(request, Signature(name, arity), 1)
         if classes is None:
-            yield Key(TRIPLE, TYPE)
+            yield SchemaKey(TRIPLE, TYPE)
         for text in classes or ():
             class_ = mapper.iri(text[1:-1])
-            yield Key(TRIPLE, TYPE, Iri(class_) if class_ else None)
+            yield SchemaKey(TRIPLE, TYPE, Iri(class_) if class_ else None)
 
 
 # -- scales ------------------------------------------------------------------------------------
@@ -360,7 +362,7 @@ def _share(request: Request, called: Sequence[str], scales: dict[str, int]) -> N
 
 
 def _extended(
-    request: Request, names: RuleNames, lines: Sequence[Line], looked: Iterable[Signature]
+    request: Request, names: RuleNames, lines: Sequence[LabelledLine], looked: Iterable[Signature]
 ) -> Request:
     """The request with more rules, whose labels are the names they have."""
     text = request.rules if request.rules.endswith("\n") else request.rules + "\n"
@@ -379,7 +381,7 @@ def _extended(
     )
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[tuple[str, str]]:
+def _labelled(lines: Iterable[LabelledLine]) -> Iterator[tuple[str, str]]:
     """Labels and texts of statements; what several rules are called gets a number."""
     seen = Counter[str]()
     for line in lines:

@@ -28,7 +28,7 @@ from citywise.reasoning.asp.statements import (
     split,
     without_comments,
 )
-from citywise.reasoning.asp.syntax import MAX_DEPTH, NestingError, Node, copy
+from citywise.reasoning.asp.syntax import MAX_DEPTH, DepthError, Node, copy
 from citywise.reasoning.asp.terms import check_numbers, check_results
 from citywise.reasoning.errors import Location, RequestError
 from citywise.reasoning.languages.casp import directives
@@ -216,7 +216,7 @@ def syntax_trees(
             continue
         try:
             nodes.append(copy(tree))
-        except NestingError:
+        except DepthError:
             _fault(source, tree, "nesting", f"terms are nested more than {MAX_DEPTH} deep")
     calls = "@" in remaining
     for node in nodes:

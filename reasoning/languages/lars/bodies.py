@@ -17,10 +17,10 @@ from citywise.reasoning.languages.lars.program import (
     Diamond,
     Formula,
     LarsRule,
+    LarsWindow,
     Now,
     Since,
     TimeSpan,
-    Window,
 )
 from citywise.reasoning.languages.lars.safety import binding, is_anonymous
 from citywise.reasoning.model.joins import matched
@@ -48,16 +48,16 @@ class Relations(Protocol):
     def now(self, signature: Signature) -> str:
         """What holds now."""
 
-    def diamond(self, signature: Signature, window: Window) -> str:
+    def diamond(self, signature: Signature, window: LarsWindow) -> str:
         """What holds at some point of time of a window."""
 
-    def box(self, signature: Signature, window: Window) -> str:
+    def box(self, signature: Signature, window: LarsWindow) -> str:
         """What holds at every point of time of a window."""
 
-    def timed(self, signature: Signature, window: Window | None) -> str:
+    def timed(self, signature: Signature, window: LarsWindow | None) -> str:
         """What holds in a window, with the point of time as last column."""
 
-    def count(self, signature: Signature, window: Window) -> str:
+    def count(self, signature: Signature, window: LarsWindow) -> str:
         """What holds in a window, with the number of points of time as last column."""
 
     def newest(self, signature: Signature, window: TimeSpan) -> str:

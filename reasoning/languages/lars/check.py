@@ -31,11 +31,11 @@ from citywise.reasoning.languages.lars.program import (
     Formula,
     LarsProgram,
     LarsRule,
+    LarsWindow,
     LastTuples,
     Now,
     Since,
     TimeSpan,
-    Window,
     atoms_of,
     has_gap,
     shown,
@@ -89,7 +89,7 @@ def _edges(rules: Sequence[LarsRule]) -> Iterator[Dependency]:
             yield Dependency(rule.head.signature, formula.atom.signature, complete, rule.line)
 
 
-def _window(formula: Formula) -> Window | None:
+def _window(formula: Formula) -> LarsWindow | None:
     return None if isinstance(formula, Now | Compare) else formula.window
 
 

@@ -16,18 +16,18 @@ from citywise.reasoning.languages.lars.bodies import (
     simplified,
     timeline_variables,
 )
-from citywise.reasoning.languages.lars.feeds import Feed, Kind
+from citywise.reasoning.languages.lars.feeds import Feed, FeedKind
 from citywise.reasoning.languages.lars.program import (
     At,
     Box,
     Counted,
     LarsProgram,
     LarsRule,
+    LarsWindow,
     LastTuples,
     Now,
     Since,
     TimeSpan,
-    Window,
     atoms_of,
     has_gap,
     in_brackets,
@@ -52,7 +52,7 @@ from citywise.reasoning.model.rules import (
 from citywise.reasoning.model.rules import Rule as Derivation
 from citywise.reasoning.model.values import Compound, Term, Variable
 
-Span = TypeVar("Span", bound=Window | None)
+Over = TypeVar("Over", bound=LarsWindow | None)
 
 
 @dataclass
@@ -114,7 +114,7 @@ _TIME, _START = Variable("#time"), Variable("#start")
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledProgram:
     """A program of the incremental engine and what fills its inputs.
 
     Relations are named by what they hold: `p/2` what holds now, `<>p/2[5]`, `[]p/2[5]`,
@@ -127,7 +127,7 @@ class Compiled:
     """The relations of what holds now, for predicates that may be shown or fed back."""
 
 
-def compiled(program: LarsProgram, supplied: Collection[str] = ()) -> Compiled:
+def compiled(program: LarsProgram, supplied: Collection[str] = ()) -> CompiledProgram:
     """The relations, rules and operators that evaluate a program; of derived predicates only
     those `supplied` (`p/2`) come from outside too.
 
@@ -207,7 +207,7 @@ class _Compiler:
                 heads = self._bare if rule.time is None else self._placed
                 heads[rule.head.signature].append(rule)
 
-    def compiled(self, name: str, outputs: dict[Signature, str]) -> Compiled:
+    def compiled(self, name: str, outputs: dict[Signature, str]) -> CompiledProgram:
         """All of it."""
         while self._todo:
             self._todo.pop()()
@@ -219,7 +219,7 @@ class _Compiler:
             name,
             frozenset(outputs.values()) | {FALSE},
         )
-        return Compiled(program, tuple(self._feeds), outputs)
+        return CompiledProgram(program, tuple(self._feeds), outputs)
 
     # -- relations ------------------------------------------------------------------
 
@@ -227,23 +227,23 @@ class _Compiler:
         """See `Relations`."""
         return self._named(str(signature), lambda name: self._fill_now(signature, name))
 
-    def diamond(self, signature: Signature, window: Window) -> str:
+    def diamond(self, signature: Signature, window: LarsWindow) -> str:
         """See `Relations`."""
         if window == TimeSpan(0):
             return self.now(signature)
         return self._over("<>", signature, window, self._fill_diamond)
 
-    def box(self, signature: Signature, window: Window) -> str:
+    def box(self, signature: Signature, window: LarsWindow) -> str:
         """See `Relations`."""
         if window == TimeSpan(0):
             return self.now(signature)
         return self._over("[]", signature, window, self._fill_box)
 
-    def timed(self, signature: Signature, window: Window | None) -> str:
+    def timed(self, signature: Signature, window: LarsWindow | None) -> str:
         """See `Relations`."""
         return self._over("@", signature, window, self._fill_timed)
 
-    def count(self, signature: Signature, window: Window) -> str:
+    def count(self, signature: Signature, window: LarsWindow) -> str:
         """See `Relations`."""
         return self._over("#", signature, window, self._fill_count)
 
@@ -269,8 +269,8 @@ class _Compiler:
         self,
         sign: str,
         signature: Signature,
-        window: Span,
-        fill: Callable[[Signature, Span, str], None],
+        window: Over,
+        fill: Callable[[Signature, Over, str], None],
     ) -> str:
         """A relation over a window, named by its sign."""
         name = f"{sign}{signature}{in_brackets(window)}"
@@ -308,7 +308,7 @@ class _Compiler:
             for body in bodies(rule, self):
                 self._made.append(Derivation(name, rule.head.terms, body, rule.name))
 
-    def _fill_diamond(self, signature: Signature, window: Window, name: str) -> None:
+    def _fill_diamond(self, signature: Signature, window: LarsWindow, name: str) -> None:
         row = variables_of(signature)
         if has_gap(window):
             self._derive(name, row, [Scan(self.timed(signature, window), (*row, _TIME))])
@@ -329,7 +329,7 @@ class _Compiler:
         ):
             self._derive(name, row, [Scan(self.now(signature), row)])
 
-    def _fill_box(self, signature: Signature, window: Window, name: str) -> None:
+    def _fill_box(self, signature: Signature, window: LarsWindow, name: str) -> None:
         if isinstance(window, TimeSpan) and window.gap:
             operator = Always(name, self._past(signature), window.size, window.gap)
             self._operators.append(operator)
@@ -338,7 +338,7 @@ class _Compiler:
         else:
             self._operators.append(Always(name, self._base(signature), window.size))
 
-    def _fill_timed(self, signature: Signature, window: Window | None, name: str) -> None:
+    def _fill_timed(self, signature: Signature, window: LarsWindow | None, name: str) -> None:
         if isinstance(window, TimeSpan) and window.gap:
             # The points of time of the window come and end by themselves, and each brings what
             # holds at it: no more is joined than enters.
@@ -377,7 +377,7 @@ class _Compiler:
         return self._named(f"{base}@", lambda name: self._fill_past(signature, window, name))
 
     def _fill_past(
-        self, signature: Signature, window: TimeSpan | None, name: str, kind: Kind = "at"
+        self, signature: Signature, window: TimeSpan | None, name: str, kind: FeedKind = "at"
     ) -> None:
         self._feed(kind, signature, window, name)
         for rule in self._placed[signature]:
@@ -416,7 +416,7 @@ class _Compiler:
         for body in bodies(rule, self):
             self._made.append(Derivation(name, row, body + guards, rule.name, until))
 
-    def _fill_count(self, signature: Signature, window: Window, name: str) -> None:
+    def _fill_count(self, signature: Signature, window: LarsWindow, name: str) -> None:
         if isinstance(window, LastTuples) or not (self._is_derived(signature) or window.gap):
             elements = f"{name}@"
             self._feed("element", signature, window, elements)
@@ -435,7 +435,9 @@ class _Compiler:
         """The end of what is placed at a point of time, for a window over it."""
         return None if window == self._uses[signature].window else (_TIME, window.size)
 
-    def _feed(self, kind: Kind, signature: Signature, window: Window | None, name: str) -> None:
+    def _feed(
+        self, kind: FeedKind, signature: Signature, window: LarsWindow | None, name: str
+    ) -> None:
         last = isinstance(window, LastTuples)
         if last or str(signature) in self._supplied or not self._is_derived(signature):
             self._feeds.append(Feed(kind, str(signature), window, name))

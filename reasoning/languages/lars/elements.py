@@ -14,7 +14,7 @@ from typing import Literal
 from citywise.reasoning.asp.statements import Source, Statement, blanked
 from citywise.reasoning.errors import RequestError
 
-Kind = Literal["plain", "at", "diamond", "box", "since", ">=", "<=", "="]
+ElementKind = Literal["plain", "at", "diamond", "box", "since", ">=", "<=", "="]
 """Of an element; comparators count points of time, `plain` is an atom now or a comparison."""
 
 _OPAQUE = re.compile(r'"(?:[^"\\\n]|\\.)*"|[()\[\]{}]')
@@ -25,8 +25,8 @@ _SINCE = re.compile(r"(?<![\w'])since(?![\w'])")
 _SINCE_AMID = re.compile(r"(?<=[\w')\]])\s*(?<![\w'])since\s+(?=<>|\[|@|-?\s*_*[A-Za-z])")
 _ATOM = re.compile(r"(?<![\w'])(?:-\s*)?_*[a-z][A-Za-z0-9_']*\s*(?:\([^()]*\))?\Z")
 _FRONT = re.compile(r"(?:<>|\[\s*\])?\s*\[\s*#?\s*\w[^\]]*\]\s*[^\s,;.]")
-_NAMED: dict[str, Kind] = {"<": "diamond", "[": "box", "@": "at"}
-_COUNTING: dict[str, Kind] = {"least": ">=", "most": "<=", "count": "=", "always": "box"}
+_NAMED: dict[str, ElementKind] = {"<": "diamond", "[": "box", "@": "at"}
+_COUNTING: dict[str, ElementKind] = {"least": ">=", "most": "<=", "count": "=", "always": "box"}
 _NOT_PLAIN = (
     (re.compile(r"#(?:count|sum\+?|min|max)(?!\w)"), "an aggregate"),
     (re.compile(r"\{"), "a choice or an aggregate"),
@@ -41,7 +41,7 @@ _CURES = {
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """A part of the source: the index where it begins, and its text."""
 
     start: int
@@ -52,29 +52,29 @@ class Span:
         """Its text with all that stands in brackets and strings as `_`."""
         return _flat(self.text)
 
-    def part(self, start: int, end: int | None = None) -> Span:
+    def part(self, start: int, end: int | None = None) -> TextSpan:
         """A part of it, without the white space around it."""
         text = self.text[start:end]
-        return Span(self.start + start + len(text) - len(text.lstrip()), text.strip())
+        return TextSpan(self.start + start + len(text) - len(text.lstrip()), text.strip())
 
 
 @dataclass(frozen=True)
 class WrittenElement:
     """An element of a body, or a head: what clingo reads of it is `literal`."""
 
-    kind: Kind
-    whole: Span
-    literal: Span
+    kind: ElementKind
+    whole: TextSpan
+    literal: TextSpan
     """The atom or comparison, without `not`."""
-    negation: Span | None = None
+    negation: TextSpan | None = None
     """The `not` before it."""
-    time: Span | None = None
+    time: TextSpan | None = None
     """The term behind `@`."""
-    number: Span | None = None
+    number: TextSpan | None = None
     """The term behind `at least`, `at most` or `count`."""
-    keyword: Span | None = None
+    keyword: TextSpan | None = None
     """The `since` between two atoms."""
-    window: Span | None = None
+    window: TextSpan | None = None
     """What stands in the brackets behind it."""
 
     @property
@@ -127,7 +127,7 @@ class WrittenRule:
 def written(source: Source, statement: Statement) -> WrittenRule | None:
     """Read a rule; notes everything that is wrong with it and is None then."""
     faults = len(source.faults)
-    text = Span(statement.start, statement.text)
+    text = TextSpan(statement.start, statement.text)
     flat = text.flat
     implied = flat.find(":-")
     head = _noted(source, _head, text.part(0, implied if implied >= 0 else None))
@@ -138,7 +138,7 @@ def written(source: Source, statement: Statement) -> WrittenRule | None:
     return WrittenRule(statement, head, tuple(element for element in body if element is not None))
 
 
-def _parts(text: Span, flat: str, start: int) -> Iterator[Span]:
+def _parts(text: TextSpan, flat: str, start: int) -> Iterator[TextSpan]:
     """The elements of a body, empty ones too where there are several."""
     if not flat[start:].strip():
         return
@@ -160,7 +160,7 @@ def _flat(text: str) -> str:
 
 
 def _noted(
-    source: Source, read: Callable[[Source, Span], WrittenElement | None], span: Span
+    source: Source, read: Callable[[Source, TextSpan], WrittenElement | None], span: TextSpan
 ) -> WrittenElement | None:
     try:
         return read(source, span)
@@ -169,7 +169,7 @@ def _noted(
         return None
 
 
-def _head(source: Source, whole: Span) -> WrittenElement | None:
+def _head(source: Source, whole: TextSpan) -> WrittenElement | None:
     """The head of a rule; None where there is none."""
     if not whole.text:
         return None
@@ -191,7 +191,7 @@ def _head(source: Source, whole: Span) -> WrittenElement | None:
     return WrittenElement("plain", whole, whole)
 
 
-def _element(source: Source, whole: Span) -> WrittenElement:
+def _element(source: Source, whole: TextSpan) -> WrittenElement:
     """An element of a body."""
     _refuse_foreign(source, whole)
     negation, rest = _negation(source, whole)
@@ -235,11 +235,11 @@ def _keyword(flat: str) -> int | None:
     return None
 
 
-def _since(source: Source, whole: Span, rest: Span) -> Span | None:
+def _since(source: Source, whole: TextSpan, rest: TextSpan) -> TextSpan | None:
     """The `since` between two atoms; None where there is no such keyword."""
     start = _keyword(rest.flat)
     if start is not None:
-        return Span(rest.start + start, "since")
+        return TextSpan(rest.start + start, "since")
     if _SINCE_AMID.search(rest.flat):
         message = (
             f"`{_short(whole)}`: `since` stands between two atoms: `p(X) since q(X) [5]`, with "
@@ -249,14 +249,14 @@ def _since(source: Source, whole: Span, rest: Span) -> Span | None:
     return None
 
 
-def _check_front(source: Source, whole: Span, rest: Span) -> None:
+def _check_front(source: Source, whole: TextSpan, rest: TextSpan) -> None:
     """Refuse a window that stands before what it is of."""
     if _FRONT.match(rest.text):
         message = f"`{_short(whole)}`: a window stands at the end: `<> a(X) [3]`"
         raise source.error(rest.start, "window", message)
 
 
-def _negation(source: Source, whole: Span) -> tuple[Span | None, Span]:
+def _negation(source: Source, whole: TextSpan) -> tuple[TextSpan | None, TextSpan]:
     negated = _NOT.match(whole.text)
     if negated is None:
         return None, whole
@@ -267,7 +267,7 @@ def _negation(source: Source, whole: Span) -> tuple[Span | None, Span]:
     return whole.part(0, negated.end()), rest
 
 
-def _window(source: Source, rest: Span) -> tuple[Span | None, Span]:
+def _window(source: Source, rest: TextSpan) -> tuple[TextSpan | None, TextSpan]:
     """What stands in the brackets at the end, and what is before them."""
     flat = rest.flat
     if not flat.endswith("]"):
@@ -276,7 +276,7 @@ def _window(source: Source, rest: Span) -> tuple[Span | None, Span]:
     before = rest.part(0, opening)
     if before.flat.endswith("]"):
         raise _nested(source, before)
-    return Span(rest.start + opening + 1, rest.text[opening + 1 : -1]), before
+    return TextSpan(rest.start + opening + 1, rest.text[opening + 1 : -1]), before
 
 
 def _operated(source: Source, found: WrittenElement) -> WrittenElement:
@@ -316,7 +316,7 @@ def _counted(source: Source, found: WrittenElement) -> WrittenElement:
     return replace(found, kind=_COUNTING[word], literal=atom, number=given)
 
 
-def _timed(source: Source, whole: Span, rest: Span) -> tuple[Span, Span]:
+def _timed(source: Source, whole: TextSpan, rest: TextSpan) -> tuple[TextSpan, TextSpan]:
     """The term behind `@`, and the atom."""
     atom = _ATOM.search(rest.flat)
     time = rest.part(0, atom.start() if atom else None)
@@ -330,13 +330,13 @@ def _timed(source: Source, whole: Span, rest: Span) -> tuple[Span, Span]:
     return time, rest.part(atom.start())
 
 
-def _refuse_foreign(source: Source, whole: Span) -> None:
+def _refuse_foreign(source: Source, whole: TextSpan) -> None:
     for pattern, what in _NOT_PLAIN:
         if pattern.search(whole.flat):
             raise _not_plain(source, whole, what)
 
 
-def _not_plain(source: Source, whole: Span, what: str) -> RequestError:
+def _not_plain(source: Source, whole: TextSpan, what: str) -> RequestError:
     message = (
         f"`{_short(whole)}` is {what}, which plain LARS has not; {_CURES[what]}, or write a "
         "C-ASP request (`.casp`)"
@@ -344,7 +344,7 @@ def _not_plain(source: Source, whole: Span, what: str) -> RequestError:
     return source.error(whole.start, "plain", message)
 
 
-def _nested(source: Source, inner: Span) -> RequestError:
+def _nested(source: Source, inner: TextSpan) -> RequestError:
     message = (
         f"`{_short(inner)}`: plain LARS nests no windows and operators; give the inner formula a "
         "rule of its own, e.g. `b(X) :- <> a(X) [3].`, and use its head"
@@ -352,7 +352,7 @@ def _nested(source: Source, inner: Span) -> RequestError:
     return source.error(inner.start, "nested", message)
 
 
-def _windowless(source: Source, whole: Span) -> RequestError:
+def _windowless(source: Source, whole: TextSpan) -> RequestError:
     message = (
         f"`{_short(whole)}` has no window: write e.g. `[3]` (points of time), `[20 m]` or `[#5]` "
         "(input atoms) behind it"
@@ -360,6 +360,6 @@ def _windowless(source: Source, whole: Span) -> RequestError:
     return source.error(whole.start, "window", message)
 
 
-def _short(span: Span) -> str:
+def _short(span: TextSpan) -> str:
     text = " ".join(span.text.split())
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -32,11 +32,11 @@ from citywise.reasoning.languages.lars.program import (
     Formula,
     LarsProgram,
     LarsRule,
+    LarsWindow,
     LastTuples,
     Now,
     Since,
     TimeSpan,
-    Window,
     has_gap,
     term_text,
 )
@@ -69,7 +69,7 @@ class Seen:
     """
 
     signature: Signature
-    window: Window | None
+    window: LarsWindow | None
     view: View
 
     @property
@@ -85,7 +85,7 @@ def seen_by(formula: At | Diamond | Box | Counted) -> Seen:
 
 
 @dataclass(frozen=True)
-class Line:
+class EncodedLine:
     """A statement of an encoding on its line, and what it is for: a rule of the program,
     what a window sees, what `since` says, or the predicate whose atoms heads place in time
     (`@T p`)."""
@@ -94,7 +94,7 @@ class Line:
     source: LarsRule | Seen | Since | Signature | None = None
 
 
-class Relations:
+class EncodedRelations:
     """The relations of a program's encoding; those of windows are named when they are met.
 
     Parameters
@@ -111,7 +111,7 @@ class Relations:
         """Atoms that heads place in time, the time being the last argument."""
         self.background: dict[Signature, str] = {}
         """Knowledge, of which windows see every fact at every point of time."""
-        self.ranges: dict[Window | None, str] = {}
+        self.ranges: dict[LarsWindow | None, str] = {}
         """The points of time of a window."""
         for rule in program.rules:
             if rule.head is not None and rule.time is not None:
@@ -125,7 +125,7 @@ class Relations:
         """The knowledge of a predicate."""
         return self.background.setdefault(signature, f"{OURS}b{len(self.background)}")
 
-    def inside(self, window: Window | None) -> str:
+    def inside(self, window: LarsWindow | None) -> str:
         """That `T` is a point of time of a window."""
         relation = self.ranges.setdefault(window, f"{OURS}in{len(self.ranges)}")
         return call(relation, ["T"])
@@ -145,25 +145,25 @@ def variables(signature: Signature) -> list[str]:
     return [f"X{number}" for number in range(1, signature.arity + 1)]
 
 
-def viewing(relations: Relations) -> Iterator[Line]:
+def viewing(relations: EncodedRelations) -> Iterator[EncodedLine]:
     """Rules for all that the program's windows show."""
     todo = list(relations.seen)
     for seen in todo:
-        yield from (Line(text, seen) for text in _of_derived(relations, seen))
+        yield from (EncodedLine(text, seen) for text in _of_derived(relations, seen))
         if seen.signature in relations.known:
-            yield Line(_of_knowledge(relations, seen), seen)
+            yield EncodedLine(_of_knowledge(relations, seen), seen)
         todo += [new for new in relations.seen if new not in todo]
 
 
-def placing(relations: Relations, signature: Signature) -> Line:
+def placing(relations: EncodedRelations, signature: Signature) -> EncodedLine:
     """Atoms that heads place now hold now."""
     texts = variables(signature)
     now = call(relations.placed[signature], [*texts, POINT])
     head = call(signature.name, texts)
-    return Line(rule(head, [now, CLOCK]), signature)
+    return EncodedLine(rule(head, [now, CLOCK]), signature)
 
 
-def _of_derived(relations: Relations, seen: Seen) -> Iterator[str]:
+def _of_derived(relations: EncodedRelations, seen: Seen) -> Iterator[str]:
     if not relations.is_derived(seen):
         return
     texts = variables(seen.signature)
@@ -183,14 +183,14 @@ def _of_derived(relations: Relations, seen: Seen) -> Iterator[str]:
         yield from _of_placed(relations, seen)
 
 
-def _of_placed(relations: Relations, seen: Seen) -> Iterator[str]:
+def _of_placed(relations: EncodedRelations, seen: Seen) -> Iterator[str]:
     if seen.signature in relations.placed:
         texts = [*variables(seen.signature), "T"]
         placed = call(relations.placed[seen.signature], texts)
         yield rule(_shown(relations, seen), [placed, *_within(relations, seen.window)])
 
 
-def _everywhere(relations: Relations, seen: Seen, now: str) -> str:
+def _everywhere(relations: EncodedRelations, seen: Seen, now: str) -> str:
     """Derived atoms and data together may fill all points of a window."""
     timed = relations.view(replace(seen, view="timed"))
     atom = call(timed, [*variables(seen.signature), "T"])
@@ -202,7 +202,7 @@ def _everywhere(relations: Relations, seen: Seen, now: str) -> str:
     return rule(_shown(relations, seen), [each, now])
 
 
-def _lasting(relations: Relations, seen: Seen) -> Iterator[str]:
+def _lasting(relations: EncodedRelations, seen: Seen) -> Iterator[str]:
     """What holds now, and so on back from point to point."""
     timed, texts = relations.view(replace(seen, view="timed")), variables(seen.signature)
     name = relations.seen[seen]
@@ -210,7 +210,7 @@ def _lasting(relations: Relations, seen: Seen) -> Iterator[str]:
     yield rule(call(name, [*texts, "T"]), [call(timed, [*texts, "T"]), call(name, [*texts, "T+1"])])
 
 
-def _of_knowledge(relations: Relations, seen: Seen) -> str:
+def _of_knowledge(relations: EncodedRelations, seen: Seen) -> str:
     fact = call(relations.knowledge(seen.signature), variables(seen.signature))
     if seen.view == "lasting":
         return rule(_shown(relations, seen), [fact, call(FIRST, ["T"])])
@@ -219,13 +219,13 @@ def _of_knowledge(relations: Relations, seen: Seen) -> str:
     return rule(_shown(relations, seen), [fact, *points])
 
 
-def _shown(relations: Relations, seen: Seen) -> str:
+def _shown(relations: EncodedRelations, seen: Seen) -> str:
     """That a window shows an atom, at `T` if it shows points of time."""
     texts = variables(seen.signature)
     return call(relations.seen[seen], [*texts, "T"] if seen.has_time else texts)
 
 
-def _within(relations: Relations, window: Window | None) -> list[str]:
+def _within(relations: EncodedRelations, window: LarsWindow | None) -> list[str]:
     return [] if window is None else [relations.inside(window)]
 
 
@@ -241,7 +241,7 @@ ANY = f"{OURS.capitalize()}Any"
 """How the variables begin that stand for `_` of what is counted."""
 
 
-class Encoding(Relations):
+class Encoding(EncodedRelations):
     """A program as rules of ASP.
 
     Parameters
@@ -265,15 +265,15 @@ class Encoding(Relations):
         self.since: dict[str, Since] = {}
         """Relations of what `since` says, and that, with `CAUGHT` variables for what stands in
         rules; these are the arguments."""
-        self._of_since: list[Line] = []
-        lines = [Line(text, each) for each in program.rules for text in self._rules(each)]
+        self._of_since: list[EncodedLine] = []
+        lines = [EncodedLine(text, each) for each in program.rules for text in self._rules(each)]
         lines += [placing(self, signature) for signature in self.placed]
         self.now = self._read_now() | self.shown | program.derived
         """Predicates of which those atoms of the data are given that hold now."""
         self.now |= self._contradictory()
         lines += self._of_since
         lines += viewing(self)
-        self.lines = (*lines, *map(Line, self._showing()))
+        self.lines = (*lines, *map(EncodedLine, self._showing()))
 
     @property
     def rules(self) -> str:
@@ -345,13 +345,15 @@ class Encoding(Relations):
         moments = Seen(begun.signature, formula.window, "timed")
         if formula.window.size:
             when = call(self.view(moments), [*_texts(begun), MOMENT])
-            self._of_since += [Line(rule(call(name, caught), [when, *self._lasting(shape)]), shape)]
+            self._of_since += [
+                EncodedLine(rule(call(name, caught), [when, *self._lasting(shape)]), shape)
+            ]
         if not formula.window.gap:
             head, atom, context = caught, begun, list[str]()
             if not _is_closed(shape):
                 head, atom, context = texts, formula.atom, self._context(each, formula)
             now = [call(self.view(moments), [*_texts(atom), LAST]), f"{NOW}({LAST})"]
-            self._of_since += [Line(rule(call(name, head), [*now, *context]), shape)]
+            self._of_since += [EncodedLine(rule(call(name, head), [*now, *context]), shape)]
         return call(name, texts)
 
     def _lasting(self, shape: Since) -> list[str]:

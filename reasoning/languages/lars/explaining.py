@@ -15,7 +15,7 @@ from itertools import islice
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.explanation import Explainer
-from citywise.reasoning.explain.origins import FedBack, Origin, Outside, Reason
+from citywise.reasoning.explain.origins import FedBack, Origin, Outside, OutsideReason
 from citywise.reasoning.languages.lars import solver as data
 from citywise.reasoning.languages.lars.encoding import (
     Encoding,
@@ -25,10 +25,10 @@ from citywise.reasoning.languages.lars.notation import LarsNotation
 from citywise.reasoning.languages.lars.program import (
     Evaluator,
     LarsProgram,
+    LarsWindow,
     LastTuples,
     Point,
     TimeSpan,
-    Window,
     shown,
 )
 from citywise.reasoning.languages.lars.reasoner import LarsReasoner
@@ -40,9 +40,9 @@ from citywise.reasoning.run.explained import (
     MOST_OUTSIDE,
     Explains,
     RecordedExplainer,
-    Seen,
+    SeenEvaluation,
     Sought,
-    Span,
+    WindowSpan,
     facts_as_written,
 )
 from citywise.reasoning.run.recorded import Recorded
@@ -139,14 +139,16 @@ class LarsExplainer(RecordedExplainer):
                 for atom in self._encoder.facts(item):
                     self._givers.setdefault(atom, []).append(item)
 
-    def _look(self, evaluation: Evaluation, reasoner: LarsReasoner, watched: Watched) -> Seen:
+    def _look(
+        self, evaluation: Evaluation, reasoner: LarsReasoner, watched: Watched
+    ) -> SeenEvaluation:
         """What there is to know of an evaluation, just after it."""
         program = self._watched_program
         known = self._knowledge.supplied
         encoding = Encoding(program, known, shown(program, known | reasoner.supplied))
         encoding.now |= {seen.signature for seen in encoding.seen}
         self._encoding, self._history = encoding, watched.history
-        return Seen(
+        return SeenEvaluation(
             evaluation, self._origins_of(watched), {}, dict(self._refused), reasoner.supplied, 0
         )
 
@@ -204,7 +206,7 @@ class LarsExplainer(RecordedExplainer):
                         found.setdefault(fact, []).append(outside)
         return ((fact, tuple(items)) for fact, items in found.items())
 
-    def _facts(self, item: Item, atom: GroundAtom) -> Iterator[tuple[str, Window | None]]:
+    def _facts(self, item: Item, atom: GroundAtom) -> Iterator[tuple[str, LarsWindow | None]]:
         """Facts of the encoding that an atom of an item makes true where windows show it."""
         arguments = [atom.arguments] if atom.arguments else []
         if atom.signature in self._encoding.now:
@@ -214,7 +216,9 @@ class LarsExplainer(RecordedExplainer):
                 timed = [str(item.time)] if seen.view == "timed" else []
                 yield call(relation, [*arguments, *timed]), seen.window
 
-    def _unseen(self, item: Item, atom: GroundAtom, window: Window | None) -> Reason | None:
+    def _unseen(
+        self, item: Item, atom: GroundAtom, window: LarsWindow | None
+    ) -> OutsideReason | None:
         """Why a window does not show an atom of an item that the run has read."""
         inputs = self._run.request.inputs
         if inputs and atom.signature not in inputs:
@@ -229,7 +233,7 @@ class LarsExplainer(RecordedExplainer):
             return "too old"
         return "not yet" if item.time >= points.stop else None
 
-    def _span(self, window: Window | None) -> Span | None:
+    def _span(self, window: LarsWindow | None) -> WindowSpan | None:
         """The first and last point of time of a window of time."""
         if isinstance(window, LastTuples):
             return None

@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from citywise.reasoning.languages.lars.program import LastTuples, TimeSpan, Window
+from citywise.reasoning.languages.lars.program import LarsWindow, LastTuples, TimeSpan
 from citywise.reasoning.model.values import Row, parsed_many
 
-Kind = Literal["now", "diamond", "box", "at", "element", "newest", "lasting", "points"]
+FeedKind = Literal["now", "diamond", "box", "at", "element", "newest", "lasting", "points"]
 Batch = Mapping[str, Collection[Row]]
 """Rows by predicate (`p/2`)."""
 
@@ -34,9 +34,9 @@ class Feed:
     that hold now. `points` has the points of time of the window alone, of whatever predicate.
     """
 
-    kind: Kind
+    kind: FeedKind
     predicate: str
-    window: Window | None
+    window: LarsWindow | None
     relation: str
 
 
@@ -131,7 +131,7 @@ class Boxes:
             self._sink.insert(self._relation, due)
 
 
-class Lasting:
+class LastingFeed:
     """Rows that have arrived at every point up to now, and since when."""
 
     def __init__(self, relation: str, runs: Runs, sink: Sink) -> None:
@@ -386,7 +386,7 @@ class Inflow:
         self._spans: dict[str, list[_Span | _Newest]] = defaultdict(list)
         self._runs: dict[str, Runs] = {}
         self._boxes: list[Boxes] = []
-        self._lasting: list[Lasting] = []
+        self._lasting: list[LastingFeed] = []
         self._static: list[_Timed] = []
         self._points: list[_Points | _Newest] = []
         self._tuples: dict[int, Tuples] = {}
@@ -406,7 +406,7 @@ class Inflow:
                 self._box(feed, rows, self._sink)
             elif feed.kind == "lasting":
                 runs = self._runs_of(feed.predicate, rows)
-                self._lasting.append(Lasting(feed.relation, runs, self._sink))
+                self._lasting.append(LastingFeed(feed.relation, runs, self._sink))
                 self._sink.insert(feed.relation, [(*row, EVER) for row in rows])
             else:
                 self._span(feed, rows, self._sink)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Literal
 
+from citywise.reasoning.engines.choosing import Choice
 from citywise.reasoning.errors import Finding, ReasoningError, RequestError
 from citywise.reasoning.languages.lars import parsing
 from citywise.reasoning.languages.lars.compile import obstacle
@@ -16,14 +16,12 @@ from citywise.reasoning.languages.lars.reasoner import LarsCourse, LarsReasoner
 from citywise.reasoning.languages.lars.solver import solver
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Knowledge
-from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.partition.plan import Form, PlanName
 from citywise.reasoning.run.course import Course
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile
 from citywise.reasoning.run.recorded import Recorded
 from citywise.reasoning.streams.items import Encoder
-
-Choice = Literal["auto", "incremental", "solver"]
 
 
 class LoopError(ReasoningError):
@@ -96,7 +94,7 @@ class LarsFile(ProgramFile):
             program, found, start=run.first, models=run.models, supplied=run.supplied()
         )
 
-    def plan(self, name: Name, form: Form) -> str:
+    def plan(self, name: PlanName, form: Form) -> str:
         """See `ProgramFile`."""
         from citywise.reasoning.languages.lars.check import describe
         from citywise.reasoning.partition.description import printed

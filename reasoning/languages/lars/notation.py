@@ -18,7 +18,7 @@ from clingo.ast import Variable as Named
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.model import Model
-from citywise.reasoning.explain.notation import Notation, Role, Values
+from citywise.reasoning.explain.notation import Bindings, Notation, Role
 from citywise.reasoning.explain.syntax import Substitution
 from citywise.reasoning.explain.tree import TOLD, RuleText, TreeNode, listed
 from citywise.reasoning.languages.lars.encoding import (
@@ -104,7 +104,7 @@ class LarsNotation(Notation):
             return str(atom)
         return self._formula(atom.name, list(map(str, atom.arguments)))
 
-    def literal(self, node: AST, values: Values) -> str:
+    def literal(self, node: AST, values: Bindings) -> str:
         """See `Notation`; times go without saying."""
         return self._written(_Plain().visit(Substitution(values).visit(node)))
 

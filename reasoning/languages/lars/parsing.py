@@ -1,8 +1,8 @@
 """Plain LARS (docs/lars.md): rules over a stream, with windows as operators of their bodies.
 
-`Parts` takes a text apart: directives, rules as written, and what clingo reads. Its parser reads
-atoms, comparisons and terms from a copy in which operators and windows are blanked out, so that its
-messages carry the positions of the source; `elements` reads the rest.
+`LarsParts` takes a text apart: directives, rules as written, and what clingo reads. Its parser
+reads atoms, comparisons and terms from a copy in which operators and windows are blanked out, so
+that its messages carry the positions of the source; `elements` reads the rest.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ _SIGNS = {
 }
 
 
-class Parts:
+class LarsParts:
     """The statements of a text, each read as far as it is ours; faults go to the source."""
 
     def __init__(
@@ -292,7 +292,7 @@ def read(
     source = parsing.sized(Source(text, file))
     bare = without_comments(source)
     translate_signs(source)
-    parts = Parts(source, bare, tuple(split(source, bare)), folder)
+    parts = LarsParts(source, bare, tuple(split(source, bare)), folder)
     nodes, facts = _trees(parts)
     found = list(_rules(parts, nodes))
     rules = tuple(rule for _written, rule in found)
@@ -314,7 +314,7 @@ def read(
     )
 
 
-def _trees(parts: Parts) -> tuple[tuple[Node, ...], Mapping[Signature, FactCount]]:
+def _trees(parts: LarsParts) -> tuple[tuple[Node, ...], Mapping[Signature, FactCount]]:
     """The syntax trees of all rules but plain facts, and those facts.
 
     Where clingo cannot read some rules, it reads the others.
@@ -334,7 +334,7 @@ def _trees(parts: Parts) -> tuple[tuple[Node, ...], Mapping[Signature, FactCount
     return nodes, facts
 
 
-def _rules(parts: Parts, nodes: Sequence[Node]) -> Iterator[tuple[WrittenRule, LarsRule]]:
+def _rules(parts: LarsParts, nodes: Sequence[Node]) -> Iterator[tuple[WrittenRule, LarsRule]]:
     """The rules in the order of the text, as far as they can be read, and as written."""
     known = constants(nodes)
     trees = {parts.statement(node).start: node for node in nodes if node.kind == ASTType.Rule}
@@ -355,7 +355,7 @@ def _fact(source: Source, statement: Statement, known: Mapping[str, Value]) -> L
     return LarsRule(head, None, (), source.location(statement.start).line, statement.label or "")
 
 
-def _check_streamed(parts: Parts, rules: Sequence[LarsRule]) -> None:
+def _check_streamed(parts: LarsParts, rules: Sequence[LarsRule]) -> None:
     """Note each `#stream` of what no rule derives, if all rules could be read."""
     if not _is_whole(error for _index, error in parts.source.faults):
         return
@@ -369,7 +369,7 @@ def _check_streamed(parts: Parts, rules: Sequence[LarsRule]) -> None:
 
 
 def _request(
-    parts: Parts, name: str, nodes: Sequence[Node], plain: Mapping[Signature, FactCount]
+    parts: LarsParts, name: str, nodes: Sequence[Node], plain: Mapping[Signature, FactCount]
 ) -> Request:
     """What reading streams and knowledge bases asks of the program."""
     found, facts = parts.directives, inspect(nodes, plain)
@@ -391,7 +391,7 @@ def _request(
     )
 
 
-def _labels(parts: Parts, nodes: Sequence[Node]) -> Iterator[tuple[tuple[int, int], str]]:
+def _labels(parts: LarsParts, nodes: Sequence[Node]) -> Iterator[tuple[tuple[int, int], str]]:
     """Where clingo says that labelled rules begin: at the atom, not at the time before it."""
     yield from parsing.labels(parts.source, parts.text, parts.statements)
     for node in nodes:
@@ -400,7 +400,7 @@ def _labels(parts: Parts, nodes: Sequence[Node]) -> Iterator[tuple[tuple[int, in
             yield (node.line, node.column), label
 
 
-def _with_times(parts: Parts, nodes: Sequence[Node]) -> Iterator[Node]:
+def _with_times(parts: LarsParts, nodes: Sequence[Node]) -> Iterator[Node]:
     """The rules with their times and numbers as arithmetic, which is what they are."""
     for node in nodes:
         statement = parts.statement(node)

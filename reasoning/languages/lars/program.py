@@ -32,7 +32,7 @@ class LastTuples:
     size: int
 
 
-Window: TypeAlias = TimeSpan | LastTuples
+LarsWindow: TypeAlias = TimeSpan | LastTuples
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class At:
 
     time: Term
     atom: Atom
-    window: Window | None
+    window: LarsWindow | None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Diamond:
     """`<> a [w]`: it holds at some point of time of the window."""
 
     atom: Atom
-    window: Window
+    window: LarsWindow
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Box:
     """`[] a [w]`, or `a always [w]`: it holds at every point of time of the window."""
 
     atom: Atom
-    window: Window
+    window: LarsWindow
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Counted:
     atom: Atom
     comparator: Comparator
     number: Term
-    window: Window
+    window: LarsWindow
 
 
 @dataclass(frozen=True)
@@ -210,16 +210,16 @@ def formula_text(formula: Formula) -> str:
             return _windowed("", f"{atom_text(held)} since {atom_text(atom)}", window)
 
 
-def _windowed(operator: str, text: str, window: Window | None) -> str:
+def _windowed(operator: str, text: str, window: LarsWindow | None) -> str:
     return f"{operator} {text}".strip() + window_text(window)
 
 
-def window_text(window: Window | None) -> str:
+def window_text(window: LarsWindow | None) -> str:
     """What stands behind a formula that looks at a window; nothing for the whole timeline."""
     return f" {in_brackets(window)}" if window else ""
 
 
-def in_brackets(window: Window | None) -> str:
+def in_brackets(window: LarsWindow | None) -> str:
     """A window as it is written; nothing for the whole timeline."""
     match window:
         case TimeSpan(size, gap):
@@ -229,7 +229,7 @@ def in_brackets(window: Window | None) -> str:
     return ""
 
 
-def has_gap(window: Window | None) -> bool:
+def has_gap(window: LarsWindow | None) -> bool:
     """Whether it is a window of time that ends before now."""
     return isinstance(window, TimeSpan) and window.gap > 0
 

@@ -35,7 +35,7 @@ from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
 
 
-class Arrivals:
+class ItemAtoms:
     """Turns items into ground atoms, those that no rule reads included where they count:
     in windows of the last tuples (docs/lars.md)."""
 
@@ -116,7 +116,7 @@ class LarsReasoner(PointDriver[Evaluation]):
         """Atoms of items with an interval, and the last point of time at which they hold."""
         self._encoder = encoder or Encoder(program.request)
         self._encoder.supplied |= frozenset(supplied)
-        self._arrivals = Arrivals(program, self._encoder)
+        self._arrivals = ItemAtoms(program, self._encoder)
         self._filters = program.request.inputs
         asked = program.derived if program.shows is None else frozenset[Signature]()
         self._asked = {signature.name for signature in asked}

@@ -28,7 +28,7 @@ from citywise.reasoning.asp.terms import ANONYMOUS, ForeignTermError, Terms
 from citywise.reasoning.asp.translation.bodies import COMPARATORS
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.languages.casp.directives import LARGEST
-from citywise.reasoning.languages.lars.elements import Span, WrittenElement, WrittenRule
+from citywise.reasoning.languages.lars.elements import TextSpan, WrittenElement, WrittenRule
 from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
@@ -37,11 +37,11 @@ from citywise.reasoning.languages.lars.program import (
     Counted,
     Diamond,
     LarsRule,
+    LarsWindow,
     LastTuples,
     Now,
     Since,
     TimeSpan,
-    Window,
 )
 from citywise.reasoning.languages.lars.safety import message, solved, unsafe
 from citywise.reasoning.model.rules import Compare
@@ -106,7 +106,7 @@ _SIZE = r"(?:(-?\s*[0-9]+)|(_*[a-z][A-Za-z0-9_']*)(?=\s|\.|\Z))\s*([A-Za-z_]\w*)
 _WINDOW = re.compile(rf"\s*(?:{_SIZE}(\.\.)|(#))?\s*{_SIZE}\Z")
 
 
-def window(source: Source, span: Span, constants: Mapping[str, Value]) -> Window:
+def window(source: Source, span: TextSpan, constants: Mapping[str, Value]) -> LarsWindow:
     """The window in brackets; raises `RequestError` for what is none."""
     match = _WINDOW.match(span.text)
     if match is None:
@@ -127,19 +127,19 @@ def window(source: Source, span: Span, constants: Mapping[str, Value]) -> Window
 
 
 def _size(
-    source: Source, span: Span, digits: str | None, name: str, constants: Mapping[str, Value]
+    source: Source, span: TextSpan, digits: str | None, name: str, constants: Mapping[str, Value]
 ) -> int:
     """A number of a window, or the one that a constant stands for."""
     return int("".join(digits.split())) if digits else _constant(source, span, name, constants)
 
 
-def _seconds(source: Source, span: Span, unit: str | None) -> int:
+def _seconds(source: Source, span: TextSpan, unit: str | None) -> int:
     if unit is not None and unit not in _SECONDS:
         raise _error(source, span, f"`{unit}` is no unit of time")
     return _SECONDS[unit or "s"]
 
 
-def _last(source: Source, span: Span, size: int, unit: str | None) -> LastTuples:
+def _last(source: Source, span: TextSpan, size: int, unit: str | None) -> LastTuples:
     """A window of the last input atoms, at least one."""
     if unit is not None:
         raise _error(source, span, f"`#{size}` counts input atoms, which have no unit")
@@ -148,7 +148,7 @@ def _last(source: Source, span: Span, size: int, unit: str | None) -> LastTuples
     return LastTuples(size)
 
 
-def _constant(source: Source, span: Span, name: str, constants: Mapping[str, Value]) -> int:
+def _constant(source: Source, span: TextSpan, name: str, constants: Mapping[str, Value]) -> int:
     value = constants.get(name)
     if isinstance(value, int):
         return value
@@ -159,7 +159,7 @@ def _how(size: int) -> str:
     return "large" if size > 0 else "small"
 
 
-def _error(source: Source, span: Span, what: str) -> RequestError:
+def _error(source: Source, span: TextSpan, what: str) -> RequestError:
     hint = (
         "write `[3]` (points of time), `[20 m]` (s, m, h, d), `[5..20 m]` (5 to 20 minutes ago) "
         "or `[#5]` (input atoms)"
@@ -282,7 +282,7 @@ class RuleReader:
             raise self._error(part, "window", message)
         return Since(held, begun, window)
 
-    def _window(self, part: WrittenElement) -> Window:
+    def _window(self, part: WrittenElement) -> LarsWindow:
         assert part.window is not None
         return window(self._source, part.window, self._constants)
 
@@ -292,10 +292,10 @@ class RuleReader:
             symbol, sign = symbol.one("argument"), "" if sign else "-"
         return Atom(sign + symbol.name, tuple(map(self._terms.read, symbol.children)))
 
-    def _time(self, span: Span) -> Term:
+    def _time(self, span: TextSpan) -> Term:
         return self._number(span, "time")
 
-    def _number(self, span: Span, code: str) -> Term:
+    def _number(self, span: TextSpan, code: str) -> Term:
         """A term that is to be an integer."""
         node = term_tree(span.text)
         if node is None:

@@ -24,10 +24,10 @@ from citywise.reasoning.languages.lars.encoding import (
 )
 from citywise.reasoning.languages.lars.program import (
     LarsProgram,
+    LarsWindow,
     LastTuples,
     Point,
     TimeSpan,
-    Window,
     require_one,
     shown,
 )
@@ -74,7 +74,7 @@ class History:
         Predicates that windows of time look at; the last tuples are of any predicate.
     """
 
-    def __init__(self, windows: Collection[Window | None], read: Collection[Signature]) -> None:
+    def __init__(self, windows: Collection[LarsWindow | None], read: Collection[Signature]) -> None:
         self._read = frozenset(read)
         spans = [w.size for w in windows if isinstance(w, TimeSpan)]
         self._span: float = float("inf") if None in windows else max(spans, default=0)
@@ -125,7 +125,7 @@ class History:
         """The atoms that hold now."""
         return self._here.keys()
 
-    def timeline(self, window: Window | None) -> range:
+    def timeline(self, window: LarsWindow | None) -> range:
         """The points of time of a window."""
         assert self.first is not None
         low, end = self.first, self.now + 1
@@ -135,7 +135,7 @@ class History:
             low = self._last[-window.size][0].time
         return range(low, end)
 
-    def within(self, window: Window | None) -> Iterator[Tuple]:
+    def within(self, window: LarsWindow | None) -> Iterator[Tuple]:
         """The atoms of a window with their points of time, oldest first; of a window of time
         those of the predicates that are read."""
         if isinstance(window, LastTuples):
@@ -147,13 +147,13 @@ class History:
                 yield from (Tuple(time, atom) for atom in here)
 
 
-Given = dict[str, list[Tuple]]
+FactGivers = dict[str, list[Tuple]]
 """Facts as ASP text, each with the arrivals that make it true."""
 
 
-def holding(encoding: Encoding, history: History) -> Given:
+def holding(encoding: Encoding, history: History) -> FactGivers:
     """What windows see of the data and what of them holds now."""
-    found: Given = {}
+    found: FactGivers = {}
     for atom in history.here():
         if atom.signature in encoding.now:
             text = call(atom.signature.name, _arguments(atom))
@@ -161,9 +161,9 @@ def holding(encoding: Encoding, history: History) -> Given:
     return found | _windows(encoding, history)
 
 
-def _windows(encoding: Encoding, history: History) -> Given:
-    found: Given = {}
-    contents: dict[Window | None, dict[Signature, list[Tuple]]] = {}
+def _windows(encoding: Encoding, history: History) -> FactGivers:
+    found: FactGivers = {}
+    contents: dict[LarsWindow | None, dict[Signature, list[Tuple]]] = {}
     for each, relation in encoding.seen.items():
         if each.window not in contents:
             contents[each.window] = _by_predicate(history.within(each.window))

@@ -35,7 +35,7 @@ _FEW = 8
 """Bodies over which the disjunctions of a condition are spread without further ado."""
 _MOST = 4096
 
-Body = list[Literal]
+RifBody = list[Literal]
 
 
 class BodyError(Exception):
@@ -62,7 +62,7 @@ class Solvable(Call):
 class Condition:
     """A conjunction of literals and of choices between conditions."""
 
-    literals: Body = field(default_factory=list)
+    literals: RifBody = field(default_factory=list)
     choices: list[list[Condition]] = field(default_factory=list)
 
     def mentions(self) -> frozenset[str]:
@@ -78,10 +78,10 @@ class Alternatives:
         self._numbers = count(1)
         self.parts: list[Rule] = []
 
-    def bodies(self, condition: Condition, needed: frozenset[str], name: str) -> list[Body]:
+    def bodies(self, condition: Condition, needed: frozenset[str], name: str) -> list[RifBody]:
         """Bodies of which one must hold; what is `needed` has values in all of them."""
         body = condition.literals
-        choices: list[list[Body]] = []
+        choices: list[list[RifBody]] = []
         for choice in condition.choices:
             others = [each for other in condition.choices if other is not choice for each in other]
             around = needed.union(mentioned(body), *(each.mentions() for each in others))
@@ -99,8 +99,8 @@ class Alternatives:
         return [_solved([*body, *chain(*each)]) for each in product(*choices)]
 
     def _fold(
-        self, body: Body, choices: list[list[Body]], needed: frozenset[str], name: str
-    ) -> tuple[Body, list[list[Body]]] | None:
+        self, body: RifBody, choices: list[list[RifBody]], needed: frozenset[str], name: str
+    ) -> tuple[RifBody, list[list[RifBody]]] | None:
         """The same with a relation in the place of the largest choice of which variables have
         values whatever is chosen elsewhere; None if there is none."""
         for at in reversed(range(len(choices))):
@@ -112,8 +112,8 @@ class Alternatives:
         return None
 
     def _folded(
-        self, body: Body, choice: list[Body], outside: frozenset[str], name: str
-    ) -> Body | None:
+        self, body: RifBody, choice: list[RifBody], outside: frozenset[str], name: str
+    ) -> RifBody | None:
         every = frozenset().union(*map(mentioned, choice))
         own = sorted(every & (outside | mentioned(body)))
         if all(_gives(each, own) for each in choice):
@@ -128,7 +128,7 @@ class Alternatives:
             first = [self.part(before, [first], name)]
         return [*rest, self.part(after, [[*first, *each] for each in choice], name)]
 
-    def part(self, variables: Sequence[str], bodies: Iterable[Body], name: str) -> Scan:
+    def part(self, variables: Sequence[str], bodies: Iterable[RifBody], name: str) -> Scan:
         """A relation of its own for what one of some bodies says of variables."""
         terms = tuple(map(Variable, variables))
         relation = f"{PART} {next(self._numbers)}"
@@ -141,22 +141,22 @@ def mentioned(literals: Iterable[Literal]) -> frozenset[str]:
     return frozenset().union(*map(variables_of, literals))
 
 
-def _gives(body: Body, names: Iterable[str]) -> bool:
+def _gives(body: RifBody, names: Iterable[str]) -> bool:
     """Whether a body gives all of its variables values, and `names` among them."""
     body = _solved(body)
     return len(_ready(body)) == len(body) and mentioned(body).issuperset(names)
 
 
-def _ready(body: Body) -> Body:
+def _ready(body: RifBody) -> RifBody:
     """The literals that can be met without others."""
-    found: Body = []
+    found: RifBody = []
     with suppress(SafetyError):
         for literal, _known in ordered(body, frozenset(), Rule("", ())):
             found.append(literal)
     return found
 
 
-def _solved(body: Body) -> Body:
+def _solved(body: RifBody) -> RifBody:
     """The body with calls that give an argument its value from the others, where nothing else
     does."""
     while True:
@@ -177,7 +177,7 @@ TYPE = f"<{RDF}type>"
 TRIPLE = "triple"
 """The relation of all frames, of arity 3: read and derived where the property is a variable."""
 
-Head = tuple[str, tuple[Term, ...]]
+HeadRow = tuple[str, tuple[Term, ...]]
 """Relation and terms."""
 _Names = Mapping[str, str]
 """What variables of `Exists` are called."""
@@ -201,7 +201,7 @@ class Bodies:
         """
         try:
             condition = self._condition(rule.body)
-            more: Body = []
+            more: RifBody = []
             heads = [found for head in rule.heads for found in self._heads(head, more)]
         except ItemError as error:
             raise BodyError(str(error)) from error
@@ -218,12 +218,12 @@ class Bodies:
 
     # -- conditions ---------------------------------------------------------------------
 
-    def _condition(self, formula: rif.Formula | None) -> Condition | None:
+    def _condition(self, formula: rif.RifFormula | None) -> Condition | None:
         """The condition of a formula; None if it cannot hold."""
         found = Condition()
         return found if formula is None or self._add(formula, {}, found) else None
 
-    def _add(self, formula: rif.Formula, names: _Names, found: Condition) -> bool:
+    def _add(self, formula: rif.RifFormula, names: _Names, found: Condition) -> bool:
         """Add a formula to a conjunction; False if it cannot hold."""
         match formula:
             case rif.And(parts):
@@ -249,7 +249,7 @@ class Bodies:
                 ]
         return True
 
-    def _choose(self, parts: tuple[rif.Formula, ...], names: _Names, found: Condition) -> bool:
+    def _choose(self, parts: tuple[rif.RifFormula, ...], names: _Names, found: Condition) -> bool:
         choice = []
         for part in parts:
             each = Condition()
@@ -258,7 +258,7 @@ class Bodies:
         found.choices.append(choice)
         return bool(choice)
 
-    def _equal(self, left: rif.Term, right: rif.Term, names: _Names, found: Body) -> bool:
+    def _equal(self, left: rif.RifTerm, right: rif.RifTerm, names: _Names, found: RifBody) -> bool:
         """Add an equality; False if the terms cannot be equal."""
         if isinstance(left, rif.Sequence) and isinstance(right, rif.Sequence):
             pairs = zip(left.items, right.items, strict=False)
@@ -278,7 +278,7 @@ class Bodies:
 
     # -- atoms and terms ----------------------------------------------------------------
 
-    def _heads(self, atom: rif.Formula, found: Body, names: _Names = _NONE) -> list[Head]:
+    def _heads(self, atom: rif.RifFormula, found: RifBody, names: _Names = _NONE) -> list[HeadRow]:
         """The rows that an atom or a frame stands for."""
         if isinstance(atom, RifAtom):
             terms = self._terms(atom.arguments, names, found)
@@ -288,16 +288,18 @@ class Bodies:
         slots = [self._terms(slot, names, found) for slot in atom.slots]
         return [self._frame(thing, slot, filler) for slot, filler in slots]
 
-    def _frame(self, thing: Term, slot: Term, filler: Term) -> Head:
+    def _frame(self, thing: Term, slot: Term, filler: Term) -> HeadRow:
         if not isinstance(slot, Constant):
             return TRIPLE, (thing, slot, filler)
         self.properties[str(slot.value)] = slot.value
         return str(slot.value), (thing, filler)
 
-    def _terms(self, given: Iterable[rif.Term], names: _Names, found: Body) -> tuple[Term, ...]:
+    def _terms(
+        self, given: Iterable[rif.RifTerm], names: _Names, found: RifBody
+    ) -> tuple[Term, ...]:
         return tuple(self._term(term, names, found) for term in given)
 
-    def _term(self, term: rif.Term, names: _Names, found: Body) -> Term:
+    def _term(self, term: rif.RifTerm, names: _Names, found: RifBody) -> Term:
         """A term, in which functions are called before it is looked at."""
         match term:
             case RifVariable(name):
@@ -318,10 +320,10 @@ class Bodies:
     def _call(
         self,
         function: Iri,
-        arguments: tuple[rif.Term, ...],
+        arguments: tuple[rif.RifTerm, ...],
         result: Term | None,
         names: _Names,
-        found: Body,
+        found: RifBody,
     ) -> None:
         known = builtin(function.value)
         if known is None:

@@ -10,16 +10,16 @@ from citywise.reasoning.languages.rif import parsing
 from citywise.reasoning.languages.rif.document import (
     Document,
     Equal,
-    Formula,
     Frame,
     Member,
     Or,
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
-    Term,
     Test,
     free,
     parts,
@@ -71,7 +71,7 @@ def _repeated_labels(reading: RifReading) -> Iterator[Finding]:
 
 def _unused(reading: RifReading) -> Iterator[Finding]:
     for rule in reading.document.rules:
-        formulas: list[Formula] = [*rule.heads, *([rule.body] if rule.body else [])]
+        formulas: list[RifFormula] = [*rule.heads, *([rule.body] if rule.body else [])]
         used = {name for formula in formulas for name in free(formula)}
         for variable in rule.variables:
             if variable.name not in used:
@@ -108,7 +108,7 @@ class _Names:
     def of_body(self, rule: RifRule) -> set[str]:
         return {name for part in _parts(rule) for name in self._of(part)}
 
-    def _of(self, formula: Formula) -> Iterator[str]:
+    def _of(self, formula: RifFormula) -> Iterator[str]:
         if isinstance(formula, RifAtom):
             name = term_text(RifConstant(formula.predicate), self._prefixes)
             yield f"{name}/{len(formula.arguments)}"
@@ -127,7 +127,7 @@ def _uses(document: Document, names: _Names) -> dict[str, set[str]]:
     return found
 
 
-def _parts(rule: RifRule) -> Iterator[Formula]:
+def _parts(rule: RifRule) -> Iterator[RifFormula]:
     """The condition of a rule, and all it is put together from."""
     return iter(()) if rule.body is None else within(rule.body)
 
@@ -141,7 +141,7 @@ def _computed(rule: RifRule) -> Iterator[RifComputed]:
     return (term for term in concluded if isinstance(term, RifComputed) and _has_variable(term))
 
 
-def _equated(formula: Formula) -> Iterator[tuple[str, Term]]:
+def _equated(formula: RifFormula) -> Iterator[tuple[str, RifTerm]]:
     """Variables, and what they equal."""
     if isinstance(formula, Equal):
         for one, other in ((formula.left, formula.right), (formula.right, formula.left)):
@@ -149,7 +149,7 @@ def _equated(formula: Formula) -> Iterator[tuple[str, Term]]:
                 yield one.name, other
 
 
-def _has_variable(term: Term) -> bool:
+def _has_variable(term: RifTerm) -> bool:
     return any(True for _ in variables(term))
 
 
@@ -167,7 +167,7 @@ def _is_bounded(computed: RifComputed, rule: RifRule) -> bool:
     return False
 
 
-def _compared(formula: Formula) -> tuple[set[str], set[str]]:
+def _compared(formula: RifFormula) -> tuple[set[str], set[str]]:
     """The variables of what is less, and of what is more."""
     if isinstance(formula, Test) and len(formula.arguments) == 2:
         one, other = (set(variables(term)) for term in formula.arguments)
@@ -193,7 +193,7 @@ def _falls(computed: RifComputed) -> bool | None:
     return signs[0]
 
 
-def _required(formula: Formula | None) -> Iterator[Formula]:
+def _required(formula: RifFormula | None) -> Iterator[RifFormula]:
     """The parts of a formula that hold wherever it does."""
     if formula is not None:
         yield formula

@@ -142,7 +142,7 @@ UNSEEN = "#unseen"
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledTheory:
     """A program, what it begins with, and where facts go and are found."""
 
     program: Program
@@ -188,7 +188,7 @@ class Compiled:
         return TRIPLE if TRIPLE in self.inputs else UNSEEN if self.keeps else None
 
 
-def compiled(theory: Theory, *, instances: bool = False, opened: bool = False) -> Compiled:
+def compiled(theory: Theory, *, instances: bool = False, opened: bool = False) -> CompiledTheory:
     """The program of a theory; raises `RequestError`. With `opened` it is complete where the
     stream says what classes and properties mean."""
     said = clauses(theory, opened)
@@ -197,7 +197,7 @@ def compiled(theory: Theory, *, instances: bool = False, opened: bool = False) -
     rules = wanted(layout.rules, {*outputs, *ALARMS})
     looked = frozenset(name for rule in rules for name in reads(rule))
     inputs = frozenset(name for name in looked if name[0] not in "!^#")
-    found = Compiled(
+    found = CompiledTheory(
         program=Program(tuple(rules), name=theory.document.name, outputs=outputs.union(ALARMS)),
         static={},
         inputs=inputs | layout.stated if said.silent else inputs,
@@ -213,7 +213,7 @@ def compiled(theory: Theory, *, instances: bool = False, opened: bool = False) -
     return _filled(_with_instants(found) if instances else found)
 
 
-def _static(found: Compiled, said: Clauses, looked: Collection[str]) -> dict[str, list[Row]]:
+def _static(found: CompiledTheory, said: Clauses, looked: Collection[str]) -> dict[str, list[Row]]:
     """The rows with which a program begins."""
     static = {name: rows for name, rows in said.tables.items() if name in looked}
     static |= {_stated(relation): rows for relation, rows in said.facts.items()}
@@ -224,7 +224,7 @@ def _static(found: Compiled, said: Clauses, looked: Collection[str]) -> dict[str
     return static
 
 
-def _filled(found: Compiled) -> Compiled:
+def _filled(found: CompiledTheory) -> CompiledTheory:
     """With its inputs."""
     inputs = found.inputs.union(found.static, [UNSEEN] if found.keeps else [])
     return replace(found, program=replace(found.program, inputs=inputs))
@@ -331,7 +331,7 @@ def _headed(rule: Rule, head: str) -> Rule:
 # -- instants -------------------------------------------------------------------------------
 
 
-def _with_instants(found: Compiled) -> Compiled:
+def _with_instants(found: CompiledTheory) -> CompiledTheory:
     """The program over rows with instants."""
     plain = _without_instants(found.program.rules, found.static)
     program = replace(

@@ -47,7 +47,7 @@ class RifConstant:
 class Sequence:
     """A list, `List(a b)`; in RIF-Core it has no tail and, in a rule's head, is ground."""
 
-    items: tuple[Term, ...]
+    items: tuple[RifTerm, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class RifComputed:
     """`External(func:name(…))`: the value of a built-in function."""
 
     function: Iri
-    arguments: tuple[Term, ...]
+    arguments: tuple[RifTerm, ...]
 
 
-Term: TypeAlias = RifVariable | RifConstant | Sequence | RifComputed
+RifTerm: TypeAlias = RifVariable | RifConstant | Sequence | RifComputed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ class RifAtom:
     """`p(a b)`."""
 
     predicate: Name
-    arguments: tuple[Term, ...]
+    arguments: tuple[RifTerm, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
     """`s[p1 -> o1 p2 -> o2]`: with constant slots, triples."""
 
-    object: Term
-    slots: tuple[tuple[Term, Term], ...]
+    object: RifTerm
+    slots: tuple[tuple[RifTerm, RifTerm], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +82,16 @@ class Member:
     """`a # C`: the same as `a[rdf:type -> C]` in a combination with RDF; in RIF-Core in bodies
     only."""
 
-    object: Term
-    type: Term
+    object: RifTerm
+    type: RifTerm
 
 
 @dataclass(frozen=True, slots=True)
 class Equal:
     """`a = b`; in RIF-Core in bodies only."""
 
-    left: Term
-    right: Term
+    left: RifTerm
+    right: RifTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +99,21 @@ class Test:
     """`External(pred:name(…))`: a built-in predicate."""
 
     predicate: Iri
-    arguments: tuple[Term, ...]
+    arguments: tuple[RifTerm, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class And:
     """All of them; true if there are none."""
 
-    parts: tuple[Formula, ...]
+    parts: tuple[RifFormula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
     """One of them; false if there are none."""
 
-    parts: tuple[Formula, ...]
+    parts: tuple[RifFormula, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,10 @@ class Exists:
     """`Exists ?x (…)`."""
 
     variables: tuple[RifVariable, ...]
-    part: Formula
+    part: RifFormula
 
 
-Formula: TypeAlias = RifAtom | Frame | Member | Equal | Test | And | Or | Exists
+RifFormula: TypeAlias = RifAtom | Frame | Member | Equal | Test | And | Or | Exists
 Head: TypeAlias = RifAtom | Frame
 
 
@@ -133,7 +133,7 @@ class RifRule:
     """The heads hold wherever the body does; without one always."""
 
     heads: tuple[Head, ...]
-    body: Formula | None = None
+    body: RifFormula | None = None
     variables: tuple[RifVariable, ...] = ()
     """Those that `Forall` names."""
     line: int = field(default=0, compare=False)
@@ -158,7 +158,7 @@ class Import:
 
 
 @dataclass(frozen=True)
-class Window:
+class RifWindow:
     """How long an item of the stream counts: at the instants t … t + range - 1
     (docs/rif-running.md)."""
 
@@ -176,7 +176,7 @@ class Document:
     """The file's name, for messages."""
     rules: tuple[RifRule, ...] = ()
     imports: tuple[Import, ...] = ()
-    window: Window | None = None
+    window: RifWindow | None = None
     """None: items count for ever (a Continuous Datalog program)."""
     prefixes: Mapping[str, str] = field(default_factory=dict)
     base: str | None = None
@@ -191,7 +191,7 @@ class Document:
         return self.window.unit if self.window else "s"
 
 
-def conjuncts(formula: Formula | None) -> Iterator[Formula]:
+def conjuncts(formula: RifFormula | None) -> Iterator[RifFormula]:
     """The parts of a conjunction, of those in it too; a formula that is none is its own."""
     if isinstance(formula, And):
         for part in formula.parts:
@@ -200,7 +200,7 @@ def conjuncts(formula: Formula | None) -> Iterator[Formula]:
         yield formula
 
 
-def variables(term: Term) -> Iterator[str]:
+def variables(term: RifTerm) -> Iterator[str]:
     """The names of a term's variables, each as often as it occurs."""
     if isinstance(term, RifVariable):
         yield term.name
@@ -212,7 +212,7 @@ def variables(term: Term) -> Iterator[str]:
             yield from variables(argument)
 
 
-def terms(formula: Formula) -> Iterator[Term]:
+def terms(formula: RifFormula) -> Iterator[RifTerm]:
     """The terms that a formula without parts relates; of others none."""
     if isinstance(formula, RifAtom | Test):
         yield from formula.arguments
@@ -226,21 +226,21 @@ def terms(formula: Formula) -> Iterator[Term]:
         yield from (formula.left, formula.right)
 
 
-def parts(formula: Formula) -> tuple[Formula, ...]:
+def parts(formula: RifFormula) -> tuple[RifFormula, ...]:
     """The formulas that a formula is put together from."""
     if isinstance(formula, And | Or):
         return formula.parts
     return (formula.part,) if isinstance(formula, Exists) else ()
 
 
-def within(formula: Formula) -> Iterator[Formula]:
+def within(formula: RifFormula) -> Iterator[RifFormula]:
     """The formula and all that it is put together from, the whole before its parts."""
     yield formula
     for part in parts(formula):
         yield from within(part)
 
 
-def free(formula: Formula) -> Iterator[str]:
+def free(formula: RifFormula) -> Iterator[str]:
     """The names of the variables that no `Exists` of the formula binds, as they occur."""
     bound = {v.name for v in formula.variables} if isinstance(formula, Exists) else set()
     for term in terms(formula):
@@ -249,7 +249,7 @@ def free(formula: Formula) -> Iterator[str]:
         yield from (name for name in free(part) if name not in bound)
 
 
-def replaced(term: Term, by: Mapping[str, Term]) -> Term:
+def replaced(term: RifTerm, by: Mapping[str, RifTerm]) -> RifTerm:
     """The term with other terms in the place of some variables."""
     if isinstance(term, RifVariable):
         return by.get(term.name, term)

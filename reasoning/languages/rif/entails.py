@@ -15,16 +15,16 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Local,
     Or,
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
-    Term,
     Test,
     apart,
     conjuncts,
@@ -108,7 +108,7 @@ def _misnamed(path: Path, message: str) -> RequestError:
 
 def entails(
     theory: Theory,
-    conclusion: Formula,
+    conclusion: RifFormula,
     limits: Limits | None = None,
     *,
     file: str = "<conclusion>",
@@ -125,7 +125,7 @@ def entails(
     return _is_entailed(theory, _goal(theory, conclusion), limits or Limits())
 
 
-def _fault(conclusion: Formula) -> str | None:
+def _fault(conclusion: RifFormula) -> str | None:
     """What is wrong with a condition that is to be a conclusion."""
     if names := _named(free(conclusion)):
         return f"{names} is free; bind it by `Exists`"
@@ -184,7 +184,7 @@ def _numbered(theory: Theory, graphs: Sequence[Sequence[Triple]]) -> RifRule:
     return _goal(theory, holding, _WHICH)
 
 
-def _pattern(graph: Sequence[Triple]) -> Formula:
+def _pattern(graph: Sequence[Triple]) -> RifFormula:
     """A condition that holds where a graph does."""
     labels = sorted({term.label for t in graph for term in t if isinstance(term, Blank)})
     frames = tuple(
@@ -230,13 +230,13 @@ def _bounded(theory: Theory, most: int) -> Theory:
     return replace(theory, rules=rules)
 
 
-def _computed(rule: RifRule) -> Iterator[Term]:
+def _computed(rule: RifRule) -> Iterator[RifTerm]:
     """What a rule computes, but for what it does within alternatives."""
     for formula in (*rule.heads, *conjuncts(rule.body)):
         yield from (term for term in terms(formula) if isinstance(term, RifComputed))
 
 
-def _within(term: Term, most: int) -> Formula:
+def _within(term: RifTerm, most: int) -> RifFormula:
     least, greatest = (RifConstant(Literal(str(n), XSD + "integer")) for n in (-most, most))
     return Or(
         (
@@ -251,11 +251,11 @@ def _within(term: Term, most: int) -> Formula:
     )
 
 
-def _test(name: str, *arguments: Term) -> Test:
+def _test(name: str, *arguments: RifTerm) -> Test:
     return Test(Iri(PRED + name), arguments)
 
 
-def _goal(theory: Theory, conclusion: Formula, *arguments: RifVariable) -> RifRule:
+def _goal(theory: Theory, conclusion: RifFormula, *arguments: RifVariable) -> RifRule:
     """A rule that derives a name of its own, with some variables, where the conclusion holds."""
     names = {"conclusion", *local_names(conclusion)}
     own = apart(names, names.union(local_names(theory.rules)))
@@ -265,7 +265,7 @@ def _goal(theory: Theory, conclusion: Formula, *arguments: RifVariable) -> RifRu
     return RifRule((RifAtom(Local(own["conclusion"]), arguments),), body, arguments)
 
 
-def _up_to_sameness(formula: Formula) -> Formula:
+def _up_to_sameness(formula: RifFormula) -> RifFormula:
     """What is `owl:sameAs` is equal (RIF RDF and OWL Compatibility, 4.2)."""
     match formula:
         case And(parts):
@@ -279,5 +279,5 @@ def _up_to_sameness(formula: Formula) -> Formula:
     return formula
 
 
-def _open(term: RdfTerm) -> Term:
+def _open(term: RdfTerm) -> RifTerm:
     return RifVariable(term.label) if isinstance(term, Blank) else RifConstant(term)

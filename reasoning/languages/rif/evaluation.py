@@ -17,7 +17,7 @@ from citywise.reasoning.languages.rif.compile import (
     PLAIN,
     STATED,
     UNSEEN,
-    Compiled,
+    CompiledTheory,
     compiled,
 )
 from citywise.reasoning.languages.rif.inference import INCONSISTENT, OPENED, sentence
@@ -48,13 +48,13 @@ class _Texts(dict[str, str]):
 class Inbox:
     """Collects the rows of facts from one step to the next; drops what no rule looks at."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: CompiledTheory) -> None:
         self._texts = _Texts()
         self._rows: dict[tuple[str, int | None], list[Row]] = {}
         """By relation and the last instant at which they count."""
         self.follow(compiled)
 
-    def follow(self, compiled: Compiled) -> None:
+    def follow(self, compiled: CompiledTheory) -> None:
         """Take over what another program looks at."""
         self._compiled = compiled
         self._routes: dict[str, _Route] = {}
@@ -138,20 +138,20 @@ class Instance(NamedTuple):
 
 
 @dataclass(frozen=True)
-class State:
+class ShownState:
     """What is shown at an instant."""
 
     facts: frozenset[Fact]
     instances: frozenset[Instance]
 
 
-NOTHING = State(frozenset(), frozenset())
+NOTHING = ShownState(frozenset(), frozenset())
 
 
-class Shown:
+class ShownFacts:
     """Reads what an evaluation has, and what changed of it."""
 
-    def __init__(self, compiled: Compiled, evaluation: RuleEvaluation) -> None:
+    def __init__(self, compiled: CompiledTheory, evaluation: RuleEvaluation) -> None:
         self._compiled = compiled
         self._evaluation = evaluation
         mark = PLAIN if compiled.instances else STATED
@@ -182,16 +182,16 @@ class Shown:
         """Instances that went with the last step, and held up to `last`."""
         return [*self._instances(self._evaluation.gone, last)]
 
-    def before(self, last: int) -> State:
+    def before(self, last: int) -> ShownState:
         """What was there before the last step, which may have been stopped; what has gone with
         it held up to `last`."""
         facts = frozenset(self.facts()).difference(self.came()).union(self.gone())
         if not self._compiled.instances:
-            return State(facts, frozenset())
+            return ShownState(facts, frozenset())
         instances = frozenset(self.instances()).difference(self.begun())
-        return State(facts, instances.union(self.ended(last)))
+        return ShownState(facts, instances.union(self.ended(last)))
 
-    def asserted(self) -> State:
+    def asserted(self) -> ShownState:
         """The facts and instances of the stream that count now, and static facts."""
         facts: set[Fact] = set()
         instances: set[Instance] = set()
@@ -202,7 +202,7 @@ class Shown:
                 facts.update(_facts(relation, [row[:-1] for row in given]))
             else:
                 facts.update(_facts(relation, given))
-        return State(frozenset(facts), frozenset(instances))
+        return ShownState(frozenset(facts), frozenset(instances))
 
     def _facts(self, rows: Callable[[str], Collection[Row]]) -> list[Fact]:
         return [fact for name, own in self._plain for fact in self._read(name, rows(own))]
@@ -274,7 +274,7 @@ class WindowedEvaluation:
         self._inbox = Inbox(self._compiled)
         self._begin()
         self._now = BEGINNING
-        self._before: State | None = None
+        self._before: ShownState | None = None
         """What was shown before the last step, where the engine does not tell what changed."""
         self._failed = False
         """Whether the last step was given up."""
@@ -354,17 +354,17 @@ class WindowedEvaluation:
             found.add(f"an imported ontology does not allow that {text.lexical}")
         return sorted(found)
 
-    def _state(self) -> State:
+    def _state(self) -> ShownState:
         """What is shown now."""
         told = self._shown.instances() if self._compiled.instances else ()
-        state = State(frozenset(self._shown.facts()), frozenset(told))
+        state = ShownState(frozenset(self._shown.facts()), frozenset(told))
         if not self._compiled.silent:
             return state
         asserted = self._shown.asserted()
         static = self._static or frozenset()
         facts = state.facts - static - asserted.facts
         instances = frozenset(each for each in state.instances if each.fact not in static)
-        return State(facts, instances - asserted.instances)
+        return ShownState(facts, instances - asserted.instances)
 
     def _named(self, error: LimitError) -> LimitError:
         """A limit that was reached, in the words of the document."""
@@ -380,7 +380,7 @@ class WindowedEvaluation:
     def _begin(self) -> None:
         """Make the relations, with what always holds."""
         self._evaluation = RuleEvaluation(self._compiled.program, self._limits)
-        self._shown = Shown(self._compiled, self._evaluation)
+        self._shown = ShownFacts(self._compiled, self._evaluation)
         for relation, rows in self._compiled.static.items():
             self._evaluation.insert(relation, rows)
 

@@ -12,9 +12,9 @@ from itertools import islice
 
 from citywise.reasoning.engines.incremental.relation import BEGINNING
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.explain.justifications import KEPT, Given, Justifications
-from citywise.reasoning.explain.origins import ItemOrigin, Origin, Outside, Reason, Time
-from citywise.reasoning.explain.rows import Past, Trees, Unentailed
+from citywise.reasoning.explain.justifications import KEPT, GivenFact, Justifications
+from citywise.reasoning.explain.origins import ItemOrigin, Origin, Outside, OutsideReason, Time
+from citywise.reasoning.explain.rows import PastFacts, Trees, Unentailed
 from citywise.reasoning.explain.tree import Explanation, TreeNode
 from citywise.reasoning.languages.rif.authored import (
     FrameModel,
@@ -36,11 +36,17 @@ from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.model.values import Row
 from citywise.reasoning.rdf import ntriples
 from citywise.reasoning.rdf.knowledge import Background
-from citywise.reasoning.run.explained import MOST_OUTSIDE, Explains, RecordedExplainer, Seen, Sought
+from citywise.reasoning.run.explained import (
+    MOST_OUTSIDE,
+    Explains,
+    RecordedExplainer,
+    SeenEvaluation,
+    Sought,
+)
 from citywise.reasoning.run.recorded import Recorded
 from citywise.reasoning.streams.items import Item
 
-_NO_PAST = Past({}, {})
+_NO_PAST = PastFacts({}, {})
 _CONFLICTS = 5
 """Contradictions that are told."""
 
@@ -74,12 +80,12 @@ class FactExplainer:
     def __init__(
         self,
         theory: Theory,
-        given: Mapping[Fact, Sequence[Given]],
+        given: Mapping[Fact, Sequence[GivenFact]],
         now: int | None,
         *,
         names: FactNames | None = None,
         time: Callable[[int], Time] = lambda time: time,
-        past: Callable[[], Past] = lambda: _NO_PAST,
+        past: Callable[[], PastFacts] = lambda: _NO_PAST,
         inconsistent: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -162,7 +168,7 @@ class FactExplainer:
         return self._models[relation]
 
     @cached_property
-    def _past(self) -> Past:
+    def _past(self) -> PastFacts:
         return self._look_back()
 
     @cached_property
@@ -175,12 +181,12 @@ class FactExplainer:
         return RifNotation(self._names, wording, self._time)
 
     @cached_property
-    def _given(self) -> Mapping[Fact, Sequence[Given]]:
+    def _given(self) -> Mapping[Fact, Sequence[GivenFact]]:
         """The instances of the stream, and of what always holds."""
         rules = self._rules
         found = {fact: [*given] for fact, given in self._stream.items()}
         for fact in {**rules.triples, **rules.facts}:
-            static = Given(
+            static = GivenFact(
                 fact,
                 BEGINNING,
                 origins=tuple(rules.triples.get(fact, ())),
@@ -226,11 +232,11 @@ class RifExplainer(RecordedExplainer):
             self._note(evaluation)
             refused |= {place: why for place, (_item, why) in reasoner.refused.items()}
             if sought.wants(evaluation):
-                sought.found = Seen(evaluation, {}, {}, refused, frozenset(), 0)
+                sought.found = SeenEvaluation(evaluation, {}, {}, refused, frozenset(), 0)
                 if sought.time is not None:
                     return  # there is one evaluation at each instant
 
-    def _found(self, sought: Sought) -> Seen:
+    def _found(self, sought: Sought) -> SeenEvaluation:
         """See `RecordedExplainer`; an instant that contradicts itself can be explained."""
         seen = sought.found
         self._inconsistent = False
@@ -273,7 +279,7 @@ class RifExplainer(RecordedExplainer):
         """Why a fact was entailed at an instant."""
         return self._at_instant(time).why(fact)
 
-    def _counting(self, now: int) -> dict[Fact, list[Given]]:
+    def _counting(self, now: int) -> dict[Fact, list[GivenFact]]:
         """The instances that count at an instant, each with the items that give it."""
         found: dict[tuple[Fact, int], tuple[int | None, list[Origin]]] = {}
         for item in self._arrived:
@@ -284,9 +290,9 @@ class RifExplainer(RecordedExplainer):
                     until, origins = found.get((fact, item.time), (last, []))
                     longest = None if last is None or until is None else max(last, until)
                     found[fact, item.time] = longest, [*origins, origin]
-        given: dict[Fact, list[Given]] = defaultdict(list)
+        given: dict[Fact, list[GivenFact]] = defaultdict(list)
         for (fact, since), (until, origins) in found.items():
-            given[fact].append(Given(fact, since, until, tuple(origins)))
+            given[fact].append(GivenFact(fact, since, until, tuple(origins)))
         return given
 
     def _last(self, item: Item) -> int | None:
@@ -305,7 +311,7 @@ class RifExplainer(RecordedExplainer):
 
     # -- what does not count ----------------------------------------------------------------
 
-    def _past(self) -> Past:
+    def _past(self) -> PastFacts:
         """Items that do not count, and what was entailed."""
         now, write = self.evaluation.time, self._run.format_time
         window = self._range and (write(now - self._range + 1), write(now))
@@ -319,9 +325,9 @@ class RifExplainer(RecordedExplainer):
                     found[fact].append(outside)
             except ItemError:
                 continue  # it is no fact
-        return Past(found, self._entailed, self._why)
+        return PastFacts(found, self._entailed, self._why)
 
-    def _reason(self, item: Item) -> Reason | None:
+    def _reason(self, item: Item) -> OutsideReason | None:
         """Why an item does not count; None if it does."""
         last = self._last(item)
         gone = last is not None and last < self.evaluation.time

@@ -19,15 +19,15 @@ from citywise.reasoning.languages.rif.document import (
     RIF,
     And,
     Exists,
-    Formula,
     Frame,
     Import,
     Member,
     Or,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
-    Term,
     Test,
     parts,
 )
@@ -36,8 +36,8 @@ from citywise.reasoning.languages.rif.xml import XmlElement, tree
 from citywise.reasoning.rdf import ntriples, parsing
 from citywise.reasoning.rdf.mapping import OWL, RDF, RDFS, TYPE, XSD, Iri, Literal, Triple
 
-Regime: TypeAlias = OneOf["simple", "rdf", "rdfs", "owl-rl"]
-REGIMES: tuple[Regime, ...] = ("simple", "rdf", "rdfs", "owl-rl")
+ImportRegime: TypeAlias = OneOf["simple", "rdf", "rdfs", "owl-rl"]
+REGIMES: tuple[ImportRegime, ...] = ("simple", "rdf", "rdfs", "owl-rl")
 """From the weakest to the strongest; each infers what those before it do."""
 
 CATALOGUE = "catalog-v001.xml"
@@ -51,7 +51,7 @@ _ENTAILMENT = "http://www.w3.org/ns/entailment/"
 _GENERIC = "http://www.w3.org/2007/rif-import-profile#Generic"
 _DIRECT = _ENTAILMENT + "OWL-Direct"
 _BASED = _ENTAILMENT + "OWL-RDF-Based"
-_PROFILES: dict[str, Regime] = {
+_PROFILES: dict[str, ImportRegime] = {
     _GENERIC: "simple",
     _ENTAILMENT + "Simple": "simple",
     _ENTAILMENT + "RDF": "rdf",
@@ -86,7 +86,7 @@ def find(wanted: Import, at: Location) -> Path:
     return path
 
 
-def regime(profiles: Iterable[tuple[Import, Location]]) -> tuple[Regime | None, bool]:
+def regime(profiles: Iterable[tuple[Import, Location]]) -> tuple[ImportRegime | None, bool]:
     """The regime of the highest profile, and whether that is OWL 2 Direct Semantics.
 
     None without profiles. Raises `RequestError` for an unknown profile, and where none is
@@ -271,7 +271,7 @@ def without_annotations(triples: Sequence[Triple]) -> tuple[Triple, ...]:
     )
 
 
-def separations(triples: Sequence[Triple], rules: Sequence[RifRule]) -> tuple[Formula, ...]:
+def separations(triples: Sequence[Triple], rules: Sequence[RifRule]) -> tuple[RifFormula, ...]:
     """Conditions under which a combination contradicts itself in OWL 2 Direct Semantics, where
     no thing is a value (section 4.2.2): values of object properties, things as values of
     datatype properties, things in datatypes."""
@@ -287,12 +287,12 @@ def separations(triples: Sequence[Triple], rules: Sequence[RifRule]) -> tuple[Fo
     )
 
 
-def _is_value(term: Term) -> Formula:
+def _is_value(term: RifTerm) -> RifFormula:
     guards = ("is-literal-string", "is-literal-not-string")
     return Or(tuple(Test(Iri(PRED + guard), (term,)) for guard in guards))
 
 
-def _is_thing(term: Term) -> Formula:
+def _is_thing(term: RifTerm) -> RifFormula:
     text = RifVariable("text")
     return Exists((text,), Test(Iri(PRED + "iri-string"), (term, text)))
 
@@ -320,7 +320,7 @@ def _datatypes(triples: Iterable[Triple], rules: Iterable[RifRule]) -> frozenset
     return frozenset(known | _declared(triples, "Datatype"))
 
 
-def _names(formula: Formula) -> Iterator[tuple[str, Term]]:
+def _names(formula: RifFormula) -> Iterator[tuple[str, RifTerm]]:
     """The terms of a formula that stand for properties and classes."""
     if isinstance(formula, Frame):
         for name, content in formula.slots:
@@ -331,7 +331,7 @@ def _names(formula: Formula) -> Iterator[tuple[str, Term]]:
         yield "class", formula.type
 
 
-def _plain(formula: Formula) -> Iterator[Formula]:
+def _plain(formula: RifFormula) -> Iterator[RifFormula]:
     """The formulas without parts that a formula is made of."""
     if isinstance(formula, And | Or | Exists):
         for part in parts(formula):

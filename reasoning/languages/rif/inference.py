@@ -91,7 +91,7 @@ def _term(value: Value) -> RdfTerm:
 # -- what a document sees -------------------------------------------------------------------
 
 
-def _wanted(theory: Theory) -> frozenset[schema.Key] | None:
+def _wanted(theory: Theory) -> frozenset[schema.SchemaKey] | None:
     """What rules ask for; None: a theory without rules sees everything."""
     if not theory.rules:
         return None
@@ -113,7 +113,7 @@ def _facts(found: Iterable[RifRule]) -> Iterator[Triple]:
                         yield Triple(one, name, other)
 
 
-def _asked(formula: rif.Formula) -> Iterator[schema.Key]:
+def _asked(formula: rif.RifFormula) -> Iterator[schema.SchemaKey]:
     for part in within(formula):
         match part:
             case rif.Frame(_, slots):
@@ -122,7 +122,7 @@ def _asked(formula: rif.Formula) -> Iterator[schema.Key]:
                 yield _key(RifConstant(schema.TYPE), type)
 
 
-def _key(name: rif.Term, found: rif.Term) -> schema.Key:
+def _key(name: rif.RifTerm, found: rif.RifTerm) -> schema.SchemaKey:
     row = (Variable("S"), *(
         Variable("X") if term is None else regimes.constant(term)
         for term in map(_argument, (name, found))
@@ -130,7 +130,7 @@ def _key(name: rif.Term, found: rif.Term) -> schema.Key:
     return schema.key(Scan(regimes.TRIPLE, row))
 
 
-def _argument(found: rif.Term) -> RdfTerm | None:
+def _argument(found: rif.RifTerm) -> RdfTerm | None:
     """The term of RDF that a document has; None for another, and for a variable."""
     if isinstance(found, RifConstant) and isinstance(found.value, Iri | Blank | RdfLiteral):
         return found.value
@@ -229,7 +229,7 @@ def _is_not(found: Value, datatype: Value) -> Value | None:
     return 1
 
 
-def _content(found: Value) -> datatypes.Value | None:
+def _content(found: Value) -> datatypes.DataValue | None:
     text = literal(found)
     try:
         return None if text is None else datatypes.value(text)

@@ -13,7 +13,7 @@ from citywise.reasoning.languages.rif.document import Document
 from citywise.reasoning.languages.rif.names import FactNames, request
 from citywise.reasoning.languages.rif.reasoner import RifCourse, RifReasoner
 from citywise.reasoning.languages.rif.theory import Theory, theory
-from citywise.reasoning.partition.plan import Form, Name
+from citywise.reasoning.partition.plan import Form, PlanName
 from citywise.reasoning.run.course import Course
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, Language, ProgramFile, RecordedError
@@ -67,7 +67,7 @@ class RifProgram(ProgramFile):
                 "take `--engine auto` or leave it out"
             )
 
-    def plan(self, name: Name, form: Form) -> str:
+    def plan(self, name: PlanName, form: Form) -> str:
         """See `ProgramFile`: the network of its joins."""
         from citywise.reasoning.languages.rif.description import describe, to_dot, to_json, to_text
 

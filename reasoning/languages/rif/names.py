@@ -14,11 +14,11 @@ from citywise.reasoning.languages.rif import values
 from citywise.reasoning.languages.rif.bodies import TRIPLE
 from citywise.reasoning.languages.rif.document import (
     Document,
-    Formula,
     Frame,
     Local,
     RifAtom,
     RifConstant,
+    RifFormula,
     RifRule,
     within,
 )
@@ -223,7 +223,7 @@ def _predicates(rules: Iterable[RifRule]) -> Iterator[str]:
             yield from _of(formula)
 
 
-def _of(formula: Formula) -> Iterator[str]:
+def _of(formula: RifFormula) -> Iterator[str]:
     if isinstance(formula, RifAtom):
         yield named(values.value(formula.predicate), len(formula.arguments))
     elif isinstance(formula, Frame):

@@ -22,20 +22,20 @@ from citywise.reasoning.languages.rif.document import (
     Document,
     Equal,
     Exists,
-    Formula,
     Frame,
     Or,
     RifComputed,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
-    Term,
     Test,
     free,
     parts,
     terms,
     variables,
 )
-from citywise.reasoning.languages.rif.parts import Written, WrittenRule
+from citywise.reasoning.languages.rif.parts import Written, WrittenRifRule
 
 _Names = frozenset[str]
 _NONE: _Names = frozenset()
@@ -67,7 +67,7 @@ def unbound(rule: RifRule) -> Iterator[str]:
         yield from _unbound(rule.body, _NONE)
 
 
-def bound_by(formula: Formula, given: _Names) -> _Names:
+def bound_by(formula: RifFormula, given: _Names) -> _Names:
     """Variables that a formula gives values, where the `given` have some: by atoms and frames
     that hold them as arguments, by equations with what has a value, and by predicates that
     solve for an argument."""
@@ -109,11 +109,11 @@ def _solved(formula: Equal | Test, given: _Names) -> Iterator[str]:
             yield solved.name
 
 
-def _has(term: Term, given: _Names) -> bool:
+def _has(term: RifTerm, given: _Names) -> bool:
     return all(name in given for name in variables(term))
 
 
-def _unbound(formula: Formula, given: _Names) -> Iterator[str]:
+def _unbound(formula: RifFormula, given: _Names) -> Iterator[str]:
     """Variables without a value where they occur; those of an `Exists` too."""
     if isinstance(formula, Exists):
         given -= {variable.name for variable in formula.variables}
@@ -125,7 +125,7 @@ def _unbound(formula: Formula, given: _Names) -> Iterator[str]:
         yield from _unbound(part, given)
 
 
-def _why(written: WrittenRule, name: str) -> str:
+def _why(written: WrittenRifRule, name: str) -> str:
     body = written.rule.body
     add = f"add an atom or frame that holds it, e.g. `?{name}[ex:p -> ?value]`"
     if body is None:
@@ -140,12 +140,12 @@ def _why(written: WrittenRule, name: str) -> str:
     return f"`?{name}` gets no value in the condition; {add}"
 
 
-def _is_computed_with(body: Formula, name: str) -> bool:
+def _is_computed_with(body: RifFormula, name: str) -> bool:
     found = (term for part in _within(body) for term in terms(part))
     return any(isinstance(term, RifComputed) and name in variables(term) for term in found)
 
 
-def _within(formula: Formula) -> Iterator[Formula]:
+def _within(formula: RifFormula) -> Iterator[RifFormula]:
     yield formula
     for part in parts(formula):
         yield from _within(part)
@@ -194,7 +194,7 @@ def parse(text: str, *, file: str = "<text>.rifps", name: str = "document") -> D
     return read(text, file=file, name=name).sound()
 
 
-def parse_formula_file(path: Path, prefixes: Mapping[str, str] | None = None) -> Formula:
+def parse_formula_file(path: Path, prefixes: Mapping[str, str] | None = None) -> RifFormula:
     """Read a file that holds one condition, e.g. the conclusion of an entailment test.
 
     `prefixes` are those of the document the condition is about; it may have free variables.
@@ -205,7 +205,7 @@ def parse_formula_file(path: Path, prefixes: Mapping[str, str] | None = None) ->
 
 def parse_formula(
     text: str, prefixes: Mapping[str, str] | None = None, *, file: str = "<text>.rifps"
-) -> Formula:
+) -> RifFormula:
     """Turn a text into a condition, as `parse_formula_file`."""
     source = _sized(text, file)
     if file.endswith(XML):

@@ -19,7 +19,6 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Document,
     Equal,
-    Formula,
     Frame,
     Head,
     Import,
@@ -29,11 +28,12 @@ from citywise.reasoning.languages.rif.document import (
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
-    Term,
+    RifWindow,
     Test,
-    Window,
     free,
     within,
 )
@@ -115,7 +115,7 @@ OUTSIDE = {
 
 
 @dataclass(frozen=True)
-class WrittenRule:
+class WrittenRifRule:
     """A rule and where its parts stand."""
 
     rule: RifRule
@@ -131,7 +131,7 @@ class Written:
 
     source: Source
     document: Document
-    rules: tuple[WrittenRule, ...]
+    rules: tuple[WrittenRifRule, ...]
     """Those of the document, in the same order."""
 
 
@@ -143,9 +143,9 @@ class Parts:
         self.base: str | None = None
         self.prefixes: dict[str, str] = {}
         self.imports: list[Import] = []
-        self.window: Window | None = None
+        self.window: RifWindow | None = None
         self._revise: tuple[int, str] | None = None
-        self._rules: list[WrittenRule] = []
+        self._rules: list[WrittenRifRule] = []
         self._places: dict[str, int] = {}
         self._formulas: dict[int, int] = {}
 
@@ -211,12 +211,12 @@ class Parts:
             self.source.fault(index, "literal", message)
         return RifConstant(Literal(text, None, language or None))
 
-    def test(self, index: int, name: Iri, arguments: tuple[Term, ...]) -> Test:
+    def test(self, index: int, name: Iri, arguments: tuple[RifTerm, ...]) -> Test:
         """A built-in predicate, `External(name(…))`."""
         self._check_builtin(index, name, len(arguments), predicate=True)
         return Test(name, arguments)
 
-    def computed(self, index: int, name: Iri, arguments: tuple[Term, ...]) -> RifComputed:
+    def computed(self, index: int, name: Iri, arguments: tuple[RifTerm, ...]) -> RifComputed:
         """The value of a built-in function, `External(name(…))`."""
         self._check_builtin(index, name, len(arguments), predicate=False)
         return RifComputed(name, arguments)
@@ -232,7 +232,7 @@ class Parts:
         self._places.setdefault(name, index)
         return RifVariable(name)
 
-    def at(self, index: int, formula: Formula) -> Formula:
+    def at(self, index: int, formula: RifFormula) -> RifFormula:
         """The formula, whose place is noted."""
         self._formulas[id(formula)] = index
         return formula
@@ -276,7 +276,7 @@ class Parts:
             message = f"a window of {written} {unit} is too {'large' if size else 'small'}; "
             hint = f"write 1 {unit} to {LARGEST // one:,} {unit}"
             raise self.source.error(index, "window", message + hint)
-        self.window = Window(size, "ms" if unit == "ms" else "s")
+        self.window = RifWindow(size, "ms" if unit == "ms" else "s")
 
     def begin_rule(self) -> None:
         """Forget the places of the rule before."""
@@ -287,8 +287,8 @@ class Parts:
         index: int,
         label: str,
         variables: tuple[RifVariable, ...],
-        head: Formula,
-        body: Formula | None,
+        head: RifFormula,
+        body: RifFormula | None,
     ) -> None:
         """Note a rule; raises `RequestError` for a conclusion that RIF-Core has not."""
         heads = tuple(self._heads(head))
@@ -298,14 +298,14 @@ class Parts:
             self._check_external(part)
         where = self.source.location(index)
         rule = RifRule(heads, body, variables, where.line, where.column, label)
-        self._rules.append(WrittenRule(rule, index, self._places))
+        self._rules.append(WrittenRifRule(rule, index, self._places))
 
-    def _check_external(self, formula: Formula) -> None:
+    def _check_external(self, formula: RifFormula) -> None:
         for part in within(formula):
             if isinstance(part, RifAtom) and (message := bare(part.predicate)):
                 self.source.fault(self._formulas[id(part)], "builtin", message)
 
-    def _heads(self, formula: Formula) -> Iterator[Head]:
+    def _heads(self, formula: RifFormula) -> Iterator[Head]:
         if isinstance(formula, And):
             for part in formula.parts:
                 yield from self._heads(part)
@@ -319,7 +319,7 @@ class Parts:
             place = self._formulas[id(formula)]
             raise self.source.error(place, "head", f"{message}, {hint}")
 
-    def _check_declared(self, formula: Formula, declared: set[str]) -> None:
+    def _check_declared(self, formula: RifFormula, declared: set[str]) -> None:
         for name in dict.fromkeys(free(formula)):
             if name not in declared:
                 declared.add(name)  # one fault each
@@ -327,7 +327,7 @@ class Parts:
                 self.source.fault(self._places[name], "free-variable", message)
 
 
-def _kind(formula: Formula) -> str:
+def _kind(formula: RifFormula) -> str:
     """What a formula is that is no conclusion."""
     if isinstance(formula, Equal):
         return "an equation"

@@ -16,16 +16,16 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Local,
     Member,
     Or,
     RifAtom,
     RifConstant,
+    RifFormula,
+    RifTerm,
     RifVariable,
     Sequence,
-    Term,
     variables,
 )
 from citywise.reasoning.languages.rif.parts import MAX_DEPTH, Parts, Written, label_of
@@ -42,7 +42,7 @@ _NAMED = re.compile(
 _REVISE = re.compile(r"(?:\s|\(\*.*?\*\))*(#revise\s+([^.\n]*)\.)", re.DOTALL)
 
 
-class Constants:
+class ConstantReader:
     """Reads constants at a cursor."""
 
     def __init__(self, parts: Parts, cursor: Cursor) -> None:
@@ -164,7 +164,7 @@ def document(source: Source, name: str) -> Written:
     return parts.written(name)
 
 
-def formula(source: Source, prefixes: Mapping[str, str]) -> Formula:
+def formula(source: Source, prefixes: Mapping[str, str]) -> RifFormula:
     """Read a text that holds one condition; raises `RequestError`."""
     reader = _Reader(Parts(source), prefixes)
     with reader.brackets():
@@ -178,7 +178,7 @@ class _Reader:
         parts.prefixes.update(prefixes)
         self._parts = parts
         self._cursor = Cursor(parts.source)
-        self._constants = Constants(parts, self._cursor)
+        self._constants = ConstantReader(parts, self._cursor)
         self._depth = 0
 
     @contextmanager
@@ -288,7 +288,7 @@ class _Reader:
 
     def _clause(self, token: Token, label: str, declared: tuple[RifVariable, ...]) -> None:
         cursor = self._cursor
-        body: Formula | None = None
+        body: RifFormula | None = None
         if cursor.takes("If"):
             body = self.formula()
             cursor.expect("Then", "after the condition of `If`")
@@ -301,13 +301,13 @@ class _Reader:
 
     # Formulas
 
-    def formula(self) -> Formula:
+    def formula(self) -> RifFormula:
         cursor = self._cursor
         token = cursor.peek()
         with self._nested(token):
             return self._parts.at(token.start, self._formula(token))
 
-    def _formula(self, token: Token) -> Formula:
+    def _formula(self, token: Token) -> RifFormula:
         cursor = self._cursor
         if token.kind == "name" and token.text in _NEGATIONS:
             raise self._parts.outside(token.start, "negation")
@@ -341,7 +341,7 @@ class _Reader:
                 raise cursor.error(f"`)` at the end of `{start.text}(`")
             found.append(read())
 
-    def _atomic(self, token: Token) -> Formula:
+    def _atomic(self, token: Token) -> RifFormula:
         cursor = self._cursor
         if cursor.sees("External"):
             name, arguments = self._external()
@@ -353,7 +353,7 @@ class _Reader:
             return self._atom()
         return self._related(self.term(_FORMULA), token)
 
-    def _related(self, left: Term, token: Token) -> Formula:
+    def _related(self, left: RifTerm, token: Token) -> RifFormula:
         """The formula that begins with a term."""
         cursor = self._cursor
         if cursor.takes("="):
@@ -367,14 +367,14 @@ class _Reader:
         expected = f"`[`, `(`, `=` or `#` after `{token.text}`, which alone is no formula"
         raise cursor.error(expected + hint(token))
 
-    def _slots(self, start: Token) -> Iterator[tuple[Term, Term]]:
+    def _slots(self, start: Token) -> Iterator[tuple[RifTerm, RifTerm]]:
         cursor = self._cursor
         while not cursor.takes("]"):
             name = self.term(f"`]`, or a slot `p -> v`, in the frame of `{start.text}`")
             cursor.expect("->", "in the slot of a frame, `o[p -> v]`")
             yield name, self.term()
 
-    def _atom(self) -> Formula:
+    def _atom(self) -> RifFormula:
         cursor = self._cursor
         token = cursor.peek()
         name = self._constants.constant(_FORMULA).value
@@ -392,7 +392,7 @@ class _Reader:
 
     # Terms
 
-    def term(self, expected: str = TERM) -> Term:
+    def term(self, expected: str = TERM) -> RifTerm:
         cursor = self._cursor
         token = cursor.peek()
         if token.kind == "variable":
@@ -414,12 +414,12 @@ class _Reader:
             raise self._parts.outside(token.start, "variable list")
         return Sequence(items)
 
-    def _item(self) -> Term:
+    def _item(self) -> RifTerm:
         if self._cursor.sees("|"):
             raise self._parts.outside(self._cursor.peek().start, "tail")
         return self.term(f"`)`, or {TERM}")
 
-    def _external(self) -> tuple[Iri, tuple[Term, ...]]:
+    def _external(self) -> tuple[Iri, tuple[RifTerm, ...]]:
         """The built-in and its arguments in `External(…)`."""
         cursor = self._cursor
         cursor.take()
@@ -432,9 +432,9 @@ class _Reader:
         cursor.expect(")", "at the end of `External(`")
         return name, arguments
 
-    def _arguments(self, name: Token) -> tuple[Term, ...]:
+    def _arguments(self, name: Token) -> tuple[RifTerm, ...]:
         """What stands in the brackets after a predicate or function."""
-        cursor, found = self._cursor, list[Term]()
+        cursor, found = self._cursor, list[RifTerm]()
         cursor.expect("(", f"after `{name.text}`")
         while True:
             if cursor.takes(")"):

@@ -28,18 +28,18 @@ from citywise.reasoning.streams.revised import Ordered
 Member = TypeVar("Member", bound=Hashable)
 
 
-class Change(Generic[Member]):
+class SetChange(Generic[Member]):
     """What came to a set and is gone from it."""
 
     def __init__(self, came: Collection[Member] = (), gone: Collection[Member] = ()) -> None:
         self.came, self.gone = came, gone
 
-    def then(self, other: Change[Member]) -> Change[Member]:
+    def then(self, other: SetChange[Member]) -> SetChange[Member]:
         """This one and another after it, as one."""
         if not self.came and not self.gone:
             return other
         came, gone = {*self.came}, {*self.gone}
-        return Change(
+        return SetChange(
             (came - {*other.gone}) | ({*other.came} - gone),
             (gone - {*other.came}) | ({*other.gone} - came),
         )
@@ -84,7 +84,11 @@ class RifAnswers(Texts):
 
 _FOREVER = 1 << 62
 _NEVER = float("inf")
-_NO_CHANGE: tuple[Change[str], Change[Fact], Change[Instance]] = (Change(), Change(), Change())
+_NO_CHANGE: tuple[SetChange[str], SetChange[Fact], SetChange[Instance]] = (
+    SetChange(),
+    SetChange(),
+    SetChange(),
+)
 
 
 @dataclass(frozen=True)
@@ -276,12 +280,12 @@ class RifReasoner(FactForms, PointDriver[RifEvaluation]):
         evaluation = self._evaluation
         came, gone = evaluation.came(), evaluation.gone()
         self._version = self._version.followed_by(came, gone)
-        instances: Change[Instance] = Change()
+        instances: SetChange[Instance] = SetChange()
         if self._instances:
-            instances = Change(evaluation.entailed(), evaluation.negated())
-        texts = Change(*self._answers.follow(came, gone))
+            instances = SetChange(evaluation.entailed(), evaluation.negated())
+        texts = SetChange(*self._answers.follow(came, gone))
         shown, facts, before = self._change
-        self._change = shown.then(texts), facts.then(Change(came, gone)), before.then(instances)
+        self._change = shown.then(texts), facts.then(SetChange(came, gone)), before.then(instances)
         found = "; ".join(evaluation.inconsistencies())
         return f"what counts contradicts itself: {found}" if found else None
 

@@ -19,15 +19,15 @@ from citywise.reasoning.languages.rif import document as rif
 from citywise.reasoning.languages.rif import imports
 from citywise.reasoning.languages.rif.document import (
     Document,
-    Formula,
     Import,
     Local,
     Name,
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
-    Term,
+    RifTerm,
     Test,
     apart,
     local_names,
@@ -37,7 +37,7 @@ from citywise.reasoning.languages.rif.document import (
 )
 from citywise.reasoning.languages.rif.imports import (
     REGIMES,
-    Regime,
+    ImportRegime,
     fault_of_literals,
     fault_of_ontology,
     fault_of_rule,
@@ -108,7 +108,7 @@ def occurrences(each: Document) -> Iterator[Occurrence]:
                 yield Occurrence(name, context, rule, each)
 
 
-def _within(found: Iterable[Term]) -> Iterator[tuple[Name, Context]]:
+def _within(found: Iterable[RifTerm]) -> Iterator[tuple[Name, Context]]:
     """The names in terms: those of literals are no names."""
     for term in found:
         if isinstance(term, RifConstant) and isinstance(term.value, Iri | Local):
@@ -162,10 +162,10 @@ class Theory:
     (`_p` of the first imported document that has it too is `_p'1`)."""
     triples: tuple[Triple, ...] = ()
     """Of imported graphs and knowledge bases; blank nodes are named apart by file."""
-    regime: Regime | None = None
+    regime: ImportRegime | None = None
     """What is inferred besides the rules; None where no graph is imported with a profile,
     and no knowledge base asks for it."""
-    contradictions: tuple[Formula, ...] = ()
+    contradictions: tuple[RifFormula, ...] = ()
     """Conditions that cannot hold, besides those of the regime: where one does, the theory
     contradicts itself (OWL 2 Direct Semantics alone has such)."""
     sources: tuple[RuleSource, ...] = ()
@@ -281,7 +281,9 @@ def _location(document: Document, line: int, column: int = 1) -> Location:
     return Location(document.source or document.name, line or 1, column)
 
 
-def _merged(document: Document, reading: _Reading, regime: Regime | None, direct: bool) -> Theory:
+def _merged(
+    document: Document, reading: _Reading, regime: ImportRegime | None, direct: bool
+) -> Theory:
     documents = tuple(_renamed_apart(reading.documents))
     graphs = reading.graphs
     triples = tuple(dict.fromkeys(triple for graph in graphs for triple in graph.triples))

@@ -14,7 +14,7 @@ from citywise.reasoning.asp.statements import Source
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.languages.rif.unparse import LOCAL, NAME
 
-Kind: TypeAlias = Literal[
+TokenKind: TypeAlias = Literal[
     "variable",
     "iri",
     "string",
@@ -62,7 +62,7 @@ _SHOWN = 40
 class Token(NamedTuple):
     """A word, where it begins, and the metadata before it, `(* … *)`, without its brackets."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     meta: str = ""
@@ -84,7 +84,7 @@ def tokens(source: Source) -> Iterator[Token]:
     yield Token("end", "", len(text))
 
 
-_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+_KINDS: dict[str, TokenKind] = {kind: kind for kind in get_args(TokenKind)}
 
 
 def _end_of_meta(source: Source, start: int) -> int:
@@ -163,7 +163,7 @@ class Cursor:
             raise self.error(f"`{text}` {where}")
         return self.take()
 
-    def expect_kind(self, kind: Kind, expected: str) -> Token:
+    def expect_kind(self, kind: TokenKind, expected: str) -> Token:
         """Take a word of a kind; raises `RequestError` if it is something else."""
         if self.peek().kind != kind:
             raise self.error(expected)

@@ -15,17 +15,17 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Local,
     Member,
     RifAtom,
     RifComputed,
     RifConstant,
+    RifFormula,
     RifRule,
+    RifTerm,
     RifVariable,
     Sequence,
-    Term,
     Test,
 )
 from citywise.reasoning.languages.rif.values import predicate
@@ -105,7 +105,7 @@ def _indented(text: str) -> str:
     return "\n".join(_STEP + line if line else line for line in text.split("\n"))
 
 
-def formula_text(formula: Formula, prefixes: _Prefixes = None) -> str:
+def formula_text(formula: RifFormula, prefixes: _Prefixes = None) -> str:
     """A formula in one line."""
     match formula:
         case RifAtom(predicate, arguments):
@@ -128,7 +128,7 @@ def formula_text(formula: Formula, prefixes: _Prefixes = None) -> str:
     return f"{word}({' '.join(formula_text(part, prefixes) for part in formula.parts)})"
 
 
-def term_text(term: Term, prefixes: _Prefixes = None) -> str:
+def term_text(term: RifTerm, prefixes: _Prefixes = None) -> str:
     """A term: `?x`, `ex:name`, `<iri>`, `_local`, `"text"@en`, `7`, `List(…)`, `External(…)`.
 
     A blank node, which no document can name, is `_:label`.
@@ -151,11 +151,11 @@ def term_text(term: Term, prefixes: _Prefixes = None) -> str:
     raise TypeError(term)
 
 
-def _external(name: Iri, arguments: tuple[Term, ...], prefixes: _Prefixes) -> str:
+def _external(name: Iri, arguments: tuple[RifTerm, ...], prefixes: _Prefixes) -> str:
     return f"External({_iri(name.value, prefixes)}({_all(arguments, prefixes)}))"
 
 
-def _all(terms: tuple[Term, ...], prefixes: _Prefixes) -> str:
+def _all(terms: tuple[RifTerm, ...], prefixes: _Prefixes) -> str:
     return " ".join(term_text(term, prefixes) for term in terms)
 
 

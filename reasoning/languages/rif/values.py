@@ -32,7 +32,7 @@ def is_property(relation: str) -> bool:
     return predicate(relation) is None
 
 
-Term: TypeAlias = Union[Iri, Local, Blank, Literal, "tuple[Term, ...]"]
+GroundTerm: TypeAlias = Union[Iri, Local, Blank, Literal, "tuple[GroundTerm, ...]"]
 """A ground term; a tuple that is none of the others is a list."""
 
 _SHORT = 200
@@ -40,7 +40,7 @@ _ESCAPE = "'"
 """Before the name of a local constant that else would read as a blank node's or as escaped."""
 
 
-def value(term: Term) -> Value:
+def value(term: GroundTerm) -> Value:
     """The engine's value of a term; raises `ItemError` for an ill-typed literal."""
     kind = type(term)
     if kind is Iri:
@@ -52,10 +52,10 @@ def value(term: Term) -> Value:
         return f"_:{term[0]}"
     if kind is Local:
         return f"_{_ESCAPE}{term[0]}" if term[0][:1] in (":", _ESCAPE) else f"_{term[0]}"
-    return ("", *(value(item) for item in cast("tuple[Term, ...]", term)))
+    return ("", *(value(item) for item in cast("tuple[GroundTerm, ...]", term)))
 
 
-def term(value: Value) -> Term:
+def term(value: Value) -> GroundTerm:
     """The term that has this value; a literal in its canonical form."""
     if isinstance(value, int):
         return Literal(str(value), XSD + "integer")

@@ -20,16 +20,16 @@ from citywise.reasoning.languages.rif.document import (
     And,
     Equal,
     Exists,
-    Formula,
     Frame,
     Local,
     Member,
     Or,
     RifAtom,
     RifConstant,
+    RifFormula,
+    RifTerm,
     RifVariable,
     Sequence,
-    Term,
     variables,
 )
 from citywise.reasoning.languages.rif.parts import MAX_DEPTH, Parts, Written, label_of
@@ -266,7 +266,7 @@ def document(source: Source, name: str) -> Written:
     return parts.written(name)
 
 
-def formula(source: Source) -> Formula:
+def formula(source: Source) -> RifFormula:
     """Read a text that holds one condition; raises `RequestError`."""
     return _Reader(Parts(source)).formula(tree(source))
 
@@ -359,7 +359,7 @@ class _Reader:
 
     # Formulas
 
-    def formula(self, element: XmlElement) -> Formula:
+    def formula(self, element: XmlElement) -> RifFormula:
         """The formula that an element is; raises `RequestError`."""
         self._nest(element)
         found = self._parts.at(element.index, self._formula(element))
@@ -373,7 +373,7 @@ class _Reader:
             message = f"more than {MAX_DEPTH} formulas, terms and groups in each other; split it"
             raise self._parts.source.error(element.index, "size", message)
 
-    def _formula(self, element: XmlElement) -> Formula:
+    def _formula(self, element: XmlElement) -> RifFormula:
         match element.name:
             case "And" | "Or":
                 parts = tuple(self._parts_of(element))
@@ -395,7 +395,7 @@ class _Reader:
             raise self._parts.outside(element.index, _OUTSIDE[element.name])
         raise self._elements.unexpected(element, f"a formula: {_FORMULAS}")
 
-    def _parts_of(self, element: XmlElement) -> Iterator[Formula]:
+    def _parts_of(self, element: XmlElement) -> Iterator[RifFormula]:
         for child in self._elements.children(element):
             if child.name != "formula":
                 raise self._elements.unexpected(child, f"`formula` in `{element.name}`")
@@ -409,7 +409,7 @@ class _Reader:
         raise self._parts.source.error(element.index, "syntax", message)
 
     def _frame(self, element: XmlElement) -> Frame:
-        found, slots = list[Term](), list[tuple[Term, Term]]()
+        found, slots = list[RifTerm](), list[tuple[RifTerm, RifTerm]]()
         for child in self._elements.children(element):
             if child.name == "object":
                 found.append(self.term(self._elements.only(child, _TERMS)))
@@ -426,14 +426,14 @@ class _Reader:
 
     # Terms
 
-    def term(self, element: XmlElement) -> Term:
+    def term(self, element: XmlElement) -> RifTerm:
         """The term that an element is; raises `RequestError`."""
         self._nest(element)
         found = self._term(element)
         self._depth -= 1
         return found
 
-    def _term(self, element: XmlElement) -> Term:
+    def _term(self, element: XmlElement) -> RifTerm:
         match element.name:
             case "Const":
                 return self._constant(element)
@@ -468,7 +468,7 @@ class _Reader:
         return found
 
     def _list(self, element: XmlElement) -> Sequence:
-        items = list[Term]()
+        items = list[RifTerm]()
         for child in self._elements.children(element):
             if child.name == "rest":
                 raise self._parts.outside(child.index, "tail")
@@ -478,7 +478,7 @@ class _Reader:
             raise self._parts.outside(element.index, "variable list")
         return Sequence(tuple(items))
 
-    def _external(self, element: XmlElement, kind: str) -> tuple[Iri, tuple[Term, ...]]:
+    def _external(self, element: XmlElement, kind: str) -> tuple[Iri, tuple[RifTerm, ...]]:
         """The built-in and its arguments in an `External`."""
         (content,) = self._elements.roles(element, "content")
         if content.name == "Frame" or content.name not in ("Atom", "Expr"):
@@ -490,9 +490,9 @@ class _Reader:
             raise self._parts.outside(content.index, "external")
         return name.value, arguments
 
-    def _applied(self, element: XmlElement) -> tuple[RifConstant, tuple[Term, ...]]:
+    def _applied(self, element: XmlElement) -> tuple[RifConstant, tuple[RifTerm, ...]]:
         """The name and the arguments of an atom or of the call of a function."""
-        name, arguments = list[Term](), tuple[Term, ...]()
+        name, arguments = list[RifTerm](), tuple[RifTerm, ...]()
         for child in self._elements.children(element):
             if child.name == "op":
                 name.append(self.term(self._elements.only(child, "`Const`")))

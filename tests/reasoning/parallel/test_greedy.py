@@ -163,13 +163,13 @@ def test_an_edge_goes(says: str, order: str, groups: list[str]) -> None:
 
 
 def test_a_partition_is_highly_connected_if_every_degree_is_above_half_its_size() -> None:
-    group = greedy.Group()
+    group = greedy.EdgeGroup()
     for edge in walk("ab ac bc ad bd"):
         group.add(edge)
     closing, dangling = walk("cd ce")
     assert group.is_highly_connected_with(closing)
     assert not group.is_highly_connected_with(dangling)
-    square = greedy.Group()
+    square = greedy.EdgeGroup()
     for edge in walk("ab bc cd"):
         square.add(edge)
     assert not square.is_highly_connected_with(walk("ad")[0])

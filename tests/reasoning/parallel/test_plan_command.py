@@ -16,7 +16,7 @@ import pytest
 from citywise.backend.machine import REPOSITORY
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.partition.description import Description, describe, to_dot, to_json, to_text
-from citywise.reasoning.partition.plan import Follow, Key, Name, Share
+from citywise.reasoning.partition.plan import Follow, Key, PlanName, Share
 from citywise.reasoning.run.language import read
 from tests.command import Folder
 from tests.reasoning.parallel.listings import FIRE, FOLDER, JAM, R7
@@ -26,7 +26,7 @@ PROGRAMS = [
     for path in sorted(FOLDER.glob("listing_*.*p"))
     if " error " not in path.with_suffix(".expected").read_text(encoding="utf-8")
 ]
-PLANS: tuple[Name, ...] = ("sound", "greedy", "whole")
+PLANS: tuple[PlanName, ...] = ("sound", "greedy", "whole")
 KEYS = {
     *("language", "fragment", "engine", "input_predicates"),
     *("extended_graph", "input_graph", "partitions"),
@@ -40,7 +40,7 @@ STATEMENT = re.compile(
 )
 
 
-def described(path: Path, name: Name = "sound") -> Description:
+def described(path: Path, name: PlanName = "sound") -> Description:
     return describe(read(path).request, path, name)
 
 
@@ -55,7 +55,7 @@ def plan_of(folder: Path, text: str, *options: str) -> Any:
 
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_every_listing_of_the_thesis_has_a_plan_in_every_format(path: Path, name: Name) -> None:
+def test_every_listing_of_the_thesis_has_a_plan_in_every_format(path: Path, name: PlanName) -> None:
     found = described(path, name)
     printed = json.loads(json.dumps(to_json(found)))
     assert printed.keys() > KEYS
