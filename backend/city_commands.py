@@ -1,17 +1,29 @@
-"""The commands about the city's streets and named points: `citywise city`."""
+"""The commands about what is known of the city: `citywise city`."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
 
 from citywise.backend import own_files
-from citywise.backend.roads import City, Mode
-from citywise.backend.roads.cityfiles import import_into
+from citywise.backend.errors import CitywiseError
+from citywise.backend.packs.parts import CityFile, found
 from citywise.backend.settings import Settings
 from citywise.backend.system_option import of_a_system
+
+
+class NoCityFileError(CitywiseError):
+    """A file that no app takes; names it."""
+
+
+def kind_of(file: Path) -> CityFile | None:
+    """The kind that a file is by its content, among those that apps take."""
+    return next((kind for kind in _kinds() if not kind.is_last and kind.fits(file)), None)
+
+
+def _kinds() -> list[CityFile]:
+    return [kind for parts in found().values() for kind in parts.city_files]
 
 
 @click.group()
@@ -35,22 +47,13 @@ def import_file(settings: Settings, file: Path, into: Path | None) -> None:
     (GTFS-Realtime, .pb) are used at once. Each keeps the others; of the timetables and the
     real-time data the one of the same file name is replaced.
     """
-    from citywise.backend.packs.parts import found
-    from citywise.backend.roads import osm
-
-    begin = time.monotonic()
-    folder = into or settings.city_dir
     if into is None:
         own_files.keep_from_others()
-    for kind in (kind for parts in found().values() for kind in parts.city_files):
-        if kind.fits(file):
-            for line in kind.take(file, folder):
-                click.echo(line)
-            return
-    made = osm.city(file, lambda text: click.echo(text, err=True))
-    import_into(folder, made)
-    click.echo(f"{folder}: written in {time.monotonic() - begin:.1f} s")
-    _show(made)
+    kind = kind_of(file) or next((kind for kind in _kinds() if kind.is_last), None)
+    if kind is None:
+        raise NoCityFileError(f"{file}: no app here takes such a file; install one that does")
+    for line in kind.take(file, into or settings.city_dir):
+        click.echo(line)
 
 
 @city.command()
@@ -63,20 +66,7 @@ def import_file(settings: Settings, file: Path, into: Path | None) -> None:
 @of_a_system
 def show(settings: Settings, folder: Path | None) -> None:
     """Show what the road network holds: streets by mode, what it was made of, named points."""
-    _show(City.load(folder or settings.city_dir))
-
-
-def _show(made: City) -> None:
-    network = made.network
-    west, south, east, north = network.bounds
-    click.echo(f"source\t{network.source}")
-    click.echo(f"licence\t{network.licence}")
-    click.echo(f"area\t{south:.4f}..{north:.4f} N, {west:.4f}..{east:.4f} E")
-    click.echo(f"nodes\t{network.nodes}")
-    for mode in Mode:
-        edges = network.allows(mode)
-        km = float(network.length_m[edges].sum()) / 1000
-        click.echo(f"{mode}\t{int(edges.sum())} directed edges, {km:.0f} km")
-    click.echo(f"streets\t{len(network.names)} names")
-    click.echo(f"sensors\t{len(network.sensors)} that tell of edges")
-    click.echo(f"places\t{len(made.gazetteer.entries)} named points")
+    for parts in found().values():
+        if parts.city_shown:
+            for line in parts.city_shown(folder or settings.city_dir):
+                click.echo(line)

@@ -204,12 +204,10 @@ def demo(
 
 def _import(files: Sequence[Path], settings: Settings) -> None:
     """Take files beside the streets into a city, as `citywise city import` does."""
-    from citywise.backend.packs.parts import found
+    from citywise.backend.city_commands import kind_of
 
-    kinds = [kind for parts in found().values() for kind in parts.city_files]
     for file in files:
-        kind = next((each for each in kinds if each.fits(file)), None)
-        if kind is None:
+        if (kind := kind_of(file)) is None:
             raise click.UsageError(f"{file} is no timetable; expected a GTFS archive (.zip)")
         for line in kind.take(file, settings.city_dir):
             click.echo(line, err=True)

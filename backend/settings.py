@@ -531,7 +531,7 @@ class Settings(Section):
 
     @property
     def city_dir(self) -> Path:
-        """The road network and the named places (`backend.roads.cityfiles`)."""
+        """The road network and the named places (`apps.travel_planner.roads.cityfiles`)."""
         return self.city.folder or self.data_dir / "city"
 
     @property

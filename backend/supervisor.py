@@ -34,6 +34,7 @@ from citywise.backend.network import broker_rights, certificates
 from citywise.backend.network.secret_files import replace
 from citywise.backend.operations import fitting, readiness
 from citywise.backend.operations.readiness import Heartbeat, Heartbeats
+from citywise.backend.packs import broken
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
 from citywise.backend.packs.library import (
@@ -211,10 +212,15 @@ class System:
         return pack
 
     def _prepare_city(self) -> None:
-        """Have the road network and the named places where the processes look for them."""
-        from citywise.backend.roads.cityfiles import prepare
-
-        prepare(self.settings, self.play)
+        """Let apps make what their processes look for; one that cannot is left as it is."""
+        for name, parts in brought_to(self.settings).usable(self._database).items():
+            if parts.prepare is None:
+                continue
+            try:
+                parts.prepare(self.settings, self.play)
+            except Exception as error:  # noqa: BLE001
+                broken.note(name, "prepare", error)
+                self.say(f"app `{name}`: {broken.reason_of(error)}\nIt goes on without that.")
 
     def _lock(self, folder: Path) -> None:
         """Two systems in one folder would spoil each other's work."""

@@ -43,12 +43,12 @@ import routers
 
 from benchmarks.measured.event_streams import followed
 from benchmarks.measured.processes import cpu_s
+from citywise.apps.travel_planner.roads.cityfiles import City
+from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.router import Router
 from citywise.backend import mqtt
 from citywise.backend.city.aarhus import POLLUTANTS
 from citywise.backend.machine import REPOSITORY
-from citywise.backend.roads.cityfiles import City
-from citywise.backend.roads.network import Mode, RoadNetwork
-from citywise.backend.roads.router import Router
 from citywise.backend.settings import People, Settings
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import ReadingRow

@@ -36,11 +36,11 @@ import numpy as np
 import osmium
 from osmium.osm import mutable
 
+from citywise.apps.travel_planner.roads.cityfiles import City, pack_city, simulated_city
+from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.snapping import twins_of
 from citywise.backend.machine import REPOSITORY
-from citywise.backend.roads.cityfiles import City, pack_city, simulated_city
-from citywise.backend.roads.network import Mode, RoadNetwork
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.snapping import twins_of
 
 Point = tuple[float, float]
 Question = Callable[..., float]

@@ -8,11 +8,15 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine, MetaData, Table, make_url
 
-from citywise.apps.meeting_mgr.tables import TABLES
+from citywise.apps.meeting_mgr.tables import TABLES as MEETINGS
 from citywise.apps.meeting_mgr.tables import Base as MeetingBase
+from citywise.apps.travel_planner.tables import TABLES as TRIPS
+from citywise.apps.travel_planner.tables import Base as TripsBase
 from citywise.backend.packs.tables import upgrade
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import Base
+
+OF_APPS = {"meeting_mgr": MEETINGS, "travel_planner": TRIPS}
 
 
 def begun(url: str) -> Engine:
@@ -25,7 +29,9 @@ def begun(url: str) -> Engine:
 
 def tables() -> list[Table]:
     """Our tables, and those of our apps."""
-    return [*Base.metadata.sorted_tables, *MeetingBase.metadata.sorted_tables]
+    return [
+        table for base in (Base, MeetingBase, TripsBase) for table in base.metadata.sorted_tables
+    ]
 
 
 @cache
@@ -35,7 +41,7 @@ def _empty() -> bytes:
         path = Path(folder) / "empty.db"
         engine = create_engine_for(f"sqlite:///{path}")
         migrate(engine)
-        upgrade(engine, {"meeting_mgr": TABLES})
+        upgrade(engine, OF_APPS)
         engine.dispose()
         return path.read_bytes()
 
@@ -50,5 +56,5 @@ def emptied(url: str) -> Engine:
         there.reflect(connection)
         there.drop_all(connection)
     migrate(engine)
-    upgrade(engine, {"meeting_mgr": TABLES})
+    upgrade(engine, OF_APPS)
     return engine

@@ -10,15 +10,15 @@ import numpy as np
 from citywise.apps.travel_planner.candidates import Candidate
 from citywise.apps.travel_planner.ground import walk_s
 from citywise.apps.travel_planner.requests import Spot
+from citywise.apps.travel_planner.roads import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.costs import EdgeCosts
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent
+from citywise.apps.travel_planner.roads.network import F64
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.paths import stretch as cut
+from citywise.apps.travel_planner.roads.snapping import Snap
 from citywise.apps.travel_planner.turns import stretches
-from citywise.backend.roads import Mode, RoadNetwork
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.costs import EdgeCosts
-from citywise.backend.roads.disturbances import OpenEvent
-from citywise.backend.roads.network import F64
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.paths import stretch as cut
-from citywise.backend.roads.snapping import Snap
 from citywise.backend.times import iso
 
 Json = dict[str, Any]

@@ -13,14 +13,14 @@ from flask import Blueprint, Response, render_template, request
 from markupsafe import Markup, escape
 
 from citywise.apps.travel_planner.kept_plans import kept
+from citywise.apps.travel_planner.roads.cityfiles import NETWORK
+from citywise.apps.travel_planner.roads.network import NetworkError, RoadNetwork
 from citywise.apps.travel_planner.wording import Words
 from citywise.backend.api import access, languages, limits, parameters
 from citywise.backend.api.aside import aside
 from citywise.backend.api.pages import translator
 from citywise.backend.api.problems import bad_parameter, not_found
 from citywise.backend.api.state import state
-from citywise.backend.roads.cityfiles import NETWORK
-from citywise.backend.roads.network import NetworkError, RoadNetwork
 from citywise.backend.times import ZONE, parse_ms
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from citywise.apps.travel_planner import pool, streets
+from citywise.apps.travel_planner.roads import cityfiles
+from citywise.apps.travel_planner.roads.network import NetworkError
 from citywise.backend.api import access, pages
 from citywise.backend.api.aside import aside
 from citywise.backend.api.problems import not_found
 from citywise.backend.api.state import state
-from citywise.backend.roads import cityfiles
-from citywise.backend.roads.network import NetworkError
 
 blueprint = Blueprint("plan_page", __name__)
 

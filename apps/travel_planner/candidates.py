@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from citywise.apps.travel_planner.choosing import UPPER, Wanted
+from citywise.apps.travel_planner.decisions import Constraint
 from citywise.apps.travel_planner.ground import (
     Measured,
     Objective,
@@ -16,14 +17,13 @@ from citywise.apps.travel_planner.ground import (
     per_edge,
     rounded,
 )
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.costs import EdgeCosts
+from citywise.apps.travel_planner.roads.graph import Weighted
+from citywise.apps.travel_planner.roads.network import F64
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.snapping import Snap
 from citywise.apps.travel_planner.wording import Values
-from citywise.backend.decisions import Constraint
-from citywise.backend.roads import Mode
-from citywise.backend.roads.costs import EdgeCosts
-from citywise.backend.roads.graph import Weighted
-from citywise.backend.roads.network import F64
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.snapping import Snap
 
 MANY = 6
 """Alternatives sought where the least are not what is wanted."""

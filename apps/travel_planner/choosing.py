@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from citywise.apps.travel_planner.requests import Bound, ParkingLimit, Preference
-from citywise.apps.travel_planner.wording import Among, Values, Words
-from citywise.backend.decisions import (
+from citywise.apps.travel_planner.decisions import (
     Constraint,
     Decision,
     Direction,
@@ -18,6 +16,8 @@ from citywise.backend.decisions import (
     Wish,
     decide,
 )
+from citywise.apps.travel_planner.requests import Bound, ParkingLimit, Preference
+from citywise.apps.travel_planner.wording import Among, Values, Words
 
 UPPER = ("<", "<=")
 STEPS = {

@@ -16,11 +16,11 @@ from citywise.apps.travel_planner.requests import (
     TravelRequest,
     read,
 )
+from citywise.apps.travel_planner.roads import City, Gazetteer, aarhus
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.recorded import recorded
 from citywise.backend.city.aarhus import Pack
 from citywise.backend.errors import CitywiseError
-from citywise.backend.roads import City, Gazetteer, aarhus
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.recorded import recorded
 
 Request = TypeVar("Request", TravelRequest, ParkingRequest)
 

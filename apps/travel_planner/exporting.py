@@ -18,8 +18,8 @@ import numpy as np
 from branca.element import Figure
 from folium.template import Template
 
+from citywise.apps.travel_planner.roads.network import RoadNetwork
 from citywise.backend.machine import REPOSITORY
-from citywise.backend.roads.network import RoadNetwork
 
 LIBRARY = REPOSITORY / "node_modules" / "leaflet" / "dist"
 COLOURS = ("#0f5f57", "#b4460f", "#3f51b5", "#8a5a00", "#86145c", "#35617c", "#4d6b1f", "#6b4c9a")

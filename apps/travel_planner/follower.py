@@ -22,18 +22,19 @@ from sqlalchemy import Connection, Engine, select
 from citywise.apps.travel_planner import ending, proposals, trips
 from citywise.apps.travel_planner.news import change_of
 from citywise.apps.travel_planner.planner import Planner, planner_of, tariff_of
+from citywise.apps.travel_planner.roads.cityfiles import city_of
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent
+from citywise.apps.travel_planner.roads.livecity import LiveCity
+from citywise.apps.travel_planner.roads.network import I32
+from citywise.apps.travel_planner.tables import TripRow
 from citywise.apps.travel_planner.trips import APP, TRIP, Body, Change, Trip
 from citywise.apps.travel_planner.watching import Open, Outcome, Watch
 from citywise.backend.notices import advising
 from citywise.backend.notices.announcing import NOTICE
 from citywise.backend.privacy.boxes import Boxes
-from citywise.backend.roads.cityfiles import city_of
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.disturbances import OpenEvent
-from citywise.backend.roads.livecity import LiveCity
-from citywise.backend.roads.network import I32
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import InstanceRow, NoticeRow, OutboxRow, TripRow
+from citywise.backend.store.models import InstanceRow, NoticeRow, OutboxRow
 from citywise.backend.store.outbox import begin, newest
 
 LOG = logging.getLogger("citywise.travel_planner")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.trips import Body, Content, Position
-from citywise.backend.roads.paths import Path
 from citywise.backend.space.geometry import Path as Line
 from citywise.backend.space.geometry import apart_m
 from citywise.backend.space.space import OFF_ROUTE_M, Space

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from citywise.backend.roads import Mode
-from citywise.backend.roads.costs import KMH, Basis, EdgeCosts
-from citywise.backend.roads.graph import Weighted
-from citywise.backend.roads.network import F64
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.snapping import MOST_SNAP_M, Snap
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.costs import KMH, Basis, EdgeCosts
+from citywise.apps.travel_planner.roads.graph import Weighted
+from citywise.apps.travel_planner.roads.network import F64
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.snapping import MOST_SNAP_M, Snap
 from citywise.backend.space.geometry import between, project
 
 Objective = Literal["time", "distance", "pollution"]

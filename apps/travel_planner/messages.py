@@ -24,6 +24,8 @@ from citywise.apps.travel_planner.requests import (
     point_fault,
     read,
 )
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent
 from citywise.backend.api.body_faults import faults as told
 from citywise.backend.context.alignment import UnknownNameError, our_event_type
 from citywise.backend.context.messages import (
@@ -35,8 +37,6 @@ from citywise.backend.context.messages import (
 )
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.ontology import local_name
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.disturbances import OpenEvent
 from citywise.backend.times import iso
 
 ALTERNATIVES = 5

@@ -17,8 +17,11 @@ from citywise.apps.travel_planner.answers import (
     way_object,
 )
 from citywise.apps.travel_planner.choosing import Choice, Wanted, choose, conflict_object
+from citywise.apps.travel_planner.decisions import Constraint
 from citywise.apps.travel_planner.ground import walk_s
 from citywise.apps.travel_planner.requests import MOST_RADIUS_M, OF_DRIVE
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.garages import Garage
 from citywise.apps.travel_planner.spotted import (
     Errand,
     Spotted,
@@ -28,9 +31,6 @@ from citywise.apps.travel_planner.spotted import (
     walked,
 )
 from citywise.apps.travel_planner.travel import MOST_REJECTED
-from citywise.backend.decisions import Constraint
-from citywise.backend.roads import Mode
-from citywise.backend.roads.garages import Garage
 from citywise.backend.times import iso, iso_or_none
 
 CRITERIA = ("walk", "cost")

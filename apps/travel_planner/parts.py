@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
+from citywise.apps.travel_planner.tables import TABLES
 from citywise.backend.packs.parts import CityFile, Limit, Parts
 from citywise.backend.settings import Settings
 from citywise.backend.store import clocks
@@ -74,6 +75,24 @@ def _take_realtime(file: Path, city: Path) -> Iterator[str]:
     return kept.take_realtime(file, city)
 
 
+def _take_streets(file: Path, city: Path) -> Iterator[str]:
+    from citywise.apps.travel_planner.roads import cityfiles
+
+    return cityfiles.take(file, city)
+
+
+def _shown(city: Path) -> Iterator[str]:
+    from citywise.apps.travel_planner.roads import cityfiles
+
+    return cityfiles.City.load(city).shown()
+
+
+def _prepare(settings: Settings, play: Mapping[str, Any] | None) -> None:
+    from citywise.apps.travel_planner.roads import cityfiles
+
+    cityfiles.prepare(settings, play)
+
+
 def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
     from citywise.apps.travel_planner import service
 
@@ -107,8 +126,15 @@ PARTS = Parts(
     openapi=Path(__file__).with_name("openapi.json"),
     decisions={"travel": _travel, "parking": _parking},
     timetables={"travel": _transit},
-    city_files=(CityFile(_is_feed, _take_feed), CityFile(_is_realtime, _take_realtime)),
+    city_files=(
+        CityFile(_is_feed, _take_feed),
+        CityFile(_is_realtime, _take_realtime),
+        CityFile(lambda _: True, _take_streets, is_last=True),
+    ),
+    city_shown=_shown,
+    prepare=_prepare,
     service=_serve,
+    tables=TABLES,
     limits={"plans": Limit(60, 60), "search": Limit(300, 60)},
     export={"trips": _trips_of},
     withdrawn=_withdrawn,

@@ -8,14 +8,14 @@ from citywise.apps.travel_planner.answers import Json, way_of
 from citywise.apps.travel_planner.ground import Measured, Weights, measure
 from citywise.apps.travel_planner.parking import plan_parking
 from citywise.apps.travel_planner.requests import ParkingRequest, Situation, TravelRequest
+from citywise.apps.travel_planner.roads import City, Mode
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.tariffs import Tariff
 from citywise.apps.travel_planner.spotted import Errand
 from citywise.apps.travel_planner.travel import Journey, plan_travel
 from citywise.apps.travel_planner.wording import Words
-from citywise.backend.roads import City, Mode
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.tariffs import Tariff
 from citywise.backend.settings import Settings
 
 

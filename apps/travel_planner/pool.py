@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import orjson
 
 from citywise.apps.travel_planner.replies import Reply, no_network, problem
-from citywise.backend.roads.cityfiles import network_file
+from citywise.apps.travel_planner.roads.cityfiles import network_file
 from citywise.backend.settings import Settings
 from citywise.backend.spawned import EndedError, Frame, Spawned
 

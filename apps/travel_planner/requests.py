@@ -20,13 +20,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from citywise.apps.travel_planner.decisions import Constraint
+from citywise.apps.travel_planner.decisions.bounds import bounds as exact_bounds
+from citywise.apps.travel_planner.roads import Mode
 from citywise.backend.api.body_faults import faults as told
-from citywise.backend.decisions import Constraint
-from citywise.backend.decisions.bounds import bounds as exact_bounds
 from citywise.backend.errors import CitywiseError
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.values import show
-from citywise.backend.roads import Mode
 from citywise.backend.space.geometry import apart_m
 from citywise.backend.times import iso, parse_ms
 

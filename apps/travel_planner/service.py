@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Engine, select
 
 from citywise.apps.travel_planner import trips
+from citywise.apps.travel_planner.tables import TripRow
 from citywise.apps.travel_planner.trips import APP
 from citywise.backend.errors import CitywiseError
 from citywise.backend.settings import Settings
 from citywise.backend.store import clocks
 from citywise.backend.store.heartbeat import beat
-from citywise.backend.store.models import TripRow
 from citywise.backend.store.outbox import begin
 
 if TYPE_CHECKING:
     from citywise.apps.travel_planner.follower import Follower
-    from citywise.backend.roads.learned import Learner
+    from citywise.apps.travel_planner.roads.learned import Learner
 
 LOG = logging.getLogger("citywise.travel_planner")
 POLL_S = 0.05
@@ -100,7 +100,7 @@ class Service:
             return connection.scalar(query) is not None
 
     def _learn(self) -> None:
-        from citywise.backend.roads.learned import Learner
+        from citywise.apps.travel_planner.roads.learned import Learner
 
         self._learner = self._learner or Learner(self._engine)
         self._learner.learn()

@@ -12,13 +12,13 @@ import numpy as np
 from citywise.apps.travel_planner.answers import Json
 from citywise.apps.travel_planner.ground import Measured, measure, rounded
 from citywise.apps.travel_planner.requests import MOST_RADIUS_M, ParkingRequest, Spot
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.garages import Garage
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.snapping import Snap
 from citywise.apps.travel_planner.task import Task
 from citywise.apps.travel_planner.travel import access_m, off_street
 from citywise.apps.travel_planner.wording import Values
-from citywise.backend.roads import Mode
-from citywise.backend.roads.garages import Garage
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.snapping import Snap
 from citywise.backend.space.geometry import between, project
 from citywise.backend.times import iso_or_none
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from citywise.backend.roads.network import RoadNetwork
+from citywise.apps.travel_planner.roads.network import RoadNetwork
 
 SCALE = 1e5
 """Coordinates are whole hundred-thousandths of a degree, about a metre."""

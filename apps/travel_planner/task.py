@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from citywise.apps.travel_planner.ground import Weights
+from citywise.apps.travel_planner.roads import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.costs import EdgeCosts
 from citywise.apps.travel_planner.wording import Words
-from citywise.backend.roads import Mode, RoadNetwork
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.costs import EdgeCosts
 
 Request = TypeVar("Request")
 

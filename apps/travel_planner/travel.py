@@ -16,9 +16,9 @@ from citywise.apps.travel_planner.answers import (
 from citywise.apps.travel_planner.candidates import Candidate, Search
 from citywise.apps.travel_planner.choosing import UPPER, Choice, Wanted, choose, conflict_object
 from citywise.apps.travel_planner.requests import RequestError, Spot, TravelRequest, point_fault
+from citywise.apps.travel_planner.roads import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.snapping import MOST_SNAP_M, Snap
 from citywise.apps.travel_planner.task import Task
-from citywise.backend.roads import Mode, RoadNetwork
-from citywise.backend.roads.snapping import MOST_SNAP_M, Snap
 from citywise.backend.space.geometry import between, project
 from citywise.backend.times import iso
 

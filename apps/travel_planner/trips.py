@@ -15,9 +15,10 @@ from typing import Any, Literal
 import orjson
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
+from citywise.apps.travel_planner.tables import TripRow
 from citywise.backend.privacy.boxes import Boxes, boxes_for
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import OutboxRow, TripRow
+from citywise.backend.store.models import OutboxRow
 from citywise.backend.store.upsert import upsert
 from citywise.backend.times import iso, iso_or_none, wall_ms
 

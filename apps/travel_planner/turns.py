@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from citywise.backend.roads import Mode, RoadNetwork
-from citywise.backend.roads.network import F64, I64
+from citywise.apps.travel_planner.roads import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.network import F64, I64
 from citywise.backend.space.geometry import plane
 
 _LOOK_M = 15.0

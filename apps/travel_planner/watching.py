@@ -18,12 +18,12 @@ from citywise.apps.travel_planner.following import done_share, driven, is_off_ro
 from citywise.apps.travel_planner.parking import count_object, expected_object
 from citywise.apps.travel_planner.planner import Planner
 from citywise.apps.travel_planner.replanning import Cause, Values
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.garages import Garage
+from citywise.apps.travel_planner.roads.network import I32
+from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.trips import Body, Content, Trip
-from citywise.backend.roads import Mode
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.garages import Garage
-from citywise.backend.roads.network import I32
-from citywise.backend.roads.paths import Path
 from citywise.backend.times import iso
 
 LIKELY_FULL = 0.5

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from citywise.backend.decisions import Conflict, Constraint, Loosening, Reason
+from citywise.apps.travel_planner.decisions import Conflict, Constraint, Loosening, Reason
 from citywise.backend.times import ZONE, from_ms
 
 _WORDS = Path(__file__).with_name("words")

@@ -29,6 +29,9 @@ from citywise.apps.travel_planner.requests import (
     point_fault,
     read,
 )
+from citywise.apps.travel_planner.roads import City, Found, NetworkError, city_of
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.livecity import LiveCity
 from citywise.apps.travel_planner.transit.decide import Transit
 from citywise.apps.travel_planner.transit.kept import Kept
 from citywise.apps.travel_planner.transit.request import is_timetabled
@@ -37,9 +40,6 @@ from citywise.apps.travel_planner.transit.roads import Around
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import stored
 from citywise.backend.repeats import Repeats
-from citywise.backend.roads import City, Found, NetworkError, city_of
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.livecity import LiveCity
 from citywise.backend.settings import Settings
 from citywise.backend.spawned import asker, receive, send
 from citywise.backend.store.database import create_engine_for

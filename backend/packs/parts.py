@@ -77,6 +77,9 @@ class CityFile:
     take: Callable[[Path, Path], Iterator[str]]
     """The file, and the city's folder → what is to be said of it. Raises `CitywiseError`, and then
     nothing has changed."""
+    is_last: bool = False
+    """For a kind that is not told by content: a file of no other is given to it, to take it or to
+    say what it expected."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,11 @@ class Parts:
     timetables: Mapping[str, Timetabled] = field(default_factory=dict)
     """What `citywise decide NAME --gtfs` answers."""
     city_files: Sequence[CityFile] = ()
+    city_shown: Callable[[Path], Iterator[str]] | None = None
+    """What the app knows of the city whose folder it is given, for `citywise city show`."""
+    prepare: Callable[[Settings, Mapping[str, Any] | None], None] | None = None
+    """Called before the processes of a system start, with what it plays (`--replay`, the simulated
+    city; None: nothing), so that what they look for is in the city's folder."""
     service: Service | None = None
     tables: Tables | None = None
     """Its own tables, made and upgraded when the system starts."""

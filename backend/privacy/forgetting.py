@@ -46,7 +46,6 @@ from citywise.backend.store.models import (
     ReceiverRow,
     TokenRow,
     TraceRow,
-    TripRow,
     WishesRow,
 )
 from citywise.backend.store.outbox import begin
@@ -69,7 +68,6 @@ _OWNED: Sequence[tuple[type[Base], Any]] = (
     (WishesRow, WishesRow.user),
     (InstanceRow, InstanceRow.user),
     (NoticeRow, NoticeRow.user),
-    (TripRow, TripRow.user),
     (OutboxRow, OutboxRow.user),
 )
 """Tables with a column that says whose a row is."""

@@ -449,40 +449,6 @@ class ForgettingRow(Base):
     """Log position from which on nothing about the user is written; None: not yet known."""
 
 
-class TripRow(Base):
-    """A way or a garage that somebody has chosen and follows."""
-
-    __tablename__ = "trips"
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    user: Mapped[str] = mapped_column(UserId, index=True)
-    kind: Mapped[str] = mapped_column(String(16))
-    """`travel` or `parking`."""
-    state: Mapped[str] = mapped_column(String(16), index=True)
-    """`following`, `arrived` or `ended`."""
-    box: Mapped[str] = mapped_column(Text)
-    """All that tells where: sealed with the user's key (`backend.ingest.keyring`)."""
-    instance: Mapped[str] = mapped_column(String(64))
-    """The template instance that watches for it."""
-    created_ms: Mapped[int] = mapped_column(BigInteger)
-    updated_ms: Mapped[int] = mapped_column(BigInteger)
-    ended_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
-    """Stream times, as all of a trip's."""
-
-
-class LearnedRow(Base):
-    """What is usual at a place in an hour of the week, as running totals."""
-
-    __tablename__ = "learned"
-    place_id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    slot: Mapped[int] = mapped_column(Integer, primary_key=True)
-    """Weekday × 24 + hour, Danish time; Monday is 0."""
-    total: Mapped[float] = mapped_column(Float)
-    """Sum of what was seen, each by its weight."""
-    weight: Mapped[float] = mapped_column(Float)
-    updated_ms: Mapped[int] = mapped_column(BigInteger)
-    """Stream time of the last reading in it."""
-
-
 class HistorySeriesRow(Base):
     """What one sensor has said in one field of one kind, as long as anything of it is kept."""
 

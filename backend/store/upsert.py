@@ -7,15 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func
 from sqlalchemy.dialects import postgresql, sqlite
-
-from citywise.backend.store.models import Base
+from sqlalchemy.orm import DeclarativeBase
 
 _INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 def upsert(
     connection: Connection,
-    table: type[Base] | Table,
+    table: type[DeclarativeBase] | Table,
     rows: Sequence[Mapping[str, Any]],
     *,
     keys: Sequence[str] | None = None,

@@ -10,8 +10,8 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from citywise.apps.travel_planner.roads import cityfiles
 from citywise.backend.city.simulated import town as simulated
-from citywise.backend.roads import cityfiles
 from citywise.backend.settings import City, People, Settings
 from tests.api.server import serving
 from tests.api.town import Town

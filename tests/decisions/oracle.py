@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
 
-from citywise.backend.decisions import Constraint, Option, Question
+from citywise.apps.travel_planner.decisions import Constraint, Option, Question
 
 WORST = (1, Decimal(0))
 """A loss greater than any that is known."""

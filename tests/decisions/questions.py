@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from citywise.backend.decisions import Constraint, Direction, Option, Question, Wish
+from citywise.apps.travel_planner.decisions import Constraint, Direction, Option, Question, Wish
 
 NAMES = ("time", "cost", "walk", "air", "free")
 DIRECTIONS: st.SearchStrategy[Direction] = st.sampled_from(("minimise", "maximise"))

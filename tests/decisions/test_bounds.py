@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citywise.backend.decisions import Constraint, Op, Option, Question, decide
+from citywise.apps.travel_planner.decisions import Constraint, Op, Option, Question, decide
 
 
 def meets(value: float, op: Op, bound: float) -> bool:

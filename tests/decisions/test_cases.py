@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from citywise.backend.decisions import Constraint, Option, Question, Wish, decide
+from citywise.apps.travel_planner.decisions import Constraint, Option, Question, Wish, decide
 
 FILES = sorted(Path(__file__).with_name("cases").glob("*.toml"))
 

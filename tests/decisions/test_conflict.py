@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from citywise.backend.decisions import Conflict, Constraint, Option, Question, Wish, decide
+from citywise.apps.travel_planner.decisions import (
+    Conflict,
+    Constraint,
+    Option,
+    Question,
+    Wish,
+    decide,
+)
 
 
 def conflict(

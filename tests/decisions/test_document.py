@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, get_args
 
-from citywise.backend.decisions import Code
-from citywise.backend.decisions.running import RULES
+from citywise.apps.travel_planner.decisions import Code
+from citywise.apps.travel_planner.decisions.running import RULES
 from citywise.backend.machine import REPOSITORY
 
 TEXT = (REPOSITORY / "docs" / "decision-support.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from citywise.backend.decisions import Decision, Question, Reason, decide
+from citywise.apps.travel_planner.decisions import Decision, Question, Reason, decide
 from tests.decisions import oracle
 from tests.decisions.questions import impossible, questions
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from citywise.backend.decisions import Constraint, Decision, Option, Question, Reason, Wish, decide
+from citywise.apps.travel_planner.decisions import (
+    Constraint,
+    Decision,
+    Option,
+    Question,
+    Reason,
+    Wish,
+    decide,
+)
 
 NAMES = ("time", "cost", "walk")
 

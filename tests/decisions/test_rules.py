@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from citywise.backend.decisions import (
+from citywise.apps.travel_planner.decisions import (
     Constraint,
     Direction,
     Op,
@@ -20,8 +20,8 @@ from citywise.backend.decisions import (
     decide,
     facts,
 )
-from citywise.backend.decisions.encoding import ranked
-from citywise.backend.decisions.running import RULES, answers
+from citywise.apps.travel_planner.decisions.encoding import ranked
+from citywise.apps.travel_planner.decisions.running import RULES, answers
 from citywise.reasoning.engines.clingo.solver import SolverEngine
 from citywise.reasoning.languages.casp.parsing import parse_file
 from citywise.reasoning.model.engine import WindowFacts

@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 
-from citywise.backend.decisions import Constraint, Option, Question, Wish, decide
+from citywise.apps.travel_planner.decisions import Constraint, Option, Question, Wish, decide
 
 NAMES = ("time", "distance", "pollution", "cost", "walk")
 

@@ -11,13 +11,13 @@ import orjson
 import pytest
 from sqlalchemy import Engine, insert, select
 
+from citywise.apps.travel_planner.roads.garages import garage_of
+from citywise.apps.travel_planner.roads.tariffs import Tariff
 from citywise.backend.ingest.acceptance import Acceptor
 from citywise.backend.ingest.intake import Entry, IntakeStore
 from citywise.backend.ingest.payloads import Place, Point
 from citywise.backend.ingest.places import stored
 from citywise.backend.kinds import builtin
-from citywise.backend.roads.garages import garage_of
-from citywise.backend.roads.tariffs import Tariff
 from citywise.backend.settings import Ingest
 from citywise.backend.store.models import DeadLetterRow, PlaceRow
 from tests.databases import emptied

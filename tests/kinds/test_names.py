@@ -11,8 +11,8 @@ from citywise.backend.machine import REPOSITORY
 
 FIRST = {"traffic", "parking", "weather", "air"}
 OTHER_MEANINGS = {
-    ("backend/roads/conditions.py", "air"),  # an attribute
-    ("backend/roads/osm.py", "parking"),  # a tag of OpenStreetMap
+    ("apps/travel_planner/roads/conditions.py", "air"),  # an attribute
+    ("apps/travel_planner/roads/osm.py", "parking"),  # a tag of OpenStreetMap
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from citywise.apps.meeting_mgr.tables import Base as MeetingBase
+from citywise.apps.travel_planner.tables import Base as TripsBase
 from citywise.backend.pipeline.evaluation import Row
 from citywise.backend.pipeline.results import PositionError, Results
 from citywise.backend.store.models import (
@@ -146,7 +147,7 @@ def test_migrations_make_the_tables_the_models_describe(engine: Engine) -> None:
 
     with engine.connect() as connection:
         context = MigrationContext.configure(connection)
-        every: Any = [Base.metadata, MeetingBase.metadata]
+        every: Any = [Base.metadata, MeetingBase.metadata, TripsBase.metadata]
         assert compare_metadata(context, every) == []
 
 

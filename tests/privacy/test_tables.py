@@ -28,7 +28,7 @@ OF_THE_CITY = {
     "invitations",
     "cursors",
     "refusals",
-    "learned",
+    "travel_planner_learned",
     "app_tables",
     "kinds",
     "history_series",

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from citywise.apps.travel_planner.roads import RoadNetwork
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent
 from citywise.backend.ingest.payloads import LineString, Place, Point
-from citywise.backend.roads import RoadNetwork
-from citywise.backend.roads.building import NetworkBuilder
-from citywise.backend.roads.disturbances import OpenEvent
 
 WEST, SOUTH, STEP = 10.20, 56.150, 0.008
 NORTH = 56.159

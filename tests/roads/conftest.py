@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from citywise.backend.roads import City, RoadNetwork
-from citywise.backend.roads.aarhus import network
-from citywise.backend.roads.cityfiles import simulated_city
-from citywise.backend.roads.router import Router
+from citywise.apps.travel_planner.roads import City, RoadNetwork
+from citywise.apps.travel_planner.roads.aarhus import network
+from citywise.apps.travel_planner.roads.cityfiles import simulated_city
+from citywise.apps.travel_planner.roads.router import Router
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from citywise.backend.roads.building import NetworkBuilder
-from citywise.backend.roads.network import Mode, RoadNetwork
-from citywise.backend.roads.paths import stretch
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.snapping import Snap, twins_of
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
+from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.paths import stretch
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.snapping import Snap, twins_of
 
 _CAR, _NOBODY, _WALKER = Mode.CAR.bit, 0, Mode.WALK.bit
 

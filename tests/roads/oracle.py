@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from citywise.backend.roads.network import Mode, RoadNetwork
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.snapping import Snap
+from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.snapping import Snap
 
 Floats = npt.NDArray[np.float64]
 

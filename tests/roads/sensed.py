@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citywise.backend.roads.network import I32, RoadNetwork
+from citywise.apps.travel_planner.roads.network import I32, RoadNetwork
 
 
 def edges_of(network: RoadNetwork, sensor: int) -> I32:

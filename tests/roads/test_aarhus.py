@@ -13,10 +13,10 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from citywise.apps.travel_planner.roads import Gazetteer, Mode, RoadNetwork
+from citywise.apps.travel_planner.roads import aarhus as pack_roads
+from citywise.apps.travel_planner.roads.network import F64
 from citywise.backend.city.aarhus import Pack, PackError
-from citywise.backend.roads import Gazetteer, Mode, RoadNetwork
-from citywise.backend.roads import aarhus as pack_roads
-from citywise.backend.roads.network import F64
 from tests.roads.sensed import edges_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citywise.backend.roads.air import AirMap, Station, index
+from citywise.apps.travel_planner.roads.air import AirMap, Station, index
 from tests.roads.avenue import BLOCKS, LANE, NORTH, SOUTH, STEP, WEST, avenue
 
 NETWORK = avenue()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from citywise.apps.travel_planner.roads import City, NetworkError, city_of, cityfiles
+from citywise.apps.travel_planner.roads.cityfiles import GAZETTEER, NETWORK, network_file, prepare
 from citywise.backend.city_commands import city
 from citywise.backend.ingest.payloads import Place, Point
-from citywise.backend.roads import City, NetworkError, city_of, cityfiles
-from citywise.backend.roads.cityfiles import GAZETTEER, NETWORK, network_file, prepare
 from citywise.backend.settings import City as Section
 from citywise.backend.settings import Settings
 from tests.roads.test_osm import document

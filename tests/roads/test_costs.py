@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from citywise.backend.roads import Mode
-from citywise.backend.roads.air import Station
-from citywise.backend.roads.conditions import Conditions, Costing, Known, Model
-from citywise.backend.roads.costs import EdgeCosts
-from citywise.backend.roads.travel_times import Speeds
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.air import Station
+from citywise.apps.travel_planner.roads.conditions import Conditions, Costing, Known, Model
+from citywise.apps.travel_planner.roads.costs import EdgeCosts
+from citywise.apps.travel_planner.roads.travel_times import Speeds
 from tests.roads.avenue import BLOCKS, MINUTE_MS, NOW_MS, avenue, event
 
 NETWORK = avenue()

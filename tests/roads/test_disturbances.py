@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citywise.backend.roads import Mode
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.costs import EdgeCosts
-from citywise.backend.roads.disturbances import OpenEvent, slowed
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.costs import EdgeCosts
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent, slowed
 from tests.roads.avenue import LANE, MIDDLE, MINUTE_MS, NOW_MS, SOUTH, STEP, WEST, avenue, event
 
 NETWORK = avenue()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citywise.backend.roads.garages import Garage, counted, garage_of, trend, usually
-from citywise.backend.roads.learned import SLOTS, slot
-from citywise.backend.roads.tariffs import ASSUMED, Tariff
+from citywise.apps.travel_planner.roads.garages import Garage, counted, garage_of, trend, usually
+from citywise.apps.travel_planner.roads.learned import SLOTS, slot
+from citywise.apps.travel_planner.roads.tariffs import ASSUMED, Tariff
 from citywise.backend.times import to_ms
 from tests.roads.avenue import MINUTE_MS, NOW_MS, garage
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from citywise.backend.roads import Entry, Gazetteer, NetworkError, RoadNetwork, streets
-from citywise.backend.roads.building import NetworkBuilder
-from citywise.backend.roads.culture import repaired
-from citywise.backend.roads.gazetteer import folded
-from citywise.backend.roads.names import Names, stop_entries, stopped_at, street_of
-from citywise.backend.roads.segments import Segment
+from citywise.apps.travel_planner.roads import Entry, Gazetteer, NetworkError, RoadNetwork, streets
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
+from citywise.apps.travel_planner.roads.culture import repaired
+from citywise.apps.travel_planner.roads.gazetteer import folded
+from citywise.apps.travel_planner.roads.names import Names, stop_entries, stopped_at, street_of
+from citywise.apps.travel_planner.roads.segments import Segment
 
 ENTRIES = (
     Entry("1", "Vesterbro Torv", "street", 10.197, 56.158),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from citywise.backend.roads.graph import ModeGraph, Weighted
-from citywise.backend.roads.network import Mode, RoadNetwork
-from citywise.backend.roads.snapping import twins_of
+from citywise.apps.travel_planner.roads.graph import ModeGraph, Weighted
+from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.snapping import twins_of
 from tests.roads.drawn import Drawn, drawn, network
 
 

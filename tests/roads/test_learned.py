@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, select
 
-from citywise.backend.roads import learned
-from citywise.backend.roads.learned import SLOTS, Learner, Weeks, slot, usual, weeks_of
-from citywise.backend.store.models import LearnedRow, ReadingRow
+from citywise.apps.travel_planner.roads import learned
+from citywise.apps.travel_planner.roads.learned import SLOTS, Learner, Weeks, slot, usual, weeks_of
+from citywise.apps.travel_planner.tables import LearnedRow
+from citywise.backend.store.models import ReadingRow
 from citywise.backend.store.upsert import upsert
 from citywise.backend.times import to_ms
 from tests.databases import begun

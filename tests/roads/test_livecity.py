@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 from sqlalchemy import Engine, delete, update
+from sqlalchemy.orm import DeclarativeBase
 
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.costs import Basis
+from citywise.apps.travel_planner.roads.learned import SLOTS
+from citywise.apps.travel_planner.roads.livecity import LiveCity
+from citywise.apps.travel_planner.roads.tariffs import Tariff
+from citywise.apps.travel_planner.tables import LearnedRow
 from citywise.backend.city.events import OPERATOR
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.kinds import builtin
-from citywise.backend.roads import Mode
-from citywise.backend.roads.costs import Basis
-from citywise.backend.roads.learned import SLOTS
-from citywise.backend.roads.livecity import LiveCity
-from citywise.backend.roads.tariffs import Tariff
 from citywise.backend.store.models import (
-    Base,
     EventRow,
     HeartbeatRow,
-    LearnedRow,
     OperatorEventRow,
     PlaceRow,
     ReadingRow,
@@ -34,7 +34,7 @@ from tests.databases import begun
 from tests.roads.avenue import MINUTE_MS, NOW_MS, avenue, block, garage
 
 NETWORK = avenue()
-TABLES: tuple[type[Base], ...] = (
+TABLES: tuple[type[DeclarativeBase], ...] = (
     EventRow,
     HeartbeatRow,
     LearnedRow,
@@ -52,7 +52,7 @@ class Town:
         self.change = 0
         self.clock(NOW_MS)
 
-    def write(self, table: type[Base], *rows: dict[str, Any]) -> None:
+    def write(self, table: type[DeclarativeBase], *rows: dict[str, Any]) -> None:
         with self.engine.begin() as connection:
             upsert(connection, table, rows)
 
@@ -268,7 +268,7 @@ def test_what_is_learned_meanwhile_counts_after_a_minute(
     town.write(LearnedRow, *({**row, "slot": slot} for slot in range(SLOTS)))
     assert kmh(city, 0) == pytest.approx(60)
     ahead = time.monotonic() + 61
-    monkeypatch.setattr("citywise.backend.roads.livecity.monotonic", lambda: ahead)
+    monkeypatch.setattr("citywise.apps.travel_planner.roads.livecity.monotonic", lambda: ahead)
     assert kmh(city, 0) == pytest.approx(45)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citywise.backend.roads import Mode, NetworkError, RoadNetwork
-from citywise.backend.roads.building import NetworkBuilder
+from citywise.apps.travel_planner.roads import Mode, NetworkError, RoadNetwork
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
 from tests.roads.sensed import edges_of
 
 CAR, BICYCLE, WALK = (mode.bit for mode in Mode)
@@ -98,6 +98,6 @@ def test_a_file_of_another_format_is_refused(
 ) -> None:
     path = tmp_path / "network.npz"
     network.save(path)
-    monkeypatch.setattr("citywise.backend.roads.network.FORMAT", 99)
+    monkeypatch.setattr("citywise.apps.travel_planner.roads.network.FORMAT", 99)
     with pytest.raises(NetworkError, match="format 1, expected 99"):
         RoadNetwork.load(path)

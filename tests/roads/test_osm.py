@@ -8,8 +8,8 @@ from pathlib import Path
 import osmium
 import pytest
 
-from citywise.backend.roads import City, Mode, NetworkError, osm
-from citywise.backend.roads.tags import Rules, speed
+from citywise.apps.travel_planner.roads import City, Mode, NetworkError, osm
+from citywise.apps.travel_planner.roads.tags import Rules, speed
 
 NODES = {
     1: (10.200, 56.150),

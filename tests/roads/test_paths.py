@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from citywise.backend.roads.network import F64, RoadNetwork
-from citywise.backend.roads.paths import Path, stretch
+from citywise.apps.travel_planner.roads.network import F64, RoadNetwork
+from citywise.apps.travel_planner.roads.paths import Path, stretch
 from tests.roads.drawn import network
 
 LINE = np.array([[10.0, 56.0], [10.01, 56.0], [10.02, 56.0]])

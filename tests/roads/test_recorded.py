@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from citywise.apps.travel_planner.roads import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.costs import Basis
+from citywise.apps.travel_planner.roads.garages import counted, garage_of
+from citywise.apps.travel_planner.roads.recorded import recorded
+from citywise.apps.travel_planner.roads.tariffs import ASSUMED
 from citywise.backend.city.aarhus import Pack, PackError
-from citywise.backend.roads import Mode, RoadNetwork
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.costs import Basis
-from citywise.backend.roads.garages import counted, garage_of
-from citywise.backend.roads.recorded import recorded
-from citywise.backend.roads.tariffs import ASSUMED
 from citywise.backend.times import parse_ms, to_ms
 
 HOUR_MS = 3_600_000

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from pyproj import Geod
 
-from citywise.backend.roads.network import Mode
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.snapping import Snap
+from citywise.apps.travel_planner.roads.network import Mode
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.snapping import Snap
 
 pytestmark = pytest.mark.slow
 GARAGES = "citybench/parking_metadata.csv"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from citywise.apps.travel_planner.roads.roles import Counter, Roles
 from citywise.backend.kinds import Field, Kind, Kinds, builtin
-from citywise.backend.roads.roles import Counter, Roles
 
 
 def speeds(unit: str) -> Roles:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from citywise.backend.roads.network import Mode
-from citywise.backend.roads.router import MOST_DETOUR, Router
-from citywise.backend.roads.snapping import Snap
+from citywise.apps.travel_planner.roads.network import Mode
+from citywise.apps.travel_planner.roads.router import MOST_DETOUR, Router
+from citywise.apps.travel_planner.roads.snapping import Snap
 from tests.roads import oracle
 from tests.roads.drawn import Drawn, drawn, network
 

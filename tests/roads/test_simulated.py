@@ -7,10 +7,10 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from citywise.apps.travel_planner.roads import City, Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.cityfiles import simulated_city
 from citywise.backend.city.simulated import town, venues
 from citywise.backend.city.simulated.streets import STREAM
-from citywise.backend.roads import City, Mode, RoadNetwork
-from citywise.backend.roads.cityfiles import simulated_city
 from citywise.backend.space.geometry import apart_m
 from tests.roads.sensed import edges_of
 

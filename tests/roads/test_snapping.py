@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyproj import Geod
 
-from citywise.backend.roads.network import F64, Mode, RoadNetwork
-from citywise.backend.roads.paths import stretch
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.snapping import MOST_SNAP_M, Snapper, twins_of
+from citywise.apps.travel_planner.roads.network import F64, Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.paths import stretch
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.snapping import MOST_SNAP_M, Snapper, twins_of
 from tests.roads.drawn import network
 
 _EARTH = Geod(ellps="WGS84")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citywise.backend.roads import RoadNetwork
-from citywise.backend.roads.costs import Basis
-from citywise.backend.roads.network import F64
-from citywise.backend.roads.travel_times import CarTimes, Sensing, Speeds, pace
+from citywise.apps.travel_planner.roads import RoadNetwork
+from citywise.apps.travel_planner.roads.costs import Basis
+from citywise.apps.travel_planner.roads.network import F64
+from citywise.apps.travel_planner.roads.travel_times import CarTimes, Sensing, Speeds, pace
 from tests.roads.avenue import BLOCKS, LANE, MINUTE_MS, NOW_MS, avenue
 
 NETWORK = avenue()

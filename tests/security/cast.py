@@ -11,6 +11,7 @@ from sqlalchemy.orm import DeclarativeBase
 
 from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.apps.travel_planner import trips
+from citywise.apps.travel_planner.tables import TripRow
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import book
 from citywise.backend.people import accounts, audit, consents, identities
@@ -26,7 +27,6 @@ from citywise.backend.store.models import (
     OutboxRow,
     TokenRow,
     TraceRow,
-    TripRow,
     WishesRow,
 )
 from citywise.backend.store.outbox import begin

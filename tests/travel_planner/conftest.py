@@ -16,16 +16,16 @@ from citywise.apps.travel_planner import pool
 from citywise.apps.travel_planner.planner import Planner
 from citywise.apps.travel_planner.replies import Reply
 from citywise.apps.travel_planner.requests import ParkingRequest, TravelRequest, read
+from citywise.apps.travel_planner.roads import City, Gazetteer
+from citywise.apps.travel_planner.roads.aarhus import network
+from citywise.apps.travel_planner.roads.cityfiles import simulated_city
+from citywise.apps.travel_planner.roads.conditions import Conditions, Costing
+from citywise.apps.travel_planner.roads.garages import Garage
+from citywise.apps.travel_planner.roads.gathering import Gathering
+from citywise.apps.travel_planner.roads.tariffs import Tariff
 from citywise.apps.travel_planner.worker import Desk
 from citywise.backend.ingest.payloads import Place, Point
 from citywise.backend.kinds import builtin
-from citywise.backend.roads import City, Gazetteer
-from citywise.backend.roads.aarhus import network
-from citywise.backend.roads.cityfiles import simulated_city
-from citywise.backend.roads.conditions import Conditions, Costing
-from citywise.backend.roads.garages import Garage
-from citywise.backend.roads.gathering import Gathering
-from citywise.backend.roads.tariffs import Tariff
 from citywise.backend.settings import Settings
 from citywise.backend.times import parse_ms
 from tests.api.conftest import app as app

@@ -12,13 +12,13 @@ from citywise.apps.travel_planner import answering, requests
 from citywise.apps.travel_planner.beginning import new_trip
 from citywise.apps.travel_planner.following import line_of
 from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.roads import City, Gazetteer
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent
+from citywise.apps.travel_planner.roads.garages import Garage
+from citywise.apps.travel_planner.roads.tariffs import ASSUMED
 from citywise.apps.travel_planner.trips import Position, Trip
-from citywise.backend.roads import City, Gazetteer
-from citywise.backend.roads.building import NetworkBuilder
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.disturbances import OpenEvent
-from citywise.backend.roads.garages import Garage
-from citywise.backend.roads.tariffs import ASSUMED
 from citywise.backend.times import parse_ms
 
 NOON_MS = parse_ms("2014-08-05T12:00:00Z")

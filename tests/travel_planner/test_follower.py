@@ -13,13 +13,14 @@ from sqlalchemy import Engine, delete, select, update
 
 from citywise.apps.travel_planner import answering, beginning, ending, follower, service, trips
 from citywise.apps.travel_planner.follower import LOOKS, Follower
+from citywise.apps.travel_planner.tables import TripRow
 from citywise.apps.travel_planner.trips import Trip
 from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.notices import book
 from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import HeartbeatRow, InstanceRow, NoticeRow, OutboxRow, TripRow
+from citywise.backend.store.models import HeartbeatRow, InstanceRow, NoticeRow, OutboxRow
 from citywise.backend.store.outbox import begin
 from tests.api.templates import Change, install, pack_of
 from tests.api.town import Town

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from citywise.apps.travel_planner import following
 from citywise.apps.travel_planner.following import Progress
+from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.trips import Position
-from citywise.backend.roads.paths import Path
 from tests.travel_planner import followed
 
 LINE = [(10.200, 56.150), (10.200, 56.160), (10.212, 56.160)]

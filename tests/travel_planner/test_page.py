@@ -9,9 +9,9 @@ import numpy as np
 from flask.testing import FlaskClient
 
 from citywise.apps.travel_planner import streets
-from citywise.backend.roads.building import NetworkBuilder
-from citywise.backend.roads.cityfiles import network_file
-from citywise.backend.roads.network import RoadNetwork
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
+from citywise.apps.travel_planner.roads.cityfiles import network_file
+from citywise.apps.travel_planner.roads.network import RoadNetwork
 from citywise.backend.settings import Settings
 
 

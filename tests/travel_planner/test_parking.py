@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.roads.conditions import Conditions, Costing
+from citywise.apps.travel_planner.roads.gathering import Gathering
+from citywise.apps.travel_planner.roads.tariffs import ASSUMED
 from citywise.backend.city.aarhus import Pack
 from citywise.backend.kinds import builtin
-from citywise.backend.roads.conditions import Conditions, Costing
-from citywise.backend.roads.gathering import Gathering
-from citywise.backend.roads.tariffs import ASSUMED
 from citywise.backend.times import ZONE, iso, to_ms
 from tests.travel_planner.conftest import HOME, NOW_MS, WORK, calm, garage, parking
 

@@ -16,8 +16,8 @@ from sqlalchemy import Engine
 
 from citywise.apps.travel_planner import pool
 from citywise.apps.travel_planner.pool import Pool
+from citywise.apps.travel_planner.roads.cityfiles import simulated_city
 from citywise.backend import spawned
-from citywise.backend.roads.cityfiles import simulated_city
 from citywise.backend.settings import City, Settings
 from citywise.backend.spawned import Frame
 from tests.api.server import serving

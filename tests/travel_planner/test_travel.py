@@ -17,10 +17,10 @@ from citywise.apps.travel_planner import travel as travelling
 from citywise.apps.travel_planner.candidates import Search
 from citywise.apps.travel_planner.planner import Planner
 from citywise.apps.travel_planner.requests import RequestError, TravelRequest, read
-from citywise.backend.roads import Mode
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.disturbances import OpenEvent
-from citywise.backend.roads.recorded import recorded
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.disturbances import OpenEvent
+from citywise.apps.travel_planner.roads.recorded import recorded
 from citywise.backend.times import parse_ms
 from tests.travel_planner.conftest import HOME, NOW, NOW_MS, WORK, breathed, calm, travel
 

@@ -11,13 +11,14 @@ from sqlalchemy import Engine, delete, select, update
 from werkzeug.test import TestResponse
 
 from citywise.apps.travel_planner import kept_plans, trips
+from citywise.apps.travel_planner.tables import TripRow
 from citywise.apps.travel_planner.trips import Trip
 from citywise.apps.travel_planner.watching import Watch
 from citywise.backend.ingest.keyring import Keyring
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import ConsentRow, InletRow, InstanceRow, OutboxRow, TripRow
+from citywise.backend.store.models import ConsentRow, InletRow, InstanceRow, OutboxRow
 from citywise.backend.store.outbox import begin
 from tests.api.accounts_alone import quick as quick
 from tests.api.accounts_alone import settings as settings

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from citywise.apps.travel_planner.roads import Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.building import NetworkBuilder
 from citywise.apps.travel_planner.turns import stretches, turn_of
-from citywise.backend.roads import Mode, RoadNetwork
-from citywise.backend.roads.building import NetworkBuilder
 
 CAR, WALK = Mode.CAR.bit, Mode.WALK.bit
 LAT, LON = 56.15, 10.2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from citywise.apps.travel_planner.decisions import Constraint, Op, Reason
 from citywise.apps.travel_planner.wording import Among, Words, _tables
-from citywise.backend.decisions import Constraint, Op, Reason
 
 Json = dict[str, Any]
 LANGUAGES = ("en", "da")

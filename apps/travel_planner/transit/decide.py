@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from citywise.apps.travel_planner.requests import point_fault
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.router import Router
 from citywise.apps.travel_planner.transit.board import board
 from citywise.apps.travel_planner.transit.days import Calendar
 from citywise.apps.travel_planner.transit.feed import read_feed
@@ -26,8 +28,6 @@ from citywise.apps.travel_planner.wording import Values, Words
 from citywise.backend.errors import CitywiseError
 from citywise.backend.gtfs_realtime import Message, RealtimeError
 from citywise.backend.gtfs_realtime import read as read_message
-from citywise.backend.roads import Mode
-from citywise.backend.roads.router import Router
 from citywise.backend.times import parse_ms
 
 _FIRST_S, _LAST_S = 31_536_000, 7_258_118_400

@@ -14,12 +14,12 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from citywise.apps.travel_planner.roads.router import Router
 from citywise.apps.travel_planner.transit import town
 from citywise.apps.travel_planner.transit.decide import Transit, message_in
 from citywise.apps.travel_planner.transit.feed import Feed, read_feed
 from citywise.apps.travel_planner.transit.timetable import Timetable
 from citywise.backend.errors import CitywiseError
-from citywise.backend.roads.router import Router
 
 LOG = logging.getLogger(__name__)
 FOLDER = "timetables"

@@ -8,15 +8,15 @@ from typing import Any
 
 from citywise.apps.travel_planner.ground import Measured, measure
 from citywise.apps.travel_planner.planner import Planner
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.conditions import Conditions
+from citywise.apps.travel_planner.roads.costs import KMH
+from citywise.apps.travel_planner.roads.garages import Garage
 from citywise.apps.travel_planner.transit.ground import DETOUR, Ground, straight_m
 from citywise.apps.travel_planner.transit.journeys import Place
 from citywise.apps.travel_planner.transit.search import Ends
 from citywise.apps.travel_planner.transit.streets import Streets
 from citywise.apps.travel_planner.transit.telling import Telling
-from citywise.backend.roads import Mode
-from citywise.backend.roads.conditions import Conditions
-from citywise.backend.roads.costs import KMH
-from citywise.backend.roads.garages import Garage
 
 MOST_CYCLED_M = 5_000.0
 MOST_GARAGES = 5

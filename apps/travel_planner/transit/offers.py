@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from citywise.apps.travel_planner.choosing import Choice, Wanted, choose, conflict_object
+from citywise.apps.travel_planner.decisions import Constraint, Direction, Wish
 from citywise.apps.travel_planner.transit.request import TransitRequest
 from citywise.apps.travel_planner.wording import Values, Words
-from citywise.backend.decisions import Constraint, Direction, Wish
 
 MOST_REJECTED = 10
 MOST_WEIGHED = 200

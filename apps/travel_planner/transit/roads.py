@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 from citywise.apps.travel_planner.planner import Planner
 from citywise.apps.travel_planner.requests import RequestError, TravelRequest
 from citywise.apps.travel_planner.requests import read as read_as
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.transit.offers import Offer
 from citywise.apps.travel_planner.transit.request import TransitRequest
-from citywise.backend.roads import Mode
-from citywise.backend.roads.conditions import Conditions
 from citywise.backend.times import iso
 
 Json = dict[str, Any]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citywise.backend.roads import Mode
-from citywise.backend.roads.graph import Weighted
-from citywise.backend.roads.network import F64
-from citywise.backend.roads.paths import Path
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.snapping import Snap
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.graph import Weighted
+from citywise.apps.travel_planner.roads.network import F64
+from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.snapping import Snap
 
 NEAR_M = 200.0
 """So far from all streets a position is not on them: walks from there are straight lines."""

@@ -14,14 +14,14 @@ from hashlib import blake2s
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from citywise.apps.travel_planner.roads import Mode
+from citywise.apps.travel_planner.roads.network import RoadNetwork
+from citywise.apps.travel_planner.roads.router import Router
+from citywise.apps.travel_planner.roads.simulated import SOURCE
 from citywise.apps.travel_planner.transit.calls import Call
 from citywise.apps.travel_planner.transit.feed import Feed, Stop, Trip
 from citywise.apps.travel_planner.transit.ground import straight_m
 from citywise.backend.gtfs_realtime import Message, Moment, StopUpdate, TripRef, TripUpdate
-from citywise.backend.roads import Mode
-from citywise.backend.roads.network import RoadNetwork
-from citywise.backend.roads.router import Router
-from citywise.backend.roads.simulated import SOURCE
 from citywise.backend.times import ZONE
 
 _FIRST_S, _LAST_S = 5 * 3600, 24 * 3600
