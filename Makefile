@@ -24,15 +24,15 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 test: prepare-tests ## run all tests but those that take minutes each
 	@$(PYTEST) $(ALL) $(SLOWEST) $(ARGS)
 
-check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under two minutes
+check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under 90 s
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
-	@$(PYTEST) -q $(FAST) $(ARGS)
+	@CITYWISE_EXAMPLES=few $(PYTEST) -q $(FAST) $(ARGS)
 
 test-long: prepare-tests ## run the tests that take minutes each, on new random examples
-	@CITYWISE_EXPLORE=1 $(PYTEST) -m long --timeout 3600 $(ARGS)
+	@CITYWISE_EXAMPLES=exploring $(PYTEST) -m long --timeout 3600 $(ARGS)
 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 from citywise.backend import machine
 from tests import postgresql
 
-pytest_plugins = ["tests.dealing", "tests.watchdog"]
+pytest_plugins = ["tests.costs", "tests.dealing", "tests.watchdog"]
 
 PACK = Path(os.environ.get("CITYWISE_DATA") or machine.REPOSITORY.parent / "shared" / "data")
 
@@ -27,7 +27,8 @@ WAITED_MS = 90_000
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("exploring", UNHURRIED)
 settings.register_profile("steady", UNHURRIED, derandomize=True)
-settings.load_profile("exploring" if os.environ.get("CITYWISE_EXPLORE") else "steady")
+settings.register_profile("few", UNHURRIED, derandomize=True, max_examples=25)
+settings.load_profile(os.environ.get("CITYWISE_EXAMPLES", "steady"))
 
 
 # What is imported and collected stays: the collector need not look at it again and again.

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from tests.costs import of_files
+
 SPARK_S = 600
 """Time limit of a test that starts Spark, unless it has its own."""
 
@@ -61,9 +63,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: Spark, then the files that have slow tests."""
+    """What takes long begins first: Spark, then the files that cost most."""
     for item in items:
-        if item.get_closest_marker("spark") and not item.get_closest_marker("timeout"):
+        marked = {marker.name for marker in item.iter_markers()}
+        if "spark" in marked and not marked & {"long", "timeout"}:
             item.add_marker(pytest.mark.timeout(SPARK_S))
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (not starts_spark(item.path), item.path not in slow))
+    costs = of_files()
+    items.sort(key=lambda item: (not starts_spark(item.path), -costs.get(item.location[0], 0)))

@@ -169,7 +169,7 @@ def test_the_reasoner_stands_alone(wheel: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_app_with_python_is_made_and_tried(wheel: Path, source: Path, tmp_path: Path) -> None:
     """A new one in a folder, once it is trusted, and the example as a package."""
     installed = Installed(tmp_path, wheel, {"all"})
@@ -184,7 +184,7 @@ def test_an_app_with_python_is_made_and_tried(wheel: Path, source: Path, tmp_pat
         assert found == (0, shown), found[1][-400:]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_demo_runs_from_the_wheel(wheel: Path, source: Path, tmp_path: Path) -> None:
     """Broker, pages, ontologies, browser libraries and the rules of our apps are in it; an app

@@ -35,7 +35,7 @@ from citywise.backend.store.schema import NewerDatabaseError
 from tests.backup.life import Life, announced, numbers, sign_up
 from tests.databases import begun, emptied
 
-DRILLS = 200 if os.environ.get("CITYWISE_EXPLORE") else 12
+DRILLS = 200 if os.environ.get("CITYWISE_EXAMPLES") == "exploring" else 12
 WORD = "correct horse"
 
 

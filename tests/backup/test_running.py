@@ -31,7 +31,7 @@ PLAY: dict[str, Any] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 def test_what_is_restored_announces_what_the_city_would_have(tmp_path: Path) -> None:
     """Everything once and in order, as if nothing had happened; what came after the backup is

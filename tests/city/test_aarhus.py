@@ -323,7 +323,7 @@ def _jammed(reading: Reading) -> bool | None:
     return False if speed > 35 and count < 10 else None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_replay_holds_exactly_the_packs_jams(pack: Path) -> None:
     """All 13,039 jams of the four weeks, by start and clearing."""
     first = datetime(2014, 8, 4, tzinfo=UTC)

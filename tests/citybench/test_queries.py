@@ -53,7 +53,7 @@ QUERIES = (
     "Q8",
     "traffic_parking_1",
 )
-LONG_DAYS = {"Q1_5_win_1", "Q2", "Q10_5"}
+LONG_DAYS = {"Q1_5_win_1", "Q1_win_1", "Q10", "Q10_5", "Q2", "Q3", "Q5", "Q8"}
 """Of these an hour is compared, too."""
 SELECTING = [
     pytest.param(name, marks=pytest.mark.long if name in LONG_DAYS else ())

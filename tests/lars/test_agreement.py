@@ -31,7 +31,7 @@ def test_programs_with_loops_have_all_answer_streams_of_the_reference(example: E
 
 
 @pytest.mark.slow
-@settings(TRIED, max_examples=200)
+@settings(TRIED, max_examples=70)
 @given(EITHER.filter(lambda example: programs.is_of_time(example.program)))
 def test_programs_that_speak_of_durations_have_the_answers_of_the_reference(
     example: Example,
@@ -40,7 +40,7 @@ def test_programs_that_speak_of_durations_have_the_answers_of_the_reference(
 
 
 @pytest.mark.slow
-@settings(TRIED, max_examples=100)
+@settings(TRIED, max_examples=50)
 @given(EITHER)
 def test_more_programs_have_the_answers_of_the_reference(example: Example) -> None:
     agreed(example, either)

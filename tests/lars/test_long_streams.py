@@ -145,8 +145,8 @@ def test_evaluations_over_long_streams_are_those_of_the_reference() -> None:
 
 
 @pytest.mark.slow
-def test_10_000_evaluations_over_long_streams_are_those_of_the_reference() -> None:
-    assert compare(28, 130) >= 10_000
+def test_3_000_evaluations_over_long_streams_are_those_of_the_reference() -> None:
+    assert compare(9, 130) >= 3_000
 
 
 @pytest.mark.long

@@ -25,7 +25,7 @@ def serve_to(
 ) -> None:
     """Let the pipeline run until the request stands at the end, and `also` holds."""
     stop = threading.Event()
-    service = threading.Thread(target=PipelineService(settings, engine, stop).run)
+    service = threading.Thread(target=PipelineService(settings, engine, stop).run, daemon=True)
     service.start()
     deadline = time.monotonic() + PATIENCE
     try:
@@ -37,6 +37,7 @@ def serve_to(
         stop.set()
         service.join(60)
         engine.dispose()
+    assert not service.is_alive(), "the pipeline does not stop"
 
 
 def _position(engine: Engine, request: str) -> int:
