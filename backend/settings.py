@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -90,6 +90,11 @@ class Ingest(Section):
     max_payload_bytes: int = 4_000_000
     future_tolerance_s: float = 60
     max_age_s: float = 3600
+    horizon_s: float = Field(default=3600, ge=0)
+    """How far behind the present a reading may come late, be corrected or withdrawn, so that the
+    answers that it changes are made again; 0: none is (docs/delivery.md)."""
+    horizons: dict[str, Annotated[float, Field(ge=0)]] = {}
+    """The same of kinds of observations that have their own, in seconds."""
     grace_s: float = 1.0
     """With the wall clock: how long after its time a reading may still arrive in order."""
     max_lag_bytes: int = 256_000_000
@@ -107,6 +112,19 @@ class Ingest(Section):
     """0: the log is not served, and only this machine can read it."""
     serve_token: str | None = Field(default=None, min_length=16, pattern=r"^[!-~][ -~]*[!-~]$")
     """The secret that a reader must know; letters, digits and signs of ASCII."""
+
+    def all_horizons(self) -> dict[str, float]:
+        """The horizons by kind, and `*` for all others."""
+        return {"*": self.horizon_s, **self.horizons}
+
+    @property
+    def longest_s(self) -> float:
+        """The longest of the horizons, in seconds."""
+        return max(self.horizon_s, *self.horizons.values(), 0.0)
+
+    def horizon_of(self, kind: str) -> float:
+        """Seconds within which readings of a kind may be revised."""
+        return self.horizons.get(kind, self.horizon_s)
 
     @model_validator(mode="after")
     def _served_to_those_who_know(self) -> Ingest:

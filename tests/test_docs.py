@@ -35,7 +35,7 @@ def settings_keys(model: type[BaseModel], prefix: str = "") -> set[str]:
 def dotted(values: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """Dotted names of the keys of a TOML document."""
     for key, value in values.items():
-        if isinstance(value, dict):
+        if value and isinstance(value, dict):
             yield from dotted(value, f"{prefix}{key}.")
         else:
             yield prefix + key

@@ -49,8 +49,10 @@ def _after(query: Rows, started: int, event_id: str) -> Rows:
 
 
 def _filtered(query: Rows) -> Rows:
-    """Apply the filters; an event overlaps [from, until] if any instant of it lies inside."""
+    """Apply the filters; an event overlaps [from, until] if any instant of it lies inside. What
+    turned out never to have been is no event."""
     parameters.only(*_NAMES)
+    query = query.where(EventRow.withdrawn_ms.is_(None))
     types = parameters.choices("type")
     begin, end = parameters.span()
     if types:

@@ -14,11 +14,11 @@ from citywise.backend.times import wall_ms
 
 
 class News(NamedTuple):
-    """A change that is told: at which stream time (Unix ms), what, and the event after it
-    (a row of `events`)."""
+    """A change that is told: at which stream time (Unix ms), what (None: it is not told after
+    all), and the event after it (a row of `events`)."""
 
     t_ms: int
-    kind: ChangeKind
+    kind: ChangeKind | None
     event: Mapping[str, Any]
 
 

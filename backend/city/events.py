@@ -23,7 +23,14 @@ OPERATOR = "operator"
 DETECTOR = "detector"
 """Where events come from that others report over MQTT."""
 
-ChangeKind = Literal["event.opened", "event.updated", "event.cleared"]
+UNREVISED: Mapping[str, Any] = dict.fromkeys(("key", "opened_ms", "revised", "withdrawn_ms"))
+"""Columns of `events` that only a request's events fill, and only revision the last two."""
+
+ChangeKind = Literal[
+    "event.opened", "event.updated", "event.cleared", "event.corrected", "event.withdrawn"
+]
+"""The last two tell that what was announced before was not so, since a reading came late, was
+corrected or withdrawn (docs/revision.md)."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,11 @@ def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
     return found
 
 
+def open_events(atoms: Iterable[str]) -> dict[str, Event]:
+    """The events that an answer states, by id."""
+    return dict(_events(atoms))
+
+
 def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> dict[str, Any]:
     """The event of docs/api.md from a row of `events` and one of `places`, with the request the
     event comes from and the atoms behind it; a place nobody has described has only its id.
@@ -94,7 +106,7 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
     An event opened by hand may have a place of its own."""
     nowhere = {"name": event["place_id"], "kind": None, "lat": None, "lon": None}
     known = event.get("place") or place or nowhere
-    return {
+    shown = {
         "id": event["id"],
         "type": event["type"],
         "level": event["level"],
@@ -105,6 +117,18 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
         "request": event["request"],
         "causes": event["causes"],
     }
+    if (revised := event.get("revised")) is not None:
+        because = [cause_object(cause) for cause in revised["because"]]
+        shown["revised"] = {"number": revised["number"], "because": because}
+    if event.get("withdrawn_ms") is not None:
+        shown["withdrawn"] = iso(event["withdrawn_ms"])
+    return shown
+
+
+def cause_object(cause: Mapping[str, Any]) -> dict[str, Any]:
+    """A reading that changed the past, as the API shows it."""
+    named = {name: cause[name] for name in ("kind", "sensor", "what", "before", "after")}
+    return {**named, "observed_at": iso(cause["observed_ms"])}
 
 
 def _source(event: Mapping[str, Any]) -> str:

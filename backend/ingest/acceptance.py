@@ -7,8 +7,9 @@ must go to the dead letters with its reason.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -19,13 +20,14 @@ from pydantic_core import ErrorDetails
 from citywise.backend.ingest.faults import DeadLetter, described, explained, first, internal
 from citywise.backend.ingest.payloads import Clock, Place
 from citywise.backend.ingest.places import HOURS, fitting, readable, unknown_kind
-from citywise.backend.ingest.records import Reading
+from citywise.backend.ingest.records import Reading, Withdrawal
 from citywise.backend.ingest.standing import Entry, context_entries, event_entries, of_place
-from citywise.backend.kinds import Kinds, Observation
+from citywise.backend.kinds import Kinds, Observation, Value
 from citywise.backend.settings import Ingest
 
 LOG = logging.getLogger("citywise.ingest")
-_REMEMBERED = 4096
+_REMEMBERED, _MOST_REMEMBERED = 4096, 65_536
+"""Readings of one sensor and kind: so many at least, and at most where its horizon holds more."""
 _MOST_IN_MESSAGE = 60_000
 _SETTLE = timedelta(seconds=1)
 
@@ -37,6 +39,8 @@ class Verdict:
     kind: str | None = None
     observations: list[Observation] = field(default_factory=list)
     duplicates: int = 0
+    corrections: int = 0
+    """How many of the observations say another thing than before, or take one back."""
     place: Place | None = None
     removed_place: str | None = None
     standing: list[Entry] = field(default_factory=list)
@@ -57,7 +61,8 @@ class Acceptor:
         self._limits = limits
         self.kinds = kinds
         self._sensors: dict[str, set[str]] = defaultdict(set)
-        self._seen: dict[tuple[str, str], tuple[set[int], deque[int]]] = {}
+        self._seen: dict[tuple[str, str], dict[int, int]] = {}
+        """By kind and sensor, the times of readings and a digest of what they said last."""
         self.clock: Clock | None = None
         self._held: Clock | None = None
         self._unsettled: datetime | None = None
@@ -94,9 +99,10 @@ class Acceptor:
         for sensors in self._sensors.values():
             sensors.discard(place_id)
 
-    def remember(self, reading: Reading) -> None:
-        """A reading of the log: the same one again is a duplicate."""
-        self._is_new(reading.kind, reading.sensor, reading.observed_ms)
+    def remember(self, entry: Reading | Withdrawal) -> None:
+        """A reading of the log: the same one again is a duplicate, another one corrects it."""
+        values = entry.values if isinstance(entry, Reading) else None
+        self._said(entry.kind, entry.sensor, entry.observed_ms, values)
 
     # -- judgement ------------------------------------------------------------------
 
@@ -201,11 +207,30 @@ class Acceptor:
             if problem is not None:
                 payload = orjson.dumps(observation.to_json())
                 verdict.dead.append(DeadLetter.of(*problem, payload, observation.sensor))
-            elif self._is_new(kind, observation.sensor, observation.observed_ms):
-                verdict.observations.append(observation)
             else:
-                verdict.duplicates += 1
+                self._take(kind, observation, verdict)
         return verdict
+
+    def _take(self, kind: str, observation: Observation, verdict: Verdict) -> None:
+        """An observation that may be taken: news, a correction, or a duplicate."""
+        said = None if observation.withdrawn else observation.values
+        before, after = self._said(kind, observation.sensor, observation.observed_ms, said)
+        if before == after:
+            verdict.duplicates += 1
+            return
+        is_fixed = self._limits.horizon_of(kind) <= 0
+        if observation.withdrawn and (before is None or is_fixed):
+            detail = "no reading of this sensor and time is known that could be withdrawn"
+            detail = "readings of this kind cannot be withdrawn here" if is_fixed else detail
+            payload = orjson.dumps(observation.to_json())
+            letter = DeadLetter.of("not-withdrawn", detail, payload, observation.sensor)
+            verdict.dead.append(letter)
+            return
+        if before is not None and is_fixed:
+            verdict.duplicates += 1  # who revises nothing goes by what came first
+            return
+        verdict.corrections += before is not None
+        verdict.observations.append(observation)
 
     def _note_backlog(self, observations: list[Observation], received: datetime) -> None:
         """A reading from before the present, after a reconnect: more of them may come."""
@@ -281,18 +306,35 @@ class Acceptor:
             return datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)
         return self.clock.now, self.clock.complete
 
-    def _is_new(self, kind: str, sensor: str, observed_ms: int) -> bool:
-        seen = self._seen.get((kind, sensor))
-        if seen is None:
-            seen = self._seen[kind, sensor] = set(), deque()
-        times, order = seen
-        if observed_ms in times:
-            return False
-        times.add(observed_ms)
-        order.append(observed_ms)
-        if len(order) > _REMEMBERED:
-            times.discard(order.popleft())
-        return True
+    def _said(
+        self, kind: str, sensor: str, observed_ms: int, values: Mapping[str, Value] | None
+    ) -> tuple[int | None, int | None]:
+        """What was known of a reading before, and is now: a digest, None for nothing."""
+        digest = _WITHDRAWN if values is None else _digest(values)
+        times = self._seen.setdefault((kind, sensor), {})
+        before = times.get(observed_ms)
+        if before is None and values is None:
+            return None, digest
+        times[observed_ms] = digest
+        if before is None and len(times) > _REMEMBERED:
+            self._forget_oldest(kind, times, observed_ms)
+        return before, digest
+
+    def _forget_oldest(self, kind: str, times: dict[int, int], observed_ms: int) -> None:
+        """Of what came first of a sensor, forget what its horizon does not need."""
+        oldest = next(iter(times))
+        needed = observed_ms - oldest <= self._limits.horizon_of(kind) * 1000
+        if not needed or len(times) > _MOST_REMEMBERED:
+            del times[oldest]
+
+
+_WITHDRAWN = 0
+
+
+def _digest(values: Mapping[str, Value]) -> int:
+    """A number for what a reading says; the same in any process, and never that of a withdrawal."""
+    said = orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
+    return zlib.crc32(said) << 16 | zlib.adler32(said) & 0xFFFF | 1 << 48
 
 
 def _refused(device: str, payload: bytes) -> Verdict:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from citywise.backend.city.announcements import News, tell
-from citywise.backend.city.events import DETECTOR
+from citywise.backend.city.events import DETECTOR, UNREVISED
 from citywise.backend.ingest.standing import Entry, EventState
 from citywise.backend.store.models import EventRow, longest
 from citywise.backend.store.outbox import begin
@@ -80,4 +80,5 @@ def _row(key: str, event: EventState, now_ms: int) -> Row:
             "lon": lon,
             "geometry": event.geometry.model_dump(mode="json"),
         },
+        **UNREVISED,
     }

@@ -2,7 +2,7 @@
 
 Records are JSON, so that a person can read a log; times are Unix milliseconds:
 - `{"k": kind, "r": received, "v": [[sensor, observed, {values}], …]}`; where a message had fields
-  that we do not know, these come fourth,
+  that we do not know, these come fourth; null in place of the values: the reading is withdrawn,
 - `{"k": "clock", "r": …, "now": …, "complete": …}`,
 - `{"k": "lost", "r": 0, "v": []}`, blanks in it: what it stands for could not be read any more,
 - `{"k": "standing", "r": …, "since": position, "v": [[subject, key, {body} or null, inlet id or
@@ -54,6 +54,18 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """An observation that its sensor takes back. Another reading of the same kind, sensor and
+    time corrects the one before; what the log says last of it counts."""
+
+    kind: str
+    sensor: str
+    observed_ms: int
+    received_ms: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClockReading:
     """A source's clock as it stands in the log."""
 
@@ -84,7 +96,7 @@ class Standing:
     since: int = 0
 
 
-LogEntry = Reading | ClockReading | Standing
+LogEntry = Reading | Withdrawal | ClockReading | Standing
 
 
 class StandingRow(NamedTuple):
@@ -112,7 +124,9 @@ class StandingRecord(NamedTuple):
 def encode_readings(kind: str, received_ms: int, observations: list[Observation]) -> bytes:
     """A record of observations of one kind."""
     rows = [
-        [o.sensor, o.observed_ms, o.values, *([bounded(o.extra)] if o.extra else ())]
+        [o.sensor, o.observed_ms, None]
+        if o.withdrawn
+        else [o.sensor, o.observed_ms, o.values, *([bounded(o.extra)] if o.extra else ())]
         for o in observations
     ]
     return orjson.dumps({"k": kind, "r": received_ms, "v": rows})
@@ -293,6 +307,9 @@ def decode(record: log.Record) -> Iterator[LogEntry]:
         yield ClockReading(body["now"], body["complete"], position)
         return
     for index, (sensor, observed, values, *extra) in enumerate(body["v"]):
+        if values is None:
+            yield Withdrawal(body["k"], sensor, observed, body["r"], position + index)
+            continue
         yield Reading(body["k"], sensor, observed, body["r"], values, position + index, *extra)
 
 

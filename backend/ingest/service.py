@@ -46,6 +46,9 @@ STANDING = Counter(
 DUPLICATES = Counter(
     "citywise_ingest_duplicates", "Observations, and what already stands, dropped as duplicates"
 )
+CORRECTIONS = Counter(
+    "citywise_ingest_corrections", "Observations that correct or withdraw one", ["kind"]
+)
 DEAD = Counter("citywise_dead_letters", "Messages and observations refused", ["reason"])
 STANDS = Gauge("citywise_standing", "What stands in the log's end", multiprocess_mode="mostrecent")
 LOG_END = Gauge(
@@ -120,16 +123,27 @@ class IngestService:
             self._acceptor.know(place)
         self._journal.stand([standing.of_place(place) for place in places], wall_ms())
         self._retry(self._write)
-        bases = log.segments(self._settings.log_dir)
-        start = next(
-            (b for b in bases if b >= self._journal.end - _REMEMBER_BYTES), self._journal.end
-        )
+        start = self._remembered_from()
         for entry in records.read(self._settings.log_dir, start, self._journal.end):
-            if isinstance(entry, records.Reading):
+            if isinstance(entry, records.Reading | records.Withdrawal):
                 self._acceptor.remember(entry)
             elif isinstance(entry, records.ClockReading) and self._limits.clock == "topic":
                 self._acceptor.clock = entry.clock
         LOG.info("log ends at %d; %d places known", self._journal.end, len(places))
+
+    def _remembered_from(self) -> int:
+        """Where in the log begins what may come again, or be corrected: a stretch of its end, or
+        as much more as came within the longest horizon."""
+        folder, end = self._settings.log_dir, self._journal.end
+        bases, longest = log.segments(folder), self._limits.longest_s * 1000
+        newest = records.came_ms(folder, bases[-1], end) if bases else None
+        start = end
+        for base in reversed(bases):
+            start, came = base, records.came_ms(folder, base, end)
+            within = None not in (newest, came) and (newest or 0) - (came or 0) < longest
+            if base < end - _REMEMBER_BYTES and not within:
+                break
+        return start
 
     def _read_kinds(self) -> None:
         """Know the kinds as they are now: an operator may make some while we run."""
@@ -295,6 +309,7 @@ class IngestService:
         MESSAGES.inc()
         DUPLICATES.inc(verdict.duplicates)
         if verdict.kind:
+            CORRECTIONS.labels(verdict.kind).inc(verdict.corrections)
             ACCEPTED.labels(verdict.kind).inc(len(verdict.observations))
         self._accepted += len(verdict.observations)
         self._count_dead(verdict)

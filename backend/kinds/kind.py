@@ -21,7 +21,7 @@ CITY = "https://w3id.org/citywise/city#"
 NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED = frozenset(("clock", "events", "lost", "places", "standing"))
 """Names of other things on topics, streams and in the log."""
-RESERVED_FIELDS = frozenset(("kind", "observed_at", "sensor"))
+RESERVED_FIELDS = frozenset(("kind", "observed_at", "sensor", "withdraw"))
 RESERVED_OF_PLACES = frozenset(("geometry", "id", "kind", "name", "sensors"))
 USUAL_STALE_S = 3600.0
 PERIODS = 3
@@ -202,7 +202,7 @@ class Kind(_Entry):
         if self.kind in RESERVED:
             raise ValueError(f"kind: `{self.kind}` means something else in Citywise; rename it")
         for name in sorted(RESERVED_FIELDS.intersection(self.fields)):
-            raise ValueError(f"fields.{name}: every observation has `{name}`; rename the field")
+            raise ValueError(f"fields.{name}: observations have `{name}` already; rename the field")
         if self.least is not None and self.least > len(self.fields):
             raise ValueError(f"least: there are only {len(self.fields)} fields")
         named = {"map.show": self.map.show if self.map else None, "health.idle": self.health.idle}

@@ -25,6 +25,8 @@ from citywise.backend.times import iso, to_ms
 
 IDENTITY = ("sensor", "observed_at")
 """The fields of an observation that say which it is."""
+WITHDRAW = "withdraw"
+"""The field by which a message takes a reading back; no kind has it."""
 IDENTIFIER = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$"
 Identifier = Annotated[str, Key(pattern=IDENTIFIER)]
 _TEXT = StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")
@@ -55,6 +57,8 @@ class Observation:
     """Every field of its kind, None where it is unknown."""
     extra: dict[str, Any]
     """What the message had besides: raw, for the operator, not for rules."""
+    withdrawn: bool = False
+    """Whether the sensor takes the reading back; then there are no values."""
 
     @property
     def observed_ms(self) -> int:
@@ -64,6 +68,8 @@ class Observation:
     def to_json(self) -> dict[str, Any]:
         """As it travels (docs/mqtt.md)."""
         observed_at = iso(self.observed_ms)
+        if self.withdrawn:
+            return {"sensor": self.sensor, "observed_at": observed_at, WITHDRAW: True}
         return {"sensor": self.sensor, "observed_at": observed_at, **self.values, **self.extra}
 
 
@@ -84,10 +90,15 @@ class Reader:
 
     def one(self, payload: bytes) -> Observation:
         """The observation in a JSON object."""
+        if _WITHDRAW in payload and _withdraws(payload):
+            found = _WITHDRAWAL.validate_json(payload)
+            return Observation(found["sensor"], found["observed_at"], {}, {}, withdrawn=True)
         return self._observation(self._one.validate_json(payload))
 
     def several(self, payload: bytes) -> list[Observation]:
         """The observations in a JSON array."""
+        if _WITHDRAW in payload and isinstance(found := _decoded(payload), list):
+            return [self.of(one) for one in found]
         return [self._observation(found) for found in self._some.validate_json(payload)]
 
     def of(self, value: Mapping[str, Any]) -> Observation:
@@ -137,6 +148,32 @@ def _types(fields: Mapping[str, Field]) -> dict[str, Any]:
         known = of_field(field)
         types[name] = known if field.required else NotRequired[known | None]
     return types
+
+
+_WITHDRAW = f'"{WITHDRAW}"'.encode()
+
+
+@with_config(ConfigDict(extra="forbid", strict=True))
+class _Withdrawal(TypedDict):
+    sensor: Identifier
+    observed_at: UtcTime
+    withdraw: Literal[True]
+
+
+_WITHDRAWAL = TypeAdapter(_Withdrawal)
+
+
+def _withdraws(payload: bytes) -> bool:
+    found = _decoded(payload)
+    return isinstance(found, dict) and WITHDRAW in found
+
+
+def _decoded(payload: bytes) -> object:
+    """What JSON says; None where it is none, which whoever reads it says."""
+    try:
+        return orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _form(kind: Kind) -> Any:

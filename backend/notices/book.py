@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from sqlalchemy import Connection, delete, or_, select
@@ -16,15 +17,17 @@ from citywise.backend.notices.names import Names
 from citywise.backend.packs.notices import named
 from citywise.backend.people import accounts
 from citywise.backend.store.chunks import chunks
-from citywise.backend.store.models import NoticeRow, longest
+from citywise.backend.store.models import EventRow, NoticeRow, longest
 from citywise.backend.store.upsert import upsert
 
-__all__ = ["NOTICE", "Notice", "apply", "end", "end_others", "notices_of", "trim"]
+__all__ = ["NOTICE", "Notice", "apply", "end", "end_others", "notices_of", "take_back", "trim"]
 
 _COPIED = ("app", "template", "version", "instance", "user", "about_type", "criticality")
 _BOUNDED = {"kind": "notice", "about": "about"}
 """Columns that rules fill, by what changes call them."""
 _ENDED_AT_ONCE = 1_000
+WITHDRAWN = "withdrawn"
+"""Why a notice is closed whose event turned out never to have been."""
 _News = tuple[str, Notice]
 """`opened`, `updated`, `closed` or `refreshed` (only its details), and the notice after it."""
 _Identity = tuple[str | int, ...]
@@ -54,6 +57,7 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     changes = _of_existing(connection, ordered)
     if not changes:
         return 0
+    changes = _taken_back(connection, changes)
     known = _Known(connection, changes)
     names = Names(connection, [row.body for row in changes])
     listeners = Listeners(connection, {row.body["user"] for row in changes}, changes[0].t_ms)
@@ -66,6 +70,21 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     told = [one for one in news if one.change != "refreshed"]
     announce(connection, told)
     return len(told)
+
+
+def take_back(connection: Connection, events: Mapping[str, Sequence[Any]], t_ms: int) -> None:
+    """Take the notices about events back that turned out never to have been, with the readings
+    that say so; what is open still its template closes. The transaction has called
+    `announcing.begin`."""
+    row = NoticeRow
+    over = row.closed_ms.is_not(None) & row.taken_back.is_(None) & (row.about_type == "event")
+    found: list[Notice] = []
+    for some in chunks(events):
+        query = select(row.__table__).where(row.about.in_(some), over)
+        found += [dict(one) for one in connection.execute(query).mappings()]
+    told = [{**one, "closed_because": WITHDRAWN, **_because(events[one["about"]])} for one in found]
+    upsert(connection, NoticeRow, told)
+    announce(connection, [News("closed", one, alert=False, t_ms=t_ms) for one in told])
 
 
 def notices_of(connection: Connection, changes: Sequence[Mapping[str, Any]]) -> list[Notice]:
@@ -111,6 +130,47 @@ def _end(connection: Connection, notices: Sequence[Notice]) -> None:
         connection,
         [News("closed", notice, alert=False, t_ms=notice["closed_ms"]) for notice in ended],
     )
+
+
+@dataclass(frozen=True)
+class _TakenBack:
+    """A change that closes a notice for which there was no reason."""
+
+    t_ms: int
+    body: Mapping[str, Any]
+
+
+def _because(causes: Sequence[Any]) -> dict[str, Any]:
+    return {"taken_back": list(causes) or None}
+
+
+def _taken_back(connection: Connection, changes: Sequence[NoticeChange]) -> list[NoticeChange]:
+    """The changes, of which those that close notices about withdrawn events say so."""
+    ended = {
+        row.body["about"]
+        for row in changes
+        if row.body["change"] == "closed" and row.body["about_type"] == "event"
+    }
+    gone: dict[str, Any] = {}
+    for some in chunks(ended):
+        query = select(EventRow.id, EventRow.revised).where(
+            EventRow.id.in_(some), EventRow.withdrawn_ms.is_not(None)
+        )
+        gone |= {
+            event: (revised or {}).get("because", ())
+            for event, revised in connection.execute(query)
+        }
+    if not gone:
+        return list(changes)
+    return [
+        _TakenBack(
+            row.t_ms,
+            {**row.body, "closed_because": WITHDRAWN, **_because(gone[row.body["about"]])},
+        )
+        if row.body["change"] == "closed" and row.body["about"] in gone
+        else row
+        for row in changes
+    ]
 
 
 class _Known:
@@ -213,6 +273,7 @@ def _told(t_ms: int, body: Mapping[str, Any]) -> Notice:
         "updated_ms": t_ms,
         "closed_ms": t_ms if closed else None,
         "closed_because": _bounded("closed_because", because) if closed and because else None,
+        "taken_back": body.get("taken_back") if closed else None,
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from citywise.backend.city.events import cause_object
 from citywise.backend.times import iso, iso_or_none
 
 LANGUAGE = "en"
@@ -64,6 +65,7 @@ def notice_object(
     plain = Wording(notice["kind"], notice["about_name"])
     spoken = {name: _worded(found, values, name) for name, found in wordings.items()}
     chosen = spoken.get(language) or spoken.get(LANGUAGE) or _worded(plain, values)
+    taken_back = notice.get("taken_back")
     return {
         "id": notice["id"],
         "change": change or ("opened" if notice["closed_ms"] is None else "closed"),
@@ -85,6 +87,7 @@ def notice_object(
         "closed": iso_or_none(notice["closed_ms"]),
         "closed_because": notice["closed_because"],
         "advice": advice_object(notice.get("advice"), language),
+        **({"taken_back": [cause_object(one) for one in taken_back]} if taken_back else {}),
     }
 
 

@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
+from citywise.backend.ingest.records import (
+    ClockReading,
+    LogEntry,
+    Reading,
+    Standing,
+    Withdrawal,
+    item_position,
+)
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.packs.notices import (
     Notice,
@@ -150,6 +157,8 @@ class TemplateRun:
         """The latest reading of each sensor and kind, and where it stands."""
         self._replaced: list[int] = []
         """Where those stand that were the latest at the last clock, and are no longer."""
+        self._amended: dict[str, dict[str, Any]] = {}
+        """What was corrected or withdrawn since the last clock, by sensor."""
         self._looked_for = 0
         """Readings from before this time (Unix ms) are not among them."""
         self._stale_details: set[str] = set()
@@ -174,8 +183,7 @@ class TemplateRun:
             yield from self._tick(entry)
             return
         self._learn(entry)
-        if self._windows is not None and isinstance(entry, Reading):
-            self._windows.take(entry)
+        self._fill(entry)
 
     def skip(self, entries: Sequence[LogEntry]) -> None:
         """Take entries of which others have given the evaluations: all that matters is what
@@ -200,19 +208,54 @@ class TemplateRun:
         self.clock = t_ms - 1, self.clock[1]
         self._memory.moved((t_ms - 1) // self._scale)
 
-    def _learn(self, entry: Reading | Standing) -> None:
+    def _fill(self, entry: LogEntry) -> None:
+        """A reading may be in the windows, or change what they held."""
+        if self._windows is None or not isinstance(entry, Reading | Withdrawal):
+            return
+        if self._windows.take(entry):
+            self._evaluation.everywhere("windows", self._windows.facts)
+            self._note(entry, None)
+
+    def _note(self, entry: Reading | Withdrawal, known: Reading | None) -> None:
+        """An entry changes what was known: notices that it ends are taken back."""
+        what = "withdrawn" if isinstance(entry, Withdrawal) else "corrected"
+        self._amended[entry.sensor] = {
+            "kind": entry.kind,
+            "sensor": entry.sensor,
+            "observed_ms": entry.observed_ms,
+            "what": what,
+            "before": dict(known.values) if known else None,
+            "after": dict(entry.values) if isinstance(entry, Reading) else None,
+        }
+
+    def _learn(self, entry: Reading | Withdrawal | Standing) -> None:
         """Something stands from now on, or does no longer."""
         if isinstance(entry, Standing):
             self._since = item_position(entry.since)
             if entry.subject in self._scope:
                 self._supply.take(entry)
         elif entry.kind in self._kinds:
-            known = self._latest.get((entry.kind, entry.sensor))
-            if known is None or known[1].observed_ms <= entry.observed_ms:
-                if known is not None:
-                    self._replaced.append(known[0])
-                self._latest[entry.kind, entry.sensor] = entry.position, entry
-                self._supply.reading(entry)
+            self._hear(entry)
+
+    def _hear(self, entry: Reading | Withdrawal) -> None:
+        """A sensor says something newer than before, or otherwise, or takes it back; then nothing
+        is known of it until it is heard again."""
+        name = entry.kind, entry.sensor
+        at, known = self._latest.get(name, (0, None))
+        if known is not None and known.observed_ms == entry.observed_ms:
+            self._note(entry, known)
+        elif isinstance(entry, Withdrawal) or (
+            known is not None and known.observed_ms > entry.observed_ms
+        ):
+            return
+        if known is not None:
+            self._replaced.append(at)
+        if isinstance(entry, Reading):
+            self._latest[name] = entry.position, entry
+            self._supply.reading(entry)
+        elif known is not None:
+            del self._latest[name]
+            self._supply.reading(replace(known, values={}))
 
     def _forget_stale(self, t_ms: int) -> None:
         """Latest readings that are too old say nothing of the present any more."""
@@ -238,7 +281,10 @@ class TemplateRun:
         self.clock = clock.complete_ms, clock.position
         self._since_clock = self._since
         self._replaced.clear()
+        if self._windows is not None:
+            self._windows.replaced.clear()
         yield from self._evaluate(*self.clock)
+        self._amended.clear()
         if self._memory is not None:
             self._memory.moved(clock.complete_ms // self._scale)
 
@@ -312,11 +358,15 @@ class TemplateRun:
                 return supply.ended.get(owner.instance, "removed")
             if supply.is_over(notice.about_type, notice.about):
                 return "ended"
-            is_far = supply.is_far(key, notice.about_type, notice.about)
-            return "moved_away" if is_far else "no_longer"
+            if supply.is_far(key, notice.about_type, notice.about):
+                return "moved_away"
+            return "corrected" if notice.about in self._amended else "no_longer"
 
         for change in changes(self.template, owner, t_ms, before, after, because):
-            yield {**change, **supply.named(change["about_type"], change["about"])}
+            told = {**change, **supply.named(change["about_type"], change["about"])}
+            if change["closed_because"] == "corrected" and change["about"] in self._amended:
+                told["taken_back"] = [self._amended[change["about"]]]
+            yield told
 
     def _refreshed(self, t_ms: int) -> Iterator[dict[str, Any]]:
         """Once a minute, the notices whose details have changed: they do so all the time."""
@@ -344,7 +394,7 @@ class TemplateRun:
         if since is not None:
             needed.append(since)
         if self._windows is not None:
-            needed.append(self._windows.reasoner.resume_from(position))
+            needed.append(self._windows.resume_from(position))
         return min(needed)
 
     def state(self, position: int) -> dict[str, Any]:
@@ -380,8 +430,8 @@ class TemplateRun:
             if entry.position < position:
                 self._learn(entry)
         if self._windows is not None and "windows" in state:
-            readings = (entry for entry in entries if isinstance(entry, Reading))
-            self._windows.restore(state["windows"], readings)
+            heard = (e for e in entries if isinstance(e, Reading | Withdrawal))
+            self._windows.restore(state["windows"], (e for e in heard if e.position < position))
             self._evaluation.everywhere("windows", self._windows.facts)
         if position >= 0:
             if self._memory is not None:
@@ -396,6 +446,8 @@ class TemplateRun:
         for entry in entries:
             if entry.position > position:
                 self._learn(entry)
+                if "windows" in state:
+                    self._fill(entry)
 
     # -- looking at it --------------------------------------------------------------
 

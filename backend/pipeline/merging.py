@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -12,7 +13,7 @@ from citywise.backend.pipeline.evaluation import Row
 from citywise.reasoning import AnswerSet
 from citywise.reasoning.partition.combining import united
 
-_APART = ("feedback", "since", "last", "supplied", "resting", "kept", "memory")
+_APART = ("feedback", "since", "last", "supplied", "resting", "kept", "memory", "past")
 """What of a state may differ from part to part."""
 
 
@@ -40,8 +41,17 @@ def _merged(rows: Sequence[Row]) -> Iterable[Row]:
     if stuck is not None:  # the others will say the same again
         said = (row for row in rows if row.kind == "trace" and row.body["error"])
         return [*islice(said, 1), stuck]
-    others = [row for row in rows if row.kind not in ("cursor", "trace")]
-    return [*_traces(rows), *others, _cursor(cursors)]
+    others = [row for row in rows if row.kind not in ("cursor", "trace", "revised")]
+    return [*_traces(rows), *_revised(rows), *others, _cursor(cursors)]
+
+
+def _revised(rows: Sequence[Row]) -> Iterator[Row]:
+    """What a changed past makes of the events, those of all parts together."""
+    found = [row for row in rows if row.kind == "revised"]
+    if found:
+        own = ("open", "events")
+        together = {name: [one for row in found for one in row.body[name]] for name in own}
+        yield replace(found[0], body={**found[0].body, **together})
 
 
 def _traces(rows: Iterable[Row]) -> Iterator[Row]:
@@ -101,6 +111,8 @@ def _cursor(cursors: Sequence[Row]) -> Row:
         )
     states = [body["state"] for body in bodies]
     state = {**states[0], **(_of_request(states) if "feedback" in states[0] else {})}
+    if "past" in states[0]:
+        state["past"] = _past([s["past"] for s in states])
     if any("kept" in s for s in states):
         state["kept"] = {key: answer for s in states for key, answer in s.get("kept", {}).items()}
     if any("memory" in s for s in states):
@@ -127,6 +139,15 @@ def _of_request(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "supplied": [list(p) for p in sorted({tuple(p) for s in states for p in s["supplied"]})],
         "resting": all(s["resting"] for s in states),
     }
+
+
+def _past(pasts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The past of the whole: all parts keep states of the same times."""
+    kept = [
+        [since, {**state, **_of_request([p["checkpoints"][n][1] for p in pasts])}]
+        for n, (since, state) in enumerate(pasts[0]["checkpoints"])
+    ]
+    return {**pasts[0], "checkpoints": kept}
 
 
 def _standing(body: dict[str, Any]) -> str:

@@ -9,7 +9,13 @@ from citywise.backend.city.events import event_object, standing_event
 from citywise.backend.city.observations import values
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import stored
-from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.ingest.records import (
+    ClockReading,
+    LogEntry,
+    Reading,
+    Standing,
+    Withdrawal,
+)
 from citywise.backend.ingest.standing import of_place
 from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.notices.objects import notice_object
@@ -98,7 +104,7 @@ class Played:
         list(self._happenings(entry))
         yield from (change for _template, change in self._concluded(entry))
 
-    def _happenings(self, entry: Reading | ClockReading) -> Iterator[Announced]:
+    def _happenings(self, entry: Reading | Withdrawal | ClockReading) -> Iterator[Announced]:
         """What the city's requests conclude; it stands for the templates from here on."""
         if isinstance(entry, Reading):
             self._look_at(entry)

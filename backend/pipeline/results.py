@@ -12,14 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Counter, Histogram
-from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
 
 from citywise.backend.city.announcements import News, announce
 from citywise.backend.ingest.records import record_position
 from citywise.backend.notices import book
 from citywise.backend.notices.announcing import begin
 from citywise.backend.pipeline.evaluation import Row
-from citywise.backend.pipeline.ledger import announced, ordered
+from citywise.backend.pipeline.ledger import alike, announced, ordered
+from citywise.backend.pipeline.revised import corrections
 from citywise.backend.pipeline.running import RunningTemplates, is_template
 from citywise.backend.store import letters
 from citywise.backend.store.models import (
@@ -121,8 +122,9 @@ class Results:
         with self._engine.begin() as connection:
             begin(connection)
             applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
-            changes = [row for r in applied for row in by_request[r] if row.kind == "change"]
-            _Book(connection).apply(changes)
+            own = [row for r in applied for row in by_request[r]]
+            _Book(connection).revise([row for row in own if row.kind == "revised"])
+            _Book(connection).apply([row for row in own if row.kind == "change"])
             for request in applied:
                 if _cursor(by_request[request]).get("anew"):
                     book.end(connection, request)
@@ -189,6 +191,8 @@ class _Book:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._taken: set[str] = set()
+        """Ids of events that are called otherwise now."""
 
     def apply(self, changes: Sequence[Row]) -> None:
         if not changes:
@@ -197,6 +201,8 @@ class _Book:
         news: list[News] = []
         for row in ordered(changes):
             event, is_news = announced(events.get(row.body["id"]), row)
+            if row.body["id"] not in events:
+                event["id"] = next(name for name in alike(event["id"]) if name not in self._taken)
             events[row.body["id"]] = event
             if is_news:
                 CHANGES.labels(row.body["kind"]).inc()
@@ -204,11 +210,31 @@ class _Book:
         upsert(self._connection, EventRow, list(events.values()))
         announce(self._connection, news)
 
-    def _load(self, ids: set[str]) -> dict[str, dict[str, Any]]:
-        rows = self._connection.execute(
-            select(EventRow.__table__).where(EventRow.id.in_(ids))
-        ).mappings()
-        return {row["id"]: dict(row) for row in rows}
+    def revise(self, revised: Sequence[Row]) -> None:
+        """Correct the events of requests whose past has changed, before what comes after."""
+        for row in revised:
+            news = corrections(self._connection, row)
+            latest = {found.event["id"]: found.event for found in news}
+            upsert(self._connection, EventRow, list(latest.values()))
+            told = [found for found in news if found.kind is not None]
+            for found in told:
+                CHANGES.labels(found.kind).inc()
+            announce(self._connection, told)
+            gone = {
+                found.event["id"]: found.event["revised"]["because"]
+                for found in told
+                if found.kind == "event.withdrawn"
+            }
+            book.take_back(self._connection, gone, row.t_ms)
+
+    def _load(self, keys: set[str]) -> dict[str, dict[str, Any]]:
+        """Events by what requests call them."""
+        row = EventRow
+        query = select(row.__table__).where(or_(row.key.in_(keys), row.id.in_(keys)))
+        rows = [dict(found) for found in self._connection.execute(query).mappings()]
+        rows = [found for found in rows if found["withdrawn_ms"] is None]
+        self._taken = {found["id"] for found in rows if found["key"] not in (None, found["id"])}
+        return {found["key"] or found["id"]: found for found in rows}
 
 
 def _details(

@@ -154,6 +154,7 @@ class PipelineService:
             .option("requests", ",".join(self._settings.pipeline.requests))
             .option("start", str(position))
             .option("limits", self._settings.pipeline.limits.model_dump_json())
+            .option("horizons", orjson.dumps(self._settings.ingest.all_horizons()).decode())
             .option("engine", self._settings.pipeline.engine)
             .option("workers", str(spark.sparkContext.defaultParallelism))
             .option("partitions", str(self._settings.pipeline.partitions))

@@ -75,6 +75,8 @@ class CitywiseLogSource(DataSource):
     - `requests` (comma-separated), and as JSON `sources`, what stands for each of them in a
       task, and `limits` of an evaluation;
     - `engine`, what evaluates requests (`auto`, `incremental` or `solver`);
+    - `horizons` as JSON, how far behind the present readings may be revised (seconds, by kind,
+      `*` for all others);
     - `workers`, over which the tasks of a batch are dealt out, and `partitions`, into how
       many parts a request divides: a number, or `auto`.
     """
@@ -105,6 +107,7 @@ class LogStreamReader(DataSourceStreamReader):
         self._workers = int(options["workers"])
         self._partitions = options["partitions"]
         self._limits = orjson.loads(options["limits"])
+        self._horizons = orjson.loads(options["horizons"])
         self._choice: Any = options["engine"]
         self._engine: Engine | None = None
         self._templates = RunningTemplates()
@@ -247,6 +250,7 @@ class LogStreamReader(DataSourceStreamReader):
             answered=getattr(cursor, "answered_ms", None),
             limits=self._limits,
             engine=self._choice,
+            horizons=self._horizons,
         )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

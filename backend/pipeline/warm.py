@@ -18,7 +18,6 @@ import orjson
 from citywise.backend.ingest.records import item_position, record_position
 from citywise.backend.pipeline.evaluation import RequestRun
 from citywise.backend.pipeline.slices import Slices, Stretch
-from citywise.reasoning import State
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class _Stand:
         """Where a run stands that has taken the log up to `position`."""
         item = item_position(position)
         resume_from = record_position(run.resume_from(item))
-        state, _answered = run.snapshot(item)
-        return cls(run, position, resume_from, _canonical(state.to_json()))
+        return cls(run, position, resume_from, _canonical(run.stands(item)))
 
 
 class WarmRuns:
@@ -47,9 +45,10 @@ class WarmRuns:
         self._most = most
         self._stands: OrderedDict[Hashable, _Stand] = OrderedDict()
 
-    def take(self, key: Hashable, stretch: Stretch, state: State) -> RequestRun | None:
-        """The run for `key`, if it stands where the stretch begins in this state, or comes
-        to that.
+    def take(self, key: Hashable, stretch: Stretch, state: Mapping[str, Any]) -> RequestRun | None:
+        """The run for `key`, if it stands where the stretch begins in this state
+        (`backend.pipeline.evaluation.standing`), or comes to that. The stretch resumes from what
+        the run's windows need.
 
         Whoever takes it keeps it again when done: a run that fails on the way is gone.
         """
@@ -59,9 +58,12 @@ class WarmRuns:
         if stand.position != stretch.start:
             if not (stand.run.catches_up and stretch.resume_from <= stand.position < stretch.start):
                 return None
-            stand = self._followed(stand, stretch)
+            followed = self._followed(stand, stretch)
+            if followed is None:
+                return None
+            stand = followed
         same = stand.resume_from == stretch.resume_from
-        return stand.run if same and stand.state == _canonical(state.to_json()) else None
+        return stand.run if same and stand.state == _canonical(state) else None
 
     def keep(self, key: Hashable, run: RequestRun, position: int) -> None:
         """Keep a run that stands at `position`; the one longest unused may have to go."""
@@ -69,10 +71,10 @@ class WarmRuns:
         while len(self._stands) > self._most:
             self._stands.popitem(last=False)
 
-    def _followed(self, stand: _Stand, stretch: Stretch) -> _Stand:
-        """Where a run stands after what others have answered."""
-        stand.run.follow(self._slices.read(stretch.location, stand.position, stretch.start))
-        return _Stand.of(stand.run, stretch.start)
+    def _followed(self, stand: _Stand, stretch: Stretch) -> _Stand | None:
+        """Where a run stands after what others have answered; None where that changed its past."""
+        entries = self._slices.read(stretch.location, stand.position, stretch.start)
+        return _Stand.of(stand.run, stretch.start) if stand.run.follow(entries) else None
 
 
 def _canonical(values: Mapping[str, Any]) -> bytes:

@@ -10,22 +10,29 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
 import orjson
 
-from citywise.backend.ingest import records
 from citywise.backend.ingest.log import LogError
-from citywise.backend.ingest.records import ClockReading, LogEntry, Reading
+from citywise.backend.ingest.records import (
+    ClockReading,
+    LogEntry,
+    Reading,
+    item_position,
+    record_position,
+)
 from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline import bundle
-from citywise.backend.pipeline.evaluation import RequestRun, Row
+from citywise.backend.pipeline.evaluation import RequestRun, Row, standing
 from citywise.backend.pipeline.parts import Part
+from citywise.backend.pipeline.past import Checkpoint, Horizons, Past
 from citywise.backend.pipeline.prepared import prepared
+from citywise.backend.pipeline.revised import told
 from citywise.backend.pipeline.slices import Slices, Stretch
 from citywise.backend.pipeline.templates import TemplateRuns
 from citywise.backend.pipeline.warm import WarmRuns
@@ -68,6 +75,9 @@ class Task:
     """What evaluates a request's file."""
     answered: int | None = None
     """Up to when (Unix ms) it has answered, as far as is known."""
+    horizons: Mapping[str, float] = field(default_factory=dict)
+    """How far behind the present readings may be revised, in seconds: by kind, and `*` for all
+    others. None: no reading is."""
     moves: int | None = None
     """Where the cursor stands, if not at `start`: a template that was behind for too long
     begins anew."""
@@ -122,27 +132,53 @@ class Worker:
         return self._conclude(task, _version(orjson.dumps(task.template)))
 
     def _evaluate(self, task: Task) -> Iterator[Row]:
-        began = time.perf_counter()
+        began, cut = time.perf_counter(), False
         run, key, warm = self._run(task)
         ready = time.perf_counter()
         entries = self._slices.read(task.location, task.start, task.end)
         read = time.perf_counter()
         steps = {"catch up": ready - began, "read": read - ready, "reason": 0.0}
-        for piece, end in _clocked(entries, task.end):
+        changed = run.look(entries)
+        begin = None if changed is None else run.checkpoint(changed, item_position(task.start))
+        if begin is not None:
+            run, rows = self._again(task, run, begin, entries)
+            steps["reason"] += sum(row.body.get("seconds", 0.0) for row in rows)
+            yield from rows
+        for piece, end in _clocked(entries, task.end) if begin is None else ():
             for row in run.take(*piece):
                 steps["reason"] += row.body.get("seconds", 0.0)
                 yield row
             if self._is_late(task, began):
-                task = replace(task, end=end)
+                task, cut = replace(task, end=end), True
                 break
         yield from run.dead_letters()
-        end = records.item_position(task.end)
-        resume_from = records.record_position(run.resume_from(end))
+        end = item_position(task.end)
         after, answered = run.snapshot(end)
-        self._runs.keep(key, run, task.end)
+        resume_from = record_position(run.since(end))
+        if not (cut and run.revises):  # it has looked further than it went
+            self._runs.keep(key, run, task.end)
         steps["encode"] = time.perf_counter() - began - sum(steps.values())
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
-        yield _cursor(task, resume_from, answered, after.to_json(), more)
+        yield _cursor(task, resume_from, answered, after, more)
+
+    def _again(
+        self, task: Task, run: RequestRun, begin: Checkpoint, entries: Sequence[LogEntry]
+    ) -> tuple[RequestRun, list[Row]]:
+        """A stretch that changes what was answered: the run that begins again before that, and
+        its rows up to the stretch's end."""
+        start = item_position(task.start)
+        since = record_position(min(begin.since, start))
+        past = self._slices.read(task.location, since, task.end)
+        again = run.again(begin, past, start)
+        rows: list[Row] = []
+        if again.revises and again.closed is not None:
+            found = list(again.run.upto(again.closed, start))
+            rows.append(told(again, found, again.run.scale))
+        for entry in entries:
+            if isinstance(entry, ClockReading):
+                rows += again.run.take(entry)
+        again.run.settle(again.found.readings)
+        return again.run, rows
 
     def _conclude(self, task: Task, template: TemplateVersion) -> Iterator[Row]:
         """Evaluate an app's template."""
@@ -167,8 +203,8 @@ class Worker:
             run.close()
             raise
         self._templates.keep(template, run, replace(stretch, end=task.end), part)
-        end = records.item_position(task.end)
-        resume_from = records.record_position(run.resume_from(end))
+        end = item_position(task.end)
+        resume_from = record_position(run.resume_from(end))
         steps["encode"] = time.perf_counter() - began - sum(steps.values())
         more = {"warm": warm, "part": task.part, "parts": task.parts, "seconds": steps}
         yield _cursor(task, resume_from, run.answered_ms, run.state(end), more)
@@ -196,15 +232,18 @@ class Worker:
         limits = Limits(**task.limits)
         kinds = builtin() if task.kinds is None else _kinds(orjson.dumps(task.kinds))
         found = prepared(bundle.source(task.source), kinds, limits, part, task.engine)
-        state = State.from_json(task.state)
+        horizons = Horizons.of(task.horizons)
+        state, past = _resumed(task, horizons.longest(found.kinds) > 0)
         if found.division is not None:
             state = found.division.own(state, part)
-        key = (found, task.location)
-        kept = self._runs.take(key, _stretch(task), state)
+        needed = task.resume_from if past is None else record_position(past.needed)
+        key = (found, task.location, tuple(sorted(task.horizons.items())))
+        stretch = replace(_stretch(task), resume_from=needed)
+        kept = self._runs.take(key, stretch, standing(state, past))
         if kept is not None:
             return kept, key, True
-        past = self._slices.read(task.location, task.resume_from, task.start)
-        return RequestRun(found, state, past), key, False
+        entries = self._slices.read(task.location, needed, task.start)
+        return RequestRun(found, state, entries, past, horizons), key, False
 
     def _latest(self, task: Task) -> Iterator[Row]:
         """The latest reading of each sensor and kind in the stretch, and the source's time."""
@@ -227,6 +266,20 @@ class Worker:
             }
             yield Row(READINGS, reading.observed_ms, "reading", body)
         yield _cursor(task, task.end, answered, {"answered_ms": answered})
+
+
+def _resumed(task: Task, revises: bool) -> tuple[State, Past | None]:
+    """The state to continue from, and what is kept of the past. It begins where a request begins,
+    or where it stands when a horizon is given to it."""
+    values = dict(task.state)
+    known = values.pop("past", None)
+    state = State.from_json(values)
+    if not revises:
+        return state, None
+    if known is not None:
+        return state, Past.from_json(known)
+    needed = item_position(task.resume_from)
+    return state, Past(needed, [Checkpoint(state, needed)])
 
 
 @lru_cache(maxsize=64)
@@ -262,7 +315,7 @@ def _clocked(entries: Sequence[LogEntry], end: int) -> Iterator[tuple[Sequence[L
 
 
 def _position(entry: LogEntry) -> int:
-    return records.record_position(entry.position)
+    return record_position(entry.position)
 
 
 def _stretch(task: Task) -> Stretch:

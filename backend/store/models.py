@@ -64,6 +64,15 @@ class EventRow(Base):
     place: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Of an event opened by hand: its own place, `{name, kind, lat, lon, geometry}`; None:
     that of `place_id`."""
+    key: Mapped[str | None] = mapped_column(String(160), index=True)
+    """Of an event that a request concludes: what it calls it now. A corrected start changes this,
+    not the id."""
+    opened_ms: Mapped[int | None] = mapped_column(BigInteger, index=True)
+    """Stream time of the evaluation that opened it."""
+    revised: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """How often it was corrected, and by which readings at last: `{number, because: […]}`."""
+    withdrawn_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """Stream time at which it turned out never to have been; then it counts as over."""
 
 
 class OutboxRow(Base):
@@ -75,7 +84,7 @@ class OutboxRow(Base):
     t_ms: Mapped[int] = mapped_column(BigInteger)
     """Stream time of the evaluation."""
     kind: Mapped[str] = mapped_column(String(32))
-    """`event.opened`, `event.updated`, `event.cleared` or `notice`."""
+    """`event.opened`, `.updated`, `.cleared`, `.corrected`, `.withdrawn`, or `notice`."""
     body: Mapped[dict[str, Any]] = mapped_column(JSON)
     """The event (docs/api.md) or the notice as the API shows it."""
     created_ms: Mapped[int] = mapped_column(BigInteger)
@@ -289,6 +298,8 @@ class NoticeRow(Base):
     """Stream time at which its user said to have seen it: no more alerts."""
     advice: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """What an app's own code proposes to do about it (docs/notices.md)."""
+    taken_back: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    """The readings because of which it turned out that there was no reason for it."""
     __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)
 
 

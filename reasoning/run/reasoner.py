@@ -175,6 +175,11 @@ class Reasoner(Driver):
         self._state.stream_time = time
 
     @property
+    def closed(self) -> int | None:
+        """The time up to which items have been declared complete."""
+        return self._state.closed
+
+    @property
     def supplied(self) -> frozenset[Signature]:
         """Predicates of which the streams have supplied atoms so far."""
         return self._encoder.supplied

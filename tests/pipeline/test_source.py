@@ -43,6 +43,7 @@ def reader(folder: Path, partitions: str = "auto", workers: int = 2) -> LogStrea
         "start": "0",
         "max_batch_bytes": "1000",
         "max_lag_bytes": "10000",
+        "horizons": "{}",
         "workers": str(workers),
         "partitions": partitions,
         "limits": orjson.dumps(LIMITS).decode(),

@@ -24,6 +24,7 @@ customElements.define('plan-conditions', class extends HTMLElement {
     plans.addEventListener('change', () => this.#fresh());
     city.addEventListener('event.opened', ({ detail }) => this.#opened(detail));
     city.addEventListener('event.cleared', ({ detail }) => this.#opened(detail, 'plan.changed.cleared'));
+    city.addEventListener('event.withdrawn', ({ detail }) => this.#opened(detail, 'plan.changed.withdrawn'));
     city.follow(() => this.#aged());
   }
 

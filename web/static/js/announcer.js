@@ -9,12 +9,13 @@ const EVERY_MS = 4000;
 const MOST = 3;
 
 customElements.define('city-announcer', class extends HTMLElement {
-  #waiting = { opened: [], cleared: [] };
+  #waiting = { opened: [], cleared: [], withdrawn: [] };
   #notices = [];
 
   connectedCallback() {
     city.addEventListener('event.opened', (e) => this.#waiting.opened.push(e.detail));
     city.addEventListener('event.cleared', (e) => this.#waiting.cleared.push(e.detail));
+    city.addEventListener('event.withdrawn', (e) => this.#waiting.withdrawn.push(e.detail));
     notices.addEventListener('told', ({ detail }) => detail.alert && this.#notices.push(detail));
     setInterval(() => this.#say(), EVERY_MS);
   }
@@ -29,7 +30,7 @@ customElements.define('city-announcer', class extends HTMLElement {
       });
     // What is told to this person comes first, and whole.
     sentences.unshift(...this.#notices.slice(-MOST).map((notice) => t('announce.notice', { title: notice.title, text: wholeText(notice) })));
-    this.#waiting = { opened: [], cleared: [] };
+    this.#waiting = { opened: [], cleared: [], withdrawn: [] };
     this.#notices = [];
     if (sentences.length) this.textContent = sentences.join(' ');
   }

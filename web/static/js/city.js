@@ -158,6 +158,7 @@ class City extends EventTarget {
       this.dispatchEvent(new CustomEvent(name, { detail: { ...data, announced: id } }));
     } else {
       const added = this.#addEvent(data, id);
+      if (added && name === 'event.withdrawn') this.events.delete(data.id);
       if (added) this.dispatchEvent(new CustomEvent(name, { detail: added }));
     }
     this.#changed();

@@ -4,8 +4,8 @@ import { user } from './user.js';
 
 const ADDRESS = '/api/v1/events/stream';
 const NAMES = [
-  'hello', 'reset', 'event.opened', 'event.updated', 'event.cleared', 'notice', 'trip',
-  'readings', 'clock',
+  'hello', 'reset', 'event.opened', 'event.updated', 'event.cleared', 'event.corrected',
+  'event.withdrawn', 'notice', 'trip', 'readings', 'clock',
 ];
 const LONGEST_WAIT_MS = 15_000;
 
