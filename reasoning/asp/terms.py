@@ -5,9 +5,8 @@ Numbers among them are checked: clingo computes with 32 bits and wraps around wi
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 
@@ -176,17 +175,8 @@ class Constants:
     """What the constant terms of a program come to, by its `#const` definitions."""
 
     def __init__(self, statements: Sequence[Node]) -> None:
-        self._values: dict[str, int] = {}
-        definitions = {s.name: s.one("value") for s in _definitions(statements)}
-        order = TopologicalSorter({name: _words(value) for name, value in definitions.items()})
-        with suppress(CycleError):  # clingo's own complaint names the cycle
-            order.prepare()
-        # Each constant after those it is defined by.
-        while ready := order.get_ready():
-            for name in definitions.keys() & ready:
-                if (value := self.number(definitions[name])) is not None:
-                    self._values[name] = value
-            order.done(*ready)
+        known = constants(statements).items()
+        self._values = {name: value for name, value in known if isinstance(value, int)}
 
     def number(self, term: Node) -> int | None:
         """The number that a term comes to; None if it is none, or beyond 32 bits."""
@@ -208,16 +198,15 @@ class Constants:
         """A term's value; those beyond 32 bits are noted and give none."""
         if term.kind == ASTType.SymbolicTerm:
             return self._symbol(term)
-        values = [self._value(part, overflows) for part in term.children]
-        if term.kind not in _OPERATIONS or None in values:
+        given = [self._value(part, overflows) for part in term.children]
+        if term.kind not in _OPERATIONS or None in given:
             return None
-        compute = _COMPUTE[term.kind, int(term.origin.operator_type)]
-        with suppress(ZeroDivisionError):
-            value: int = compute(*values)
-            if _fits(value):
-                return value
+        table = _BINARY if term.kind == ASTType.BinaryOperation else _UNARY
+        value = _exact(table[int(term.origin.operator_type)], [n for n in given if n is not None])
+        if value is not None and not _fits(value):
             overflows.append(term)
-        return None
+            return None
+        return value
 
     def _symbol(self, term: Node) -> int | None:
         symbol = term.origin.symbol
@@ -227,47 +216,17 @@ class Constants:
         return self._values.get(str(symbol))
 
 
-def _definitions(statements: Sequence[Node]) -> list[Node]:
-    """The `#const` statements, those that override others last."""
-    found = [s for s in statements if s.kind == ASTType.Definition]
-    return sorted(found, key=lambda s: not s.origin.is_default)
-
-
-def _words(value: Node) -> set[str]:
-    return {str(n.origin.symbol) for n in value.walk() if n.kind == ASTType.SymbolicTerm}
-
-
 def _fits(value: int) -> bool:
     return SMALLEST <= value <= LARGEST
 
 
-def _divide(left: int, right: int) -> int:
-    """Towards 0, as clingo does."""
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _power(base: int, exponent: int) -> int:
-    if exponent < 0:
-        return 0 // base
-    # Without that bound a `9**999999999` would never be done. Its parity is kept, for the sign.
-    return int(base ** min(exponent, 64 + exponent % 2))  # those are beyond 32 bits already
-
-
-_COMPUTE: dict[tuple[ASTType, int], Callable[..., int]] = {
-    (ASTType.BinaryOperation, BinaryOperator.XOr): operator.xor,
-    (ASTType.BinaryOperation, BinaryOperator.Or): operator.or_,
-    (ASTType.BinaryOperation, BinaryOperator.And): operator.and_,
-    (ASTType.BinaryOperation, BinaryOperator.Plus): operator.add,
-    (ASTType.BinaryOperation, BinaryOperator.Minus): operator.sub,
-    (ASTType.BinaryOperation, BinaryOperator.Multiplication): operator.mul,
-    (ASTType.BinaryOperation, BinaryOperator.Division): _divide,
-    (ASTType.BinaryOperation, BinaryOperator.Modulo): lambda a, b: a - b * _divide(a, b),
-    (ASTType.BinaryOperation, BinaryOperator.Power): _power,
-    (ASTType.UnaryOperation, UnaryOperator.Minus): operator.neg,
-    (ASTType.UnaryOperation, UnaryOperator.Negation): operator.invert,
-    (ASTType.UnaryOperation, UnaryOperator.Absolute): abs,
-}
+def _exact(operation: Operation, numbers: Sequence[int]) -> int | None:
+    """What an operation comes to, of however many bits; None where it has no value."""
+    if operation == "**" and numbers[1] >= 0:
+        base, exponent = numbers
+        # Without that bound a `9**999999999` would never be done. Its parity is kept, for the sign.
+        return int(base ** min(exponent, 64 + exponent % 2))  # those are beyond 32 bits already
+    return values.ARITHMETIC[operation](*numbers)
 
 
 def _short(text: str) -> str:

@@ -344,7 +344,7 @@ def computed(operation: str, arguments: Iterable[Value]) -> Value | None:
         return _negated(given[0])
     if not all(isinstance(number, int) for number in given):
         return None
-    result = _COMPUTE[operation](*given)
+    result = ARITHMETIC[operation](*given)
     return None if result is None else wrapped(result)
 
 
@@ -387,7 +387,7 @@ def _power(base: int, exponent: int) -> int | None:
     return None if base == 0 else 0
 
 
-_COMPUTE: dict[str, Callable[..., int | None]] = {
+ARITHMETIC: dict[str, Callable[..., int | None]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -401,3 +401,4 @@ _COMPUTE: dict[str, Callable[..., int | None]] = {
     "~": operator.invert,
     "neg": operator.neg,
 }
+"""Operations of numbers; what they give need not fit 32 bits."""

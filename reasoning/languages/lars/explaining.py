@@ -8,7 +8,7 @@ an atom over these is written in the notation of LARS (`reasoning.languages.lars
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -23,11 +23,8 @@ from citywise.reasoning.languages.lars.encoding import (
 from citywise.reasoning.languages.lars.language import LarsFile, evaluator
 from citywise.reasoning.languages.lars.notation import LarsNotation
 from citywise.reasoning.languages.lars.program import (
-    Evaluator,
-    LarsProgram,
     LarsWindow,
     LastTuples,
-    Point,
     TimeSpan,
     shown,
 )
@@ -50,49 +47,6 @@ from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.results import Evaluation
 
 
-class Watched:
-    """An evaluator, and the data stream that it has seen."""
-
-    def __init__(self, program: LarsProgram, inner: Evaluator) -> None:
-        seen = Encoding(program).seen
-        self.history = History({each.window for each in seen}, {each.signature for each in seen})
-        self.fed_back: dict[Tuple, int] = {}
-        """What has been fed back."""
-        self._streamed = program.streamed
-        self._inner = inner
-
-    def step(self, point: Point, models: int = 0) -> tuple[AnswerSet, ...]:
-        """See `Evaluator`; what is fed back must be shown."""
-        self.history.begin(point.time)
-        self.history.arrive(map(split, point.arrivals), point.readings)
-        return self._inner.step(point, models)
-
-    @property
-    def back(self) -> tuple[object, ...]:
-        """See `Evaluator`."""
-        return self._inner.back
-
-    def remember(self, point: Point, back: tuple[object, ...]) -> None:
-        """See `Evaluator`; nothing is explained of a run that goes on from a point."""
-        self._inner.remember(point, back)
-
-    def feed_back(self, answers: Sequence[AnswerSet]) -> None:
-        """Take what `#stream` makes part of the data, after the answer has been looked at."""
-        if not self._streamed or len(answers) != 1:
-            return
-        back = [atom for atom in map(split, answers[0].atoms) if atom.signature in self._streamed]
-        now = self.history.now
-        self.fed_back |= {Tuple(now, atom): now for atom in self.history.arrive(back)}
-
-    def changes(self) -> None:
-        """Not asked for."""
-        return
-
-    def close(self) -> None:
-        """Close the evaluator."""
-        self._inner.close()
-
-
 class LarsExplainer(RecordedExplainer):
     """Explains an evaluation of a run of a program of plain LARS; see `RecordedExplainer`."""
 
@@ -110,6 +64,9 @@ class LarsExplainer(RecordedExplainer):
             shows = program.derived if program.shows is None else program.shows
             program = replace(program, shows=shows | program.streamed)
         self._watched_program = program
+        seen = Encoding(program).seen
+        self._history = History({each.window for each in seen}, {each.signature for each in seen})
+        self._fed_back: set[Tuple] = set()
         self._givers: dict[str, list[Item]] = {}
         self._refused: dict[int, str] = {}
         self._encoder = Encoder(run.request)
@@ -118,46 +75,52 @@ class LarsExplainer(RecordedExplainer):
     def _seek(self, sought: Sought) -> None:
         """See `RecordedExplainer`; the data stream is remembered on the way."""
         run, program = self._run, self._watched_program
-        inner = evaluator(program, self._knowledge, run.limits, run.engine)
-        with closing(Watched(program, inner)) as watched:
-            reasoner = self._file.reasoner(run, program, watched)
+        with closing(evaluator(program, self._knowledge, run.limits, run.engine)) as found:
+            reasoner = self._file.reasoner(run, program, found)
             for evaluation in run.run(reasoner):
                 if sought.passes(evaluation):
                     return
                 self._note(evaluation, reasoner)
                 if sought.wants(evaluation):
-                    sought.found = self._look(evaluation, reasoner, watched)
+                    sought.found = self._look(evaluation, reasoner)
                     if sought.time is not None:
                         return  # there is one evaluation at each point of time
-                watched.feed_back(evaluation.answer_sets)
+                self._feed_back(evaluation)
 
     def _note(self, evaluation: Evaluation, reasoner: LarsReasoner) -> None:
-        """Note which atoms the items that arrived give."""
+        """Note what has arrived, and which atoms the items give."""
+        point = reasoner.point
+        self._history.begin(point.time)
+        self._history.arrive(map(split, point.arrivals), point.readings)
         self._refused |= {position: why for position, (_i, why) in reasoner.refused.items()}
         for item in evaluation.items:
             with contextlib.suppress(ItemError):
                 for atom in self._encoder.facts(item):
                     self._givers.setdefault(atom, []).append(item)
 
-    def _look(
-        self, evaluation: Evaluation, reasoner: LarsReasoner, watched: Watched
-    ) -> SeenEvaluation:
+    def _feed_back(self, evaluation: Evaluation) -> None:
+        """Take what `#stream` makes part of the data, after the answer has been looked at."""
+        streamed, answers = self._program.streamed, evaluation.answer_sets
+        if streamed and len(answers) == 1:
+            atoms = (atom for atom in map(split, answers[0].atoms) if atom.signature in streamed)
+            new = self._history.arrive(atoms)
+            self._fed_back.update(Tuple(evaluation.time, atom) for atom in new)
+
+    def _look(self, evaluation: Evaluation, reasoner: LarsReasoner) -> SeenEvaluation:
         """What there is to know of an evaluation, just after it."""
         program = self._watched_program
         known = self._knowledge.supplied
         encoding = Encoding(program, known, shown(program, known | reasoner.supplied))
         encoding.now |= {seen.signature for seen in encoding.seen}
-        self._encoding, self._history = encoding, watched.history
-        return SeenEvaluation(
-            evaluation, self._origins_of(watched), {}, dict(self._refused), reasoner.supplied, 0
-        )
+        self._encoding, refused = encoding, dict(self._refused)
+        return SeenEvaluation(evaluation, self._facts_given(), {}, refused, reasoner.supplied, 0)
 
-    def _origins_of(self, watched: Watched) -> dict[str, tuple[Origin, ...]]:
+    def _facts_given(self) -> dict[str, tuple[Origin, ...]]:
         """The facts of the encoding, and what gave them."""
         encoding, history = self._encoding, self._history
         found: dict[str, list[Origin]] = {fact: [] for fact in data.times(encoding, history)}
         for fact, tuples in data.holding(encoding, history).items():
-            origins = (o for each in tuples for o in self._giving(each, watched))
+            origins = (o for each in tuples for o in self._giving(each))
             found[fact] = list(dict.fromkeys(origins))
         for fact, known in self._knowledge.origins.items():
             found.setdefault(fact, []).extend(known)
@@ -165,12 +128,12 @@ class LarsExplainer(RecordedExplainer):
             found[fact] = list(self._knowledge.origins.get(as_it_is, ()))
         return {fact: tuple(origins) for fact, origins in found.items()}
 
-    def _giving(self, what: Tuple, watched: Watched) -> Iterator[Origin]:
+    def _giving(self, what: Tuple) -> Iterator[Origin]:
         """What made an atom hold at a point of time."""
         for item in self._givers.get(what.atom.text, ()):
             if item.time <= what.time <= item.end:
                 yield self._origin(item, self._run.source(item.position))
-        if what in watched.fed_back:
+        if what in self._fed_back:
             yield FedBack(self._run.format_time(what.time))
 
     def _explainer(self, answer: AnswerSet | None) -> Explains:

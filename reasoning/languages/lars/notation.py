@@ -7,7 +7,6 @@ that holds, or fall away where they only say that something holds now.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
@@ -44,7 +43,7 @@ from citywise.reasoning.languages.lars.program import (
 from citywise.reasoning.languages.lars.solver import GroundAtom, History, split
 from citywise.reasoning.model.atoms import call, ground
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.model.values import Compound, Term, Variable
+from citywise.reasoning.model.values import Compound, Term, Variable, with_terms
 from citywise.reasoning.run.recorded import Recorded
 
 _WORDS: dict[int, str] = {
@@ -132,7 +131,9 @@ class LarsNotation(Notation):
         if name in self._clock:
             return ""
         if name in self._encoding.since:
-            return _with(formula_text(self._encoding.since[name]), arguments)
+            since = self._encoding.since[name]
+            held, begun = (_filled(each, arguments) for each in (since.held, since.atom))
+            return formula_text(replace(since, held=held, atom=begun))
         seen = self._views.get(name)
         if seen is None:
             signature = self._predicates[name]
@@ -286,7 +287,7 @@ class LarsNotation(Notation):
     def _interrupted(self, since: Since, atom: Symbol, model: Model) -> TreeNode:
         """When something began, and when it did not last; or that it did not begin."""
         arguments, shown = list(map(str, atom.arguments)), self._run.format_time
-        held, begun = (_with(atom_text(each), arguments) for each in (since.held, since.atom))
+        held, begun = (atom_text(_filled(each, arguments)) for each in (since.held, since.atom))
         points = self._history.timeline(since.window)
         began = self._moments(since.atom, since.window, atom, model)
         if not points:
@@ -331,9 +332,11 @@ class LarsNotation(Notation):
         return found
 
 
-def _with(text: str, arguments: Sequence[str]) -> str:
-    """The text of what `since` is about, with arguments in the place of its variables."""
-    return re.sub(rf"{CAUGHT}(\d+)", lambda found: arguments[int(found[1])], text)
+def _filled(atom: Atom, arguments: Sequence[str]) -> Atom:
+    """An atom of a `since` with arguments, as they are written, in the place of its variables."""
+    written = {f"{CAUGHT}{number}": Variable(text) for number, text in enumerate(arguments)}
+    terms = (with_terms(term, lambda v: written.get(v.name, v)) for term in atom.terms)
+    return replace(atom, terms=tuple(terms))
 
 
 def _fits(term: Term, value: Symbol, known: Mapping[str, Symbol]) -> bool:

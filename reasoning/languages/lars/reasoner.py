@@ -111,6 +111,8 @@ class LarsReasoner(PointDriver[Evaluation]):
         """The point of time to be evaluated next."""
         self._latest: int | None = None
         """The time of the last item."""
+        self.point = Point(0)
+        """The point of time that was evaluated last, and what arrived there."""
         self._streams = {stream.iri for stream in program.request.streams}
         self._lasting: list[tuple[int, Sequence[str]]] = []
         """Atoms of items with an interval, and the last point of time at which they hold."""
@@ -219,7 +221,7 @@ class LarsReasoner(PointDriver[Evaluation]):
             yield self._evaluate(time, self._arrived.pop(time, []))
 
     def _evaluate(self, time: int, items: list[Item]) -> Evaluation:
-        point = self._point(time, items)
+        point = self.point = self._point(time, items)
         started = wall.perf_counter()
         answers: tuple[AnswerSet, ...] = ()
         error: str | None = None
