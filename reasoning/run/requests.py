@@ -120,7 +120,7 @@ class RequestCourse(Course):
             ]
             if driver.supplied != known:
                 return None
-            found = past.amend(
+            found = past.amend_atoms(
                 (each for each in held if each[1] <= each[2]),
                 (each for each in old if each[1] <= each[2]),
             )

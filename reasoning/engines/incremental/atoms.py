@@ -282,32 +282,23 @@ class BeyondPastError(Exception):
     """What changed of the past is not what can be amended."""
 
 
-class AtomPast:
+class AtomPast(Past):
     """The steps that an evaluation has made, and what changes there when atoms come late."""
 
     def __init__(self, atoms: AtomEvaluation, running: _Running, now: int) -> None:
+        super().__init__(running.evaluation, now)
         self._atoms, self._running = atoms, running
-        self._past = Past(running.evaluation, now)
-
-    @property
-    def start(self) -> int:
-        """The first instant that is known."""
-        return self._past.start
 
     @property
     def follows(self) -> bool:
         """Whether the evaluation is still the one whose steps these are."""
         return self._atoms.running is self._running
 
-    def note(self, now: int) -> None:
-        """The evaluation has come to an instant."""
-        self._past.note(now, moved=self._atoms.moved)
+    def note(self, time: int, *, moved: bool = True) -> None:
+        """See `Past`; a change that did nothing made no step."""
+        super().note(time, moved=moved and self._atoms.moved)
 
-    def forget(self, before: int) -> None:
-        """Instants before one are not asked for any more."""
-        self._past.forget(before)
-
-    def amend(
+    def amend_atoms(
         self,
         came: Iterable[tuple[Sequence[str], int, int]],
         gone: Iterable[tuple[Sequence[str], int, int, Sequence[tuple[int, int]]]] = (),
@@ -321,19 +312,13 @@ class AtomPast:
         lost: dict[str, dict[Row, int]] = {}
         for texts, first, last in came:
             for name, rows in self._rows(texts, first):
-                steps = self._past.between(first, last)
-                known = gained.setdefault(self._running.evaluation.source(name), {})
-                known.update((row, known.get(row, 0) | steps) for row in rows)
+                self.add(gained, name, rows, self.timeline.between(first, last))
         for texts, first, last, others in gone:
             for name, rows in self._rows(texts, first):
                 self._take_out(name, rows, first, last, others)
-                steps = self._past.between(first, last)
-                for span in others:
-                    steps &= ~self._past.between(*span)
-                known = lost.setdefault(self._running.evaluation.source(name), {})
-                known.update((row, known.get(row, 0) | steps) for row in rows)
+                self.add(lost, name, rows, self.timeline.between(first, last, others))
         shown = [(s.name, str(s)) for s in self._atoms.translated.shows]
-        return self._past.texts(self._past.amend(gained, lost), shown)
+        return self.texts(self.amend(gained, lost), shown)
 
     def _rows(self, texts: Sequence[str], first: int) -> Iterator[tuple[str, list[Row]]]:
         """The rows of atoms by relation, if they can be amended from an instant on."""
@@ -350,14 +335,14 @@ class AtomPast:
         """Rows hold no more from the next step on, unless others hold them."""
         if any(row in self._running.known.get(name, ()) for row in rows):
             raise BeyondPastError
-        now = self._past.times[-1]
+        now = self.timeline.times[-1]
         if last <= now or first > now:
             return  # it is no reason for what holds next
-        self._running.evaluation.retract(name, rows)
+        self.evaluation.retract(name, rows)
         self._running.amended = True
         # Those that are to enter will.
         if (until := max((end for begin, end in others if begin <= now), default=now)) > now:
-            self._running.evaluation.insert(name, rows, until)
+            self.evaluation.insert(name, rows, until)
 
 
 def atoms_of(facts: str) -> list[str]:

@@ -7,7 +7,8 @@ its literals, `&`; those of a head are those of its bodies, `|`. So one join doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from citywise.reasoning.engines.incremental.generated import Look, RuleWriter
@@ -126,6 +127,40 @@ class Validity:
     def _leave(self, rows: list[Row]) -> None:
         for positions, index in self.indices.items():
             remove(index, positions, rows)
+
+
+class Timeline:
+    """The times of the steps, which grow; the first of them is bit 0 of a set."""
+
+    def __init__(self, time: int) -> None:
+        self.times: list[int] = [time]
+        self.first: int | None = None
+        """The time of the evaluation's first step, which may have been before."""
+
+    def between(self, first: int, last: int, without: Iterable[tuple[int, int]] = ()) -> Steps:
+        """The steps at times from one up to another, `without` those of other spans."""
+        times = self.times
+        steps = (1 << bisect_right(times, last)) - (1 << bisect_right(times, first - 1))
+        for span in without:
+            steps &= ~self.between(*span)
+        return steps
+
+    def upto(self, time: int) -> Steps:
+        """The steps up to a time."""
+        return (1 << bisect_right(self.times, time)) - 1
+
+
+def each_of(steps: Steps) -> Iterator[int]:
+    """The places of steps; mostly they follow each other."""
+    while steps:
+        low = (steps & -steps).bit_length() - 1
+        rest = steps >> low
+        if not rest & (rest + 1):  # all of them follow
+            yield from range(low, low + rest.bit_length())
+            return
+        run = (~rest & (rest + 1)).bit_length() - 1
+        yield from range(low, low + run)
+        steps = rest >> run << (low + run)
 
 
 def meeting(

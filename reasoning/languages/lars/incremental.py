@@ -394,13 +394,12 @@ Arrived = tuple[str, Row, int, Sequence[int]]
 """Predicate, row and time of an atom, and the other times near it at which it arrived."""
 
 
-class LarsPast:
+class LarsPast(Past):
     """The points of time that an evaluator has passed, and what changes there."""
 
     def __init__(self, evaluator: IncrementalEvaluator, time: int) -> None:
+        super().__init__(evaluator._evaluation, time)
         self._evaluator = evaluator
-        self._evaluation = evaluator._evaluation
-        self._past = Past(self._evaluation, time)
         self._feeds: dict[str, list[tuple[Feed, int]]] = {}
         for feed in evaluator._feeds:
             size = feed.window.size if isinstance(feed.window, TimeSpan) else 0
@@ -408,29 +407,16 @@ class LarsPast:
             own.append((feed, 0 if feed.kind == "now" else size))
 
     @property
-    def start(self) -> int:
-        """The first point that is known."""
-        return self._past.start
-
-    @property
     def follows(self) -> bool:
         """Whether the evaluator is still the one whose points these are."""
-        return self._evaluator._evaluation is self._evaluation and not self._evaluator._stopped
-
-    def note(self, time: int) -> None:
-        """The evaluator has passed a point."""
-        self._past.note(time)
-
-    def forget(self, before: int) -> None:
-        """Points before one are not asked for any more."""
-        self._past.forget(before)
+        return self._evaluator._evaluation is self.evaluation and not self._evaluator._stopped
 
     def knows(self, predicate: str) -> bool:
         """Whether atoms of a predicate may arrive without making another program."""
         evaluator = self._evaluator
         return predicate not in evaluator._derived or predicate in evaluator._supplied
 
-    def amend(
+    def amend_atoms(
         self, came: Iterable[Arrived], gone: Iterable[Arrived]
     ) -> dict[int, tuple[list[str], list[str]]]:
         """Atoms have arrived, or not, at points of the past; by point of time the shown atoms
@@ -438,7 +424,7 @@ class LarsPast:
         lost: dict[str, dict[Row, int]] = {}
         gained: dict[str, dict[Row, int]] = {}
         given: dict[tuple[str, int], list[Row]] = {}
-        now = self._past.times[-1]
+        now = self.timeline.times[-1]
         for predicate, row, time, others in gone:
             self._take_out(predicate, row, time, others, lost)
         for predicate, row, time, _others in came:
@@ -446,15 +432,14 @@ class LarsPast:
                 found = _with_time(feed, row, time)
                 if time + size > now:
                     given.setdefault((feed.relation, time + size), []).append(found)
-                steps = self._past.between(time, time + size)
-                rows = gained.setdefault(self._evaluation.source(feed.relation), {})
-                rows[found] = rows.get(found, 0) | steps
+                steps = self.timeline.between(time, time + size)
+                self.add(gained, feed.relation, [found], steps)
         # Together, where they hold equally long: each time they are joined at once.
         for (relation, until), together in given.items():
             self._evaluator.insert(relation, together, until)
         showing = self._evaluator._answers.showing.items()
         shown = [(signature.name, relation) for signature, relation in showing]
-        return self._past.texts(self._past.amend(gained, lost), shown)
+        return self.texts(self.amend(gained, lost), shown)
 
     def _take_out(
         self,
@@ -471,12 +456,10 @@ class LarsPast:
             timed = feed.kind in COLUMN
             left = [other for other in others if not timed or other == time]
             found = _with_time(feed, row, time)
-            steps = self._past.between(time, time + size)
-            for other in left:
-                steps &= ~self._past.between(other, other + size)
-            rows = lost.setdefault(self._evaluation.source(feed.relation), {})
-            rows[found] = rows.get(found, 0) | steps
-            if time + size <= self._past.times[-1]:
+            spans = [(other, other + size) for other in left]
+            steps = self.timeline.between(time, time + size, spans)
+            self.add(lost, feed.relation, [found], steps)
+            if time + size <= self.timeline.times[-1]:
                 continue  # it is no reason any more for what holds next
             self._evaluator.retract(feed.relation, [found])
             if left:

@@ -348,7 +348,7 @@ class LarsCourse(Course):
                 for i in gone
                 if i.time < before
             ]
-            return past.amend(chain(*new), chain(*old))
+            return past.amend_atoms(chain(*new), chain(*old))
         except (BeyondPastError, LimitError):
             return None
 
