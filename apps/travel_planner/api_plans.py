@@ -10,6 +10,8 @@ from flask import Blueprint, Response, request
 from citywise.apps.travel_planner import pool
 from citywise.apps.travel_planner.kept_plans import kept
 from citywise.apps.travel_planner.replies import Reply
+from citywise.apps.travel_planner.roads.basemap import Basemap
+from citywise.apps.travel_planner.roads.cityfiles import BASEMAP
 from citywise.backend.api import access, languages, limits, parameters, problems
 from citywise.backend.api.state import state
 
@@ -95,6 +97,17 @@ def list_points() -> Response:
     parameters.only("kind")
     answer = _answer(ask("points", {"kinds": parameters.choices("kind")}))
     answer.content_type = "application/geo+json"
+    return answer
+
+
+@blueprint.get("/basemap.geojson")
+@access.city
+def show_basemap() -> Response:
+    """What the map shows below the streets: water, green, rails, names of quarters."""
+    parameters.only()
+    path = state().settings.city_dir / BASEMAP
+    answer = Response(Basemap.load(path).geojson(), content_type="application/geo+json")
+    answer.headers["Cache-Control"] = "public, max-age=300"
     return answer
 
 

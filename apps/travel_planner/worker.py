@@ -32,6 +32,7 @@ from citywise.apps.travel_planner.requests import (
 from citywise.apps.travel_planner.roads import City, Found, NetworkError, city_of
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.livecity import LiveCity
+from citywise.apps.travel_planner.searching import search
 from citywise.apps.travel_planner.transit.decide import Transit
 from citywise.apps.travel_planner.transit.kept import Kept
 from citywise.apps.travel_planner.transit.request import is_timetabled
@@ -147,8 +148,9 @@ class Desk:
 
     def _search(self, body: Json, _language: str) -> Reply:
         near = None if body["lat"] is None else (body["lon"], body["lat"])
-        found = self._city().gazetteer.search(body["q"], near, body["limit"])
-        return _json({"found": [found_object(each) for each in found]})
+        answer = search(self._city().gazetteer, body["q"], near, body["limit"])
+        found = [found_object(each) for each in answer.found]
+        return _json({"found": found, "left_out": answer.left_out})
 
     def _nearest(self, body: Json, _language: str) -> Reply:
         found = self._city().gazetteer.nearest(body["lon"], body["lat"])

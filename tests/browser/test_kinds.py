@@ -64,6 +64,7 @@ def test_readings_of_any_kind_are_coloured_with_a_legend_and_open_a_card(
     chart = card.get_by_role("img", name="level: 61 to 68 dB, on average 64.5")
     expect(chart.locator(".mean")).to_have_count(1)
     assert serious(page, axe) == []
+    page.get_by_text("Layers and legend").click()
     page.locator(".legend").get_by_label("Noise").uncheck()
     expect(layer).to_have_count(0)
 

@@ -136,6 +136,7 @@ def test_a_popup_explains_the_event_and_follows_it(open_page: Open, site: Site) 
 def test_layers_can_be_switched_off_and_on(open_page: Open) -> None:
     page = open_page("/")
     expect(page.locator(".garage-pin").first).to_be_visible()
+    page.get_by_text("Layers and legend").click()
     for layer, drawn in (
         ("Garages", ".garage-pin"),
         ("Road traffic", "path.road"),

@@ -6,12 +6,13 @@ import hashlib
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from citywise.apps.travel_planner.roads.basemap import Basemap
 from citywise.apps.travel_planner.roads.gazetteer import Gazetteer, garages
 from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
 from citywise.backend.ingest.payloads import Place
@@ -20,7 +21,8 @@ from citywise.backend.settings import Settings
 log = logging.getLogger(__name__)
 
 NETWORK, GAZETTEER, MADE_OF = "network.npz", "gazetteer.json", "made-of.txt"
-VERSION = "1"
+BASEMAP = "basemap.geojson"
+VERSION = "2"
 """Of how the files are made: another one makes them again."""
 
 
@@ -30,16 +32,19 @@ class City:
 
     network: RoadNetwork
     gazetteer: Gazetteer
+    basemap: Basemap = field(default_factory=Basemap)
 
     def save(self, folder: Path) -> None:
-        """Write the two files of the city into a folder."""
+        """Write the files of the city into a folder."""
         self.gazetteer.save(folder / GAZETTEER)
+        self.basemap.save(folder / BASEMAP)
         self.network.save(folder / NETWORK)
 
     @classmethod
     def load(cls, folder: Path) -> City:
         """Read what `save` wrote; raises `NetworkError`, which says what to do."""
-        return cls(RoadNetwork.load(folder / NETWORK), Gazetteer.load(folder / GAZETTEER))
+        network = RoadNetwork.load(folder / NETWORK)
+        return cls(network, Gazetteer.load(folder / GAZETTEER), Basemap.load(folder / BASEMAP))
 
     def shown(self) -> Iterator[str]:
         """Streets by mode, what they were made of, named points: a line for each."""
@@ -73,7 +78,7 @@ def city_of(settings: Settings, places: Iterable[Place] | None = None) -> City:
     new = [entry for entry in garages(places or ()) if entry.id not in known]
     if not new:
         return city
-    return City(city.network, Gazetteer([*city.gazetteer.entries, *new]))
+    return replace(city, gazetteer=Gazetteer([*city.gazetteer.entries, *new]))
 
 
 def prepare(settings: Settings, play: Mapping[str, Any] | None) -> None:
@@ -130,16 +135,18 @@ def simulated_city() -> City:
     from citywise.apps.travel_planner.roads import simulated
 
     network = simulated.network()
-    return City(network, simulated.gazetteer(network))
+    return City(network, simulated.gazetteer(network), simulated.basemap())
 
 
 def _made_of(pack: Path | None) -> str:
     """What tells whether files would be made the same again."""
     if pack is None:
         from citywise.apps.travel_planner.roads import simulated
-        from citywise.backend.city.simulated import faces, streets, town, venues
+        from citywise.backend.city.simulated import faces, land, streets, town, venues
 
-        modules = [Path(str(each.__file__)) for each in (simulated, faces, streets, town, venues)]
+        modules = [
+            Path(str(each.__file__)) for each in (simulated, faces, land, streets, town, venues)
+        ]
         content = hashlib.sha256(b"".join(path.read_bytes() for path in modules))
         return f"{VERSION} simulation {content.hexdigest()}\n"
     from citywise.apps.travel_planner.roads import aarhus

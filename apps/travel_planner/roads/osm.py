@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import osmium
 from osmium.osm import Node, Way
+from shapely.geometry import shape
+from shapely.geometry.base import BaseGeometry
 
-from citywise.apps.travel_planner.roads import streets
+from citywise.apps.travel_planner.roads import basemap, streets
 from citywise.apps.travel_planner.roads.building import NetworkBuilder, Position
 from citywise.apps.travel_planner.roads.cityfiles import City
 from citywise.apps.travel_planner.roads.gazetteer import Entry, Gazetteer, Kind
@@ -60,8 +63,29 @@ def city(path: Path, say: Say = lambda _: None) -> City:
             f"{path}: no streets in it ({reader.seen} objects read); expected an extract of "
             "OpenStreetMap with `highway` ways and the coordinates of their nodes"
         )
+    say(f"{path}: reading water, green, rails and quarters for the map")
+    ground = _basemap(path)
     say(f"{path}: {network.edges} directed edges, {len(reader.points)} named places")
-    return City(network, Gazetteer([*streets.entries(network), *reader.points]))
+    return City(network, Gazetteer([*streets.entries(network), *reader.points]), ground)
+
+
+def _basemap(path: Path) -> basemap.Basemap:
+    """What the map shows below the streets. Areas of several ways are put together; the sea is
+    not: its coast has no inside in the data."""
+    useful = osmium.filter.KeyFilter(*basemap.KEYS)
+    shapes = osmium.filter.GeoInterfaceFilter()
+    objects = osmium.FileProcessor(str(path)).with_areas(useful).with_filter(useful)
+    return basemap.made(_ground(objects.with_filter(shapes)))
+
+
+def _ground(objects: Iterable[Any]) -> Iterator[tuple[str, str | None, BaseGeometry]]:
+    wanted = {"Polygon": basemap.AREAS, "MultiPolygon": basemap.AREAS, "LineString": basemap.LINES}
+    for found in objects:
+        kind = basemap.kind_of({tag.k: tag.v for tag in found.tags})
+        geometry = found.__geo_interface__["geometry"]
+        name = found.tags.get("name")
+        if kind in wanted.get(geometry["type"], basemap.NAMED if name else ()):
+            yield str(kind), name, shape(geometry)
 
 
 class _Reader:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shapely
+from shapely.geometry.base import BaseGeometry
+
 from citywise.apps.travel_planner.roads import streets as named
+from citywise.apps.travel_planner.roads.basemap import Basemap, made
 from citywise.apps.travel_planner.roads.building import NetworkBuilder, Position
 from citywise.apps.travel_planner.roads.gazetteer import Entry, Gazetteer, garages
 from citywise.apps.travel_planner.roads.network import EVERYBODY, Mode, RoadNetwork
 from citywise.backend.city.aarhus import utc_ms
-from citywise.backend.city.simulated import town, venues
+from citywise.backend.city.simulated import land, town, venues
 from citywise.backend.city.simulated.streets import MainPiece, Piece, Streets, streets
 from citywise.backend.city.simulated.town import Road
 
@@ -54,6 +58,17 @@ def gazetteer(network: RoadNetwork) -> Gazetteer:
             ),
         ]
     )
+
+
+def basemap() -> Basemap:
+    """The sea and the river, the parks and the quarters of the town."""
+    found: list[tuple[str, str | None, BaseGeometry]] = [
+        (each.kind, each.name, shapely.Polygon([town.wgs84(at) for at in each.corners]))
+        for each in land.PATCHES
+    ]
+    found.append(("river", "Åen", shapely.LineString([town.wgs84(at) for at in land.RIVER])))
+    found += [("quarter", name, shapely.Point(town.wgs84(at))) for name, at in land.QUARTERS]
+    return made(found)
 
 
 class _Town:

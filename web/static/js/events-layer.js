@@ -28,6 +28,9 @@ function spot({ place }) {
   return [y + (toY - y) * share, x + (toX - x) * share];
 }
 
+/** What is told of a garage stands at its own pin: one mark for one place. */
+const isOfGarage = ({ place }) => city.places.get(place.id)?.kind === 'garage';
+
 /** Fills the cluster layer that folium made; `openCard(card, latLng, marker)` shows one. */
 export class EventsLayer {
   #markers = new Map();
@@ -39,7 +42,7 @@ export class EventsLayer {
   }
 
   update() {
-    const open = city.openEvents().filter((event) => typeof event.place.lat === 'number');
+    const open = city.openEvents().filter((event) => typeof event.place.lat === 'number' && !isOfGarage(event));
     const ids = new Set(open.map((event) => event.id));
     const gone = [...this.#markers].filter(([id]) => !ids.has(id));
     gone.forEach(([id]) => this.#markers.delete(id));

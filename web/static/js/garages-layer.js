@@ -6,6 +6,7 @@ import { number, t } from './strings.js';
 import { GARAGE, garageState } from './traffic.js';
 
 const { L } = window;
+const [WIDE_PX, HIGH_PX] = [62, 30]; // Of a pin with its figure.
 
 /** The layer of garages; `openCard(card, latLng, marker)` shows one. */
 export class GaragesLayer {
@@ -14,14 +15,32 @@ export class GaragesLayer {
   constructor(map, openCard) {
     this.layer = L.layerGroup().addTo(map);
     this.openCard = openCard;
+    this.map = map;
+    map.on('zoomend', () => this.#part());
+  }
+
+  /** Free places stand where no other garage's do; where they would, the smaller garage is a dot. */
+  #part() {
+    const taken = [];
+    const bySize = [...this.#garages.values()].sort((a, b) => (b.place.capacity ?? 0) - (a.place.capacity ?? 0));
+    for (const { marker, pin } of bySize) {
+      const at = this.map.latLngToLayerPoint(marker.getLatLng());
+      const isClear = taken.every(({ x, y }) => Math.abs(x - at.x) > WIDE_PX || Math.abs(y - at.y) > HIGH_PX);
+      pin.toggleAttribute('data-small', !isClear);
+      if (isClear) taken.push(at);
+    }
   }
 
   update(now) {
+    const before = this.#garages.size;
+    const told = new Set(city.openEvents().map((event) => event.place.id));
     for (const place of city.places.values()) {
       if (place.kind !== 'garage' || place.geometry.type !== 'Point') continue;
       const garage = this.#garages.get(place.id) ?? this.#add(place);
       this.#restate(garage, garageState(place, city.told(place.id, GARAGE), now));
+      garage.pin.toggleAttribute('data-told', told.has(place.id));
     }
+    if (this.#garages.size > before) this.#part();
   }
 
   #add(place) {

@@ -32,6 +32,7 @@ function middle(points) {
 /** Labels of the map; nobody needs them who uses the lists. */
 export class LabelsLayer {
   #labels = [];
+  #quarters = [];
   #shown = new Map();
   #size = 0;
 
@@ -39,6 +40,12 @@ export class LabelsLayer {
     this.map = map;
     map.createPane('labels').classList.add('pane-labels');
     map.on('moveend', () => this.#place());
+  }
+
+  /** Names of quarters: `[{ text, at }]`. */
+  add(quarters) {
+    this.#quarters = quarters.map(({ text, at }) => ({ key: `quarter${text}`, text, kind: 'quarter', at }));
+    this.#place();
   }
 
   update() {
@@ -65,8 +72,8 @@ export class LabelsLayer {
     const streets = !towns || this.map.getZoom() >= STREETS_ZOOM;
     const view = this.map.getBounds();
     const taken = [];
-    const fits = this.#labels.filter((label) => {
-      if (taken.length >= MOST || (label.kind === 'street') !== streets || !view.contains(label.at)) return false;
+    const fits = [...this.#quarters, ...this.#labels].filter((label) => {
+      if (taken.length >= MOST || (label.kind !== 'quarter' && (label.kind === 'street') !== streets) || !view.contains(label.at)) return false;
       const { x, y } = this.map.latLngToContainerPoint(label.at);
       const half = (label.text.length * CHARACTER_PX) / 2 + 8;
       const clear = taken.every((t) => Math.abs(t.x - x) > t.half + half || Math.abs(t.y - y) > LINE_PX);

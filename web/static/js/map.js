@@ -31,15 +31,16 @@ export class CityMap extends HTMLElement {
     const { map, events } = holder.cityMap;
     map.attributionControl.setPrefix(false); // Who made the data is named; the library is in the licences.
     this.map = map;
-    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }] = await Promise.all([
+    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }, { GroundLayer }] = await Promise.all([
       import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),
-      import('./labels-layer.js'), import('./kind-layer.js'),
+      import('./labels-layer.js'), import('./kind-layer.js'), import('./ground-layer.js'),
     ]);
     const openCard = (...args) => this.open(...args);
     this.roads = new RoadsLayer(map, openCard);
     this.garages = new GaragesLayer(map, openCard);
     this.events = new EventsLayer(events, openCard);
     this.labels = new LabelsLayer(map);
+    new GroundLayer(map, (quarters) => this.labels.add(quarters));
     this.layers = { events: this.events, roads: this.roads, garages: this.garages };
     this.kinds = new KindLayers(this, map, openCard);
     this.#label(holder);
@@ -164,7 +165,6 @@ export class CityMap extends HTMLElement {
 
   #switches() {
     const legend = this.querySelector('.legend');
-    legend.open = matchMedia('(min-width: 700px)').matches;
     legend.addEventListener('change', ({ target }) => {
       const { layer } = this.layers[target.dataset.layer];
       if (target.checked) layer.addTo(this.map);

@@ -27,12 +27,12 @@ async function located() {
   return { ...me(), lat, lon, accuracy };
 }
 
-const search = async (text, near) =>
-  (await ask(`/places/search${query({ q: text, lat: near?.lat.toFixed(4), lon: near?.lon.toFixed(4), limit: 7 })}`)).found;
+const search = (text, near) => ask(`/places/search${query({ q: text, lat: near?.lat.toFixed(4), lon: near?.lon.toFixed(4), limit: 7 })}`);
 
 /**
  * The field of `name`. `near()` says around what to look first, `onPick()` lets somebody choose on
- * the map, `onChange(point)` hears of each new place.
+ * the map (without it neither the map nor where one is are offered), `onChange(point)` hears of each
+ * new place.
  */
 export function pointField({ name, title, help, near, onPick, onChange }) {
   let point = null;
@@ -50,7 +50,7 @@ export function pointField({ name, title, help, near, onPick, onChange }) {
   const popup = h('div', { class: 'suggestions card', hidden: true }, list, forget);
   const said = h('span', { class: 'visually-hidden', role: 'status' });
   const clear = h('button', { type: 'button', class: 'inside', hidden: true, onclick: () => { set(null, true); input.focus(); } }, icon('remove'));
-  const pick = h('button', { type: 'button', class: 'inside', 'aria-pressed': 'false', onclick: () => onPick() }, icon('pin'));
+  const pick = h('button', { type: 'button', class: 'inside', 'aria-pressed': 'false', hidden: !onPick, onclick: () => onPick() }, icon('pin'));
   const box = h('div', { class: 'combobox' }, input, clear, pick, popup, said);
   const field = labelledField({ name, title, help, input, element: box });
 
@@ -74,6 +74,7 @@ export function pointField({ name, title, help, near, onPick, onChange }) {
     options = found;
     active = -1;
     input.removeAttribute('aria-activedescendant');
+    popup.querySelector('.fell-back')?.remove();
     list.replaceChildren(...found.map((option, index) => row(option, index)));
     forget.hidden = !found.some(({ kind }) => kind === 'recent');
     popup.hidden = found.length === 0;
@@ -132,13 +133,14 @@ export function pointField({ name, title, help, near, onPick, onChange }) {
     if (there) return show([{ kind: 'point', point: there }], t('plan.found', { count: 1 }));
     if (point || text.length < LEAST_LETTERS) {
       const recent = recentPoints().map((each) => ({ kind: 'recent', point: each }));
-      return show([{ kind: 'me', point: me() }, ...recent], '');
+      return show(onPick ? [{ kind: 'me', point: me() }, ...recent] : recent, '');
     }
     try {
-      const found = await search(text, near());
+      const { found, left_out: number } = await search(text, near());
       if (asked !== asking || document.activeElement !== input) return undefined;
       show(found.map((each) => ({ kind: each.kind, point: each })), t('plan.found', { count: found.length }));
       if (!found.length) field.say(t('plan.point.none', { text }));
+      else if (number) popup.append(h('p', { class: 'quiet fell-back' }, t('plan.point.street', { number })));
     } catch (error) {
       if (asked === asking) field.say(wrong(error));
     }
@@ -161,7 +163,7 @@ export function pointField({ name, title, help, near, onPick, onChange }) {
     if (point?.isMe && point.lat === undefined) return locate();
     if (point || !text) return true;
     try {
-      const [best] = written(text) ? [written(text)] : await search(text, near());
+      const [best] = written(text) ? [written(text)] : (await search(text, near())).found;
       if (best) set(best, true);
       else field.say(t('plan.point.none', { text }));
       return Boolean(best);

@@ -1,0 +1,47 @@
+"""What is found for a name, a kind, and an address."""
+
+from __future__ import annotations
+
+from citywise.apps.travel_planner.roads.gazetteer import Entry, Gazetteer
+from citywise.apps.travel_planner.searching import Answer, search
+
+PLACES = Gazetteer(
+    [
+        Entry("s1", "Ringgade", "street", 10.20, 56.15),
+        Entry("s2", "Vej 12", "street", 10.21, 56.15),
+        Entry("g1", "Torvet", "garage", 10.20, 56.16),
+        Entry("g2", "Havnen", "garage", 10.22, 56.15),
+        Entry("p1", "Parken", "place", 10.10, 56.10),
+    ]
+)
+
+
+def names(text: str, near: tuple[float, float] | None = None) -> list[str]:
+    return [each.name for each in search(PLACES, text, near, 5).found]
+
+
+def test_a_house_number_that_is_not_known_leads_to_its_street_and_is_said() -> None:
+    answer = search(PLACES, "Ringgade 12", None, 5)
+    assert [each.id for each in answer.found] == ["s1"]
+    assert answer.left_out == "12"
+    assert search(PLACES, "ringgade, 3B", None, 5).left_out == "3B"
+
+
+def test_a_number_that_is_in_a_name_is_no_house_number() -> None:
+    answer = search(PLACES, "Vej 12", None, 5)
+    assert answer.found[0].id == "s2"
+    assert answer.left_out is None
+
+
+def test_the_word_for_a_kind_finds_the_nearest_of_it_first() -> None:
+    assert names("parking", (10.22, 56.15)) == ["Havnen", "Torvet"]
+    assert names("Parkering", (10.20, 56.16)) == ["Torvet", "Havnen"]
+
+
+def test_what_bears_the_word_as_its_name_is_found_too() -> None:
+    assert names("parken", (10.22, 56.15)) == ["Havnen", "Torvet", "Parken"]
+
+
+def test_nothing_is_found_for_a_number_alone_or_a_street_that_is_not_there() -> None:
+    assert search(PLACES, "12345", None, 5) == Answer([])
+    assert search(PLACES, "Nowhere 12", None, 5) == Answer([])
