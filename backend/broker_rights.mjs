@@ -5,9 +5,10 @@ import { promisify } from 'node:util'
 
 const PLACES = 'places/#'
 const READINGS = ['observations/#', 'events/#'] // what sensors and detectors tell
+const OPEN_EVENTS = 'city/events/+/+' // what we tell of them; `events/#` is what detectors do
 const CITY = [PLACES, ...READINGS]
 const GIVEN = ['sensors', 'places'] // by admins only, and not part of `all`
-const RETAINED = ['places', 'events', 'clock', 'status']
+const RETAINED = ['places', 'events', 'city', 'clock', 'status']
 const RATES = { person: { burst: 200, each: 50 }, sensor: { burst: 5000, each: 1 }, reading: { burst: 4, each: 500 } } // milliseconds
 const REFUSALS = '$refused/+' // what the broker drops, told to the ingest alone
 const DEVICE_BYTES = 512 * 1024 // a route of 10,000 points takes half of it
@@ -18,7 +19,7 @@ const PROCESSES = {
   source: { read: ['status/ingest', 'control/source'], write: [...CITY, 'clock'] },
   web: { read: [], write: [...CITY, 'control/source'] },
   connectors: { read: [], write: CITY },
-  notifier: { read: ['notices/+/+/seen'], write: ['notices/+/+'] }
+  notifier: { read: ['notices/+/+/seen', OPEN_EVENTS], write: ['notices/+/+', OPEN_EVENTS] }
 }
 
 export const NOBODY = { read: [], write: [] }
@@ -69,7 +70,7 @@ export class Rights {
     const may = (right) => entry.rights.includes(right) || (!GIVEN.includes(right) && entry.rights.includes('all'))
     const feeds = GIVEN.some(may)
     const notices = `notices/${entry.user}/${token}`
-    const read = may('notices') ? [notices] : []
+    const read = may('notices') ? [OPEN_EVENTS, notices] : [OPEN_EVENTS]
     const write = feeds ? [`status/${token}`] : []
     if (may('notices')) write.push(`${notices}/seen`)
     if (may('context')) write.push(`context/${entry.user}`)

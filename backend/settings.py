@@ -447,6 +447,28 @@ class History(Section):
     """Events that are over."""
 
 
+class Webhooks(Section):
+    """How changes are posted to subscribers (docs/outgoing.md)."""
+
+    allow: tuple[str, ...] = ()
+    """Hosts, or HOST:PORT, that may be inside our networks and without TLS."""
+    timeout_s: float = Field(default=10, gt=0, le=60)
+    """How long a receiver may take to answer."""
+    first_retry_s: float = Field(default=1, gt=0)
+    longest_retry_s: float = Field(default=600, gt=0)
+    """Between two tries: twice as long each time, up to this."""
+    give_up_hours: float = Field(default=6, gt=0)
+    """After so long a change is put among the undelivered; after half of
+    `pipeline.trace_retention_hours` at the latest."""
+    workers: int = Field(default=8, ge=1, le=64)
+    """How many receivers are sent to at once."""
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
+
 class Start(Section):
     """How long a start may take. Who gets on is waited for."""
 
@@ -474,6 +496,7 @@ class Settings(Section):
     people: People = People()
     sign_in: SignIn = SignIn()
     history: History = History()
+    webhooks: Webhooks = Webhooks()
     start: Start = Start()
     sources: tuple[Source, ...] = ()
 

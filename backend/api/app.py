@@ -20,6 +20,7 @@ from citywise.backend.api import (
     door,
     event_stream,
     events,
+    feeds,
     health,
     history,
     identity,
@@ -39,6 +40,7 @@ from citywise.backend.api import (
     sign_in,
     traces,
     trials,
+    webhooks,
     why,
     wishes,
 )
@@ -53,9 +55,10 @@ from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
 _OF_CITY = (
-    events, event_stream, kinds, places, history, observations, control, dead_letters, openapi,
+    events, event_stream, feeds, kinds, places, history, observations, control, dead_letters,
+    openapi,
 )  # fmt: skip
-_OF_PEOPLE = (accounts, sign_in, me, wishes, attend, audit, operator)
+_OF_PEOPLE = (accounts, sign_in, me, wishes, attend, audit, operator, webhooks)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 

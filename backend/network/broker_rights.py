@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, select
 from citywise.backend.errors import CitywiseError
 from citywise.backend.network.secret_files import replace
 from citywise.backend.network.topics import Device
+from citywise.backend.outgoing.topics import PATTERN
 from citywise.backend.packs.parts import Devices, Parts, of_settings, within
 from citywise.backend.people.scopes import Known
 from citywise.backend.people.tokens import OF_CITY, Token, broker_hash, valid
@@ -138,6 +139,7 @@ def _acl(
     no such patterns, and does not look into messages at a shared topic.
     """
     rights, notices = token.rights, f"notices/{token.account}/{token.id}"
+    yield f"topic read {prefix}/{PATTERN}"
     if rights & {"notices", "all"}:
         yield f"topic read {prefix}/{notices}"
         yield f"topic write {prefix}/{notices}/seen"

@@ -1,4 +1,4 @@
-"""The notifier process: reminders, alerts to devices over MQTT, and what is kept as history."""
+"""The notifier process: reminders, alerts to devices, what leaves for other systems, history."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from citywise.backend.mqtt_session import BrokerSession
 from citywise.backend.notices.delivery import Delivery
 from citywise.backend.notices.reminders import MOST, remind
 from citywise.backend.operations import schedule
+from citywise.backend.outgoing.topics import PATTERN, ROOM, EventTopics
+from citywise.backend.outgoing.webhooks import Sender
 from citywise.backend.people import logins
 from citywise.backend.privacy import forgetting
 from citywise.backend.settings import Settings
@@ -37,7 +39,10 @@ _AGAIN_S = 1.0
 OUTSTANDING = 2_000
 """Messages that the broker has not acknowledged."""
 _IN_FLIGHT = 200
-_TOPICS = ("notices/+/+/seen",)
+_TOPICS = ("notices/+/+/seen", PATTERN)
+_ACKNOWLEDGED_S = 10.0
+_SAID_S = 5.0
+"""After a connection the broker has said by then what it retains."""
 REMINDED = Counter("citywise_notices_due", "Alerts that had been held back and came due")
 
 
@@ -55,12 +60,15 @@ class NotifierService:
         self._on_the_way = 0
         self._counting = threading.Lock()
         self._delivery = Delivery(engine, self._publish)
+        self._topics = EventTopics(engine, self._retain)
+        outlast_s = settings.pipeline.trace_retention_hours * 3600
+        self._sender = Sender(engine, settings.webhooks, outlast_s)
         self._session = BrokerSession(
             settings.broker,
             CLIENT_ID,
             _TOPICS,
             hear=self._hear,
-            connected=self._delivery.reconnected,
+            connected=self._connected,
             prepare=self._prepare,
             is_told=True,
         )
@@ -73,6 +81,8 @@ class NotifierService:
             threading.Thread(target=self._deliver, name="delivery"),
             threading.Thread(target=self._tidy, name="tidying"),
             threading.Thread(target=self._record, name="history"),
+            threading.Thread(target=self._post, name="webhooks"),
+            threading.Thread(target=self._tell_events, name="topics"),
         ]
         for thread in others:
             thread.start()
@@ -116,6 +126,8 @@ class NotifierService:
             "sent": self._delivery.sent,
             "devices": self._delivery.receivers,
             "devices_behind": self._delivery.behind,
+            "subscriptions": self._sender.count,
+            "subscriptions_failing": self._sender.failing,
         }
         with self._engine.begin() as connection:
             beat(connection, "notifier", detail)
@@ -150,6 +162,44 @@ class NotifierService:
             except Exception:
                 LOG.exception("cannot write history; trying again")
                 wait_s = _AGAIN_S
+
+    # -- the threads of what goes to other systems ------------------------------------
+
+    def _post(self) -> None:
+        """Tell subscribers at their addresses."""
+        wait_s = RECORD_S
+        while not self._stop.wait(wait_s):
+            try:
+                wait_s = _IDLE_S if self._sender.step() else 2 * _IDLE_S
+            except Exception:
+                LOG.exception("cannot tell subscribers; trying again")
+                wait_s = _AGAIN_S
+        self._sender.close()
+
+    def _tell_events(self) -> None:
+        """Keep the topics of events as the events are."""
+        tidy_at: float | None = None
+        while not self._stop.wait(2 * _IDLE_S):
+            if not self._session.is_connected:
+                tidy_at = None
+                continue
+            tidy_at = time.monotonic() + _SAID_S if tidy_at is None else tidy_at
+            try:
+                while self._topics.step() and not self._stop.is_set():
+                    pass
+                if time.monotonic() >= tidy_at:
+                    self._topics.tidy()
+            except Exception:
+                LOG.exception("cannot publish events; trying again")
+                self._stop.wait(_AGAIN_S)
+
+    def _retain(self, topic: str, payload: bytes, is_retained: bool) -> None:
+        """Publish what is told of an event; returns when the broker has it."""
+        whole = f"{self._settings.broker.prefix}/{topic}"
+        info = self._session.publish(whole, payload, 1, retain=is_retained)
+        info.wait_for_publish(_ACKNOWLEDGED_S)
+        if not info.is_published():
+            raise ConnectionError(f"the broker does not acknowledge {whole}")
 
     # -- the delivering thread --------------------------------------------------------
 
@@ -189,6 +239,15 @@ class NotifierService:
         with self._counting:
             self._on_the_way = max(0, self._on_the_way - 1)
 
+    def _connected(self) -> None:
+        self._delivery.reconnected()
+        self._topics.connected()
+
     def _hear(self, message: paho.MQTTMessage) -> None:
+        below = message.topic.removeprefix(f"{self._settings.broker.prefix}/")
+        if below.startswith(f"{ROOM}/"):
+            if message.retain:
+                self._topics.hear(below, bytes(message.payload))
+            return
         user, device, _seen = message.topic.rsplit("/", 3)[1:]
         self._delivery.hear(user, device, bytes(message.payload))

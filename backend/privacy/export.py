@@ -16,12 +16,20 @@ from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
 from citywise.backend.people import accounts, consents, identities, logins, tokens
 from citywise.backend.settings import Settings
-from citywise.backend.store.models import AuditRow, CursorRow, InstanceRow, NoticeRow, WishesRow
+from citywise.backend.store.models import (
+    AuditRow,
+    CursorRow,
+    InstanceRow,
+    NoticeRow,
+    SubscriptionRow,
+    UndeliveredRow,
+    WishesRow,
+)
 from citywise.backend.times import iso, iso_or_none, wall_ms
 from citywise.reasoning.rdf.mapping import quote
 
 FORMAT = 1
-_SECRET = {"csrf", "has_password"}
+_SECRET = {"csrf", "has_password", "secret"}
 
 
 def everything(connection: Connection, settings: Settings, user: str) -> dict[str, Any]:
@@ -52,6 +60,8 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
             .where(NoticeRow.user == user)
             .order_by(NoticeRow.opened_ms, NoticeRow.id),
         ),
+        "subscriptions": _mine(connection, SubscriptionRow, user),
+        "undelivered": _mine(connection, UndeliveredRow, user),
         **of_apps,
         "missing": missing,
         "actions": _all(
@@ -118,6 +128,14 @@ def _standing(history: list[dict[str, Any]]) -> dict[str, Any]:
     """What of a user's context stands after all that came."""
     newest = {entry["subject"]: entry["told"] for entry in history}
     return {subject: newest[subject] for subject in CONTEXT if newest.get(subject) is not None}
+
+
+def _mine(
+    connection: Connection, row: type[SubscriptionRow | UndeliveredRow], user: str
+) -> list[dict[str, Any]]:
+    """What an account has other systems told of."""
+    table = row.__table__
+    return _all(connection, select(table).where(table.c.account == user).order_by(table.c.id))
 
 
 def _one(connection: Connection, query: Any) -> dict[str, Any] | None:

@@ -44,8 +44,10 @@ from citywise.backend.store.models import (
     NoticeRow,
     OutboxRow,
     ReceiverRow,
+    SubscriptionRow,
     TokenRow,
     TraceRow,
+    UndeliveredRow,
     WishesRow,
 )
 from citywise.backend.store.outbox import begin
@@ -69,6 +71,8 @@ _OWNED: Sequence[tuple[type[Base], Any]] = (
     (InstanceRow, InstanceRow.user),
     (NoticeRow, NoticeRow.user),
     (OutboxRow, OutboxRow.user),
+    (SubscriptionRow, SubscriptionRow.account),
+    (UndeliveredRow, UndeliveredRow.account),
 )
 """Tables with a column that says whose a row is."""
 

@@ -508,6 +508,46 @@ class FollowerRow(Base):
     """In the log: bytes; in the outbox: the id of the last announcement."""
 
 
+class SubscriptionRow(Base):
+    """Who is told of changes at an address of theirs (`backend.outgoing.subscriptions`)."""
+
+    __tablename__ = "subscriptions"
+    id: Mapped[str] = mapped_column(String(200), primary_key=True)
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    form: Mapped[str] = mapped_column(String(16))
+    """`webhook` or `ngsi-ld`."""
+    url: Mapped[str] = mapped_column(Text)
+    secret: Mapped[str] = mapped_column(String(128))
+    """What messages are signed with, so it cannot be a digest."""
+    label: Mapped[str] = mapped_column(String(200))
+    filter: Mapped[dict[str, Any]] = mapped_column(JSON)
+    extra: Mapped[dict[str, Any]] = mapped_column(JSON)
+    is_active: Mapped[bool] = mapped_column(Boolean)
+    position: Mapped[int] = mapped_column(BigKey)
+    """Id of the last announcement that was dealt with."""
+    created_ms: Mapped[int] = mapped_column(BigInteger)
+    sent: Mapped[int] = mapped_column(BigInteger)
+    success_ms: Mapped[int | None] = mapped_column(BigInteger)
+    failure_ms: Mapped[int | None] = mapped_column(BigInteger)
+    error: Mapped[str | None] = mapped_column(Text)
+
+
+class UndeliveredRow(Base):
+    """A change that a subscription's receiver did not take."""
+
+    __tablename__ = "undelivered"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    subscription: Mapped[str] = mapped_column(String(200), index=True)
+    account: Mapped[str] = mapped_column(UserId, index=True)
+    number: Mapped[int] = mapped_column(BigKey)
+    """Id of the announcement, with which it is sent again."""
+    body: Mapped[dict[str, Any]] = mapped_column(JSON)
+    error: Mapped[str] = mapped_column(Text)
+    failed_ms: Mapped[int] = mapped_column(BigInteger)
+    is_due: Mapped[bool] = mapped_column(Boolean)
+    """Whether it is to be sent again."""
+
+
 def longest(row: type[Base], column: str) -> int:
     """How many characters a column of texts holds."""
     kind = row.__table__.c[column].type

@@ -97,6 +97,7 @@ def test_the_files_name_every_device_and_what_it_may(town: Town) -> None:
     assert re.search(rf"^{phone}:\$7\$\d+\$[\w+/=]+\$[\w+/=]+$", hashes, re.MULTILINE)
     assert (
         f"user {phone}\n"
+        "topic read town/city/events/+/+\n"
         f"topic read town/notices/{anna}/{phone}\n"
         f"topic write town/notices/{anna}/{phone}/seen\n"
         f"topic write town/context/{anna}\n"

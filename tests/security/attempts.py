@@ -24,6 +24,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "trip_id": lambda cast: (TRIP, "tr_" + "f" * 24),
     "account_id": lambda cast: (cast.anna.user, NOBODYS),
     "meeting_id": lambda cast: (cast.meeting, "m-" + "a" * 20),
+    "webhook_id": lambda cast: (cast.webhook, "s-" + "0" * 16),
     "person_id": lambda cast: (cast.seat, "p-" + "a" * 20),
 }
 """By the name of the address's part: what is Anna's, and what is nobody's."""
@@ -48,6 +49,7 @@ BODIES: dict[str, Any] = {
     "api.context.patch_context": {"activity": "Walking"},
     "api.attend.snooze": {"minutes": 60},
     "api.accounts.change_account": {"disabled": True},
+    "api.webhooks.change_webhook": {"label": "mine now"},
     "api.trips.put_position": {"lat": 56.15, "lon": 10.2},
     "api.trips.answer_proposal": {"answer": "decline"},
     "api.meetings.change_meeting": {"version": 1, "title": "mine now"},

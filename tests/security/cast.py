@@ -25,6 +25,7 @@ from citywise.backend.store.models import (
     LoginRow,
     NoticeRow,
     OutboxRow,
+    SubscriptionRow,
     TokenRow,
     TraceRow,
     WishesRow,
@@ -50,6 +51,7 @@ _WATCHED: tuple[type[DeclarativeBase], ...] = (
     MeetingRow,
     NoticeRow,
     OutboxRow,
+    SubscriptionRow,
     TripRow,
     WishesRow,
 )
@@ -77,6 +79,7 @@ class Cast:
     """A meeting of Anna's, as whom she takes part in it, and the key of its link."""
     identity: str = ""
     """Who Anna is at a provider of identities."""
+    webhook: str = ""
 
     @property
     def others(self) -> dict[str, Browser]:
@@ -141,6 +144,8 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         claims = {"iss": "https://id.example", "sub": "anna"}
         identities.link(connection, anna.user, claims)
         cast.identity = identities.identify(claims["iss"], claims["sub"])
+    hook = {"url": "https://8.8.8.8/hook", "label": SECRET}
+    cast.webhook = anna.post("/webhooks", hook).json["id"]
     _tell(cast, settings)
     return cast
 

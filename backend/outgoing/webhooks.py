@@ -1,0 +1,270 @@
+"""Sending changes to the addresses of subscriptions: each once, in order, and with patience.
+
+A subscription waits for nobody else, and its changes for each other: what comes next is sent when
+what came before has been taken, or given up and put among the undelivered. How far each has come is
+kept after every few; what a crash of ours makes it send twice has the same `webhook-id`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Any
+
+import orjson
+from prometheus_client import Counter
+from sqlalchemy import Engine, delete
+
+from citywise.backend.outgoing import signing, subscriptions
+from citywise.backend.outgoing.changes import Change, since
+from citywise.backend.outgoing.posting import AddressError, Line, PostError, Target
+from citywise.backend.outgoing.retries import Retries
+from citywise.backend.outgoing.subscriptions import Subscription
+from citywise.backend.settings import Webhooks
+from citywise.backend.store import outbox
+from citywise.backend.store.models import SubscriptionRow, UndeliveredRow
+from citywise.backend.times import wall_ms
+
+LOG = logging.getLogger("citywise.webhooks")
+REFRESH_S = 1.0
+KEEP_S = 5.0
+"""How often it is written how far a receiver is that fails again and again."""
+PAGE = 200
+"""Announcements that are looked at in one go, before it is kept how far it is."""
+_MARGIN = 3
+"""A post that takes so many times as long as it may is broken off."""
+POSTED = Counter("citywise_webhooks_posted", "Messages that receivers took")
+FAILED = Counter("citywise_webhooks_failed", "Posts that failed, and are tried again")
+GIVEN_UP = Counter("citywise_webhooks_given_up", "Messages that were given up")
+
+
+@dataclass
+class _Receiver:
+    """A subscription at work."""
+
+    about: Subscription
+    line: Line
+    retries: Retries
+    position: int
+    work: Future[None] | None = None
+    sent: int = 0
+    """Not yet added to what is kept."""
+    has_letters: bool = False
+    """Whether something is to be sent again."""
+    ahead: deque[Change] = field(default_factory=deque)
+    """What was read and is to be sent next."""
+    noted_at: float = 0.0
+    """When it was last written how far it is (monotonic seconds)."""
+
+
+class Sender:
+    """All subscriptions; `step` gives those work that have something to send."""
+
+    def __init__(self, engine: Engine, settings: Webhooks, outlast_s: float) -> None:
+        """`outlast_s`: how long announcements are kept; half of it is as long as is tried."""
+        self._engine, self._settings = engine, settings
+        self._give_up_ms = round(1000 * min(settings.give_up_hours * 3600, outlast_s / 2))
+        self._receivers: dict[str, _Receiver] = {}
+        self._pool = ThreadPoolExecutor(settings.workers, "webhooks")
+        self._refresh_at = 0.0
+        self._stopping = threading.Event()
+
+    @property
+    def count(self) -> int:
+        """How many subscriptions there are."""
+        return len(self._receivers)
+
+    @property
+    def failing(self) -> int:
+        """How many of them failed last."""
+        return sum(one.retries.failures > 0 for one in self._receivers.values())
+
+    def close(self) -> None:
+        """End; what is under way is broken off."""
+        self._stopping.set()
+        for one in list(self._receivers.values()):
+            one.line.break_off()
+        self._pool.shutdown(wait=True)
+        for one in self._receivers.values():
+            self._keep(one)
+            one.line.close()
+
+    def step(self) -> bool:
+        """Give work to whoever has some; False where nobody has."""
+        now = time.monotonic()
+        if now >= self._refresh_at:
+            self._refresh_at = now + REFRESH_S
+            self._refresh()
+        if not self._receivers:
+            return False
+        with self._engine.connect() as connection:
+            newest = outbox.newest(connection)
+        found = False
+        for one in self._receivers.values():
+            if one.work is not None and not one.work.done():
+                self._watch(one, now)
+                found = True
+            elif one.retries.due <= now and (one.position < newest or one.has_letters):
+                if one.work is not None and (error := one.work.exception()) is not None:
+                    LOG.error("subscription %s: %s", one.about.id, error, exc_info=error)
+                    one.retries.failed(now)
+                    one.work = None
+                    continue
+                one.work = self._pool.submit(self._work, one)
+                found = True
+        return found
+
+    def _watch(self, one: _Receiver, now: float) -> None:
+        began = one.line.since
+        if began is not None and now - began > _MARGIN * self._settings.timeout_s:
+            one.line.break_off()
+
+    def _refresh(self) -> None:
+        """Subscriptions come, change and go."""
+        with self._engine.connect() as connection:
+            wanted = {one.id: one for one in subscriptions.active(connection)}
+            again = subscriptions.to_send_again(connection)
+        for name in self._receivers.keys() - wanted.keys():
+            one = self._receivers.pop(name)
+            one.line.break_off()
+        for name, about in wanted.items():
+            known = self._receivers.get(name)
+            if known is None or _differs(known.about, about):
+                if known is not None and known.work is not None and not known.work.done():
+                    continue  # the next time
+                self._begin(about)
+            known = self._receivers.get(name)
+            if known is not None:
+                known.has_letters = name in again
+
+    def _begin(self, about: Subscription) -> None:
+        limits = self._settings
+        try:
+            target = Target.of(about.url, limits.allow)
+        except AddressError as error:
+            if about.error != str(error):
+                self._note(about.id, error=str(error), failure_ms=wall_ms())
+            return
+        retries = Retries(limits.first_retry_s, limits.longest_retry_s)
+        line = Line(target, limits.timeout_s)
+        self._receivers[about.id] = _Receiver(about, line, retries, about.position)
+
+    # -- a worker's thread ------------------------------------------------------------
+
+    def _work(self, one: _Receiver) -> None:
+        """Send what comes next, up to the first failure."""
+        try:
+            self._send_letters(one)
+            self._send_changes(one)
+            one.retries.succeeded()
+            self._keep(one)
+        except PostError as error:
+            FAILED.inc()
+            now = time.monotonic()
+            one.retries.failed(now, error.wait_s)
+            if error.is_gone or now - one.noted_at > KEEP_S:
+                self._keep(one, str(error), is_gone=error.is_gone)
+
+    def _send_changes(self, one: _Receiver) -> None:
+        if not one.ahead:
+            self._read_ahead(one)
+        while one.ahead and not self._stopping.is_set():
+            change = one.ahead[0]
+            for number, body in self._messages(one, change):
+                try:
+                    self._post(one, number, body)
+                except PostError as error:
+                    if wall_ms() - change.created_ms > self._give_up_ms:
+                        self._give_up(one, str(error))
+                    raise
+            one.position = change.id
+            one.ahead.popleft()
+
+    def _read_ahead(self, one: _Receiver) -> None:
+        with self._engine.connect() as connection:
+            newest = outbox.newest(connection)  # first: what comes meanwhile is not skipped
+            one.ahead.extend(since(connection, one.position, PAGE, one.about.account))
+        if not one.ahead:
+            one.position = max(one.position, newest)
+
+    def _messages(self, one: _Receiver, change: Change) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """What is told of a change; nothing where the subscription is not for it."""
+        if one.about.filter.fits(change, one.about.account):
+            yield change.id, change.to_json()
+
+    def _post(self, one: _Receiver, number: int, body: Mapping[str, Any]) -> None:
+        identity = f"{one.about.id}.{number}"
+        payload = orjson.dumps({"id": identity, "subscription": one.about.id, **body})
+        marks = signing.headers(one.about.secret, identity, int(time.time()), payload)
+        usual = {"Content-Type": "application/json", "User-Agent": "citywise"}
+        one.line.post(payload, {**usual, **marks})
+        one.retries.succeeded()
+        one.sent += 1
+        POSTED.inc()
+
+    def _give_up(self, one: _Receiver, why: str) -> None:
+        """Put what has been tried for long enough among the undelivered, and go on after it."""
+        oldest = wall_ms() - self._give_up_ms
+        over = list(takewhile(lambda change: change.created_ms < oldest, one.ahead))
+        buried = [message for change in over for message in self._messages(one, change)]
+        position = over[-1].id
+        with self._engine.begin() as connection:
+            subscriptions.bury(connection, one.about, buried, why)
+            subscriptions.change(connection, one.about.id, position=position)
+        one.position = position
+        for _ in over:
+            one.ahead.popleft()
+        GIVEN_UP.inc(len(buried))
+
+    def _send_letters(self, one: _Receiver) -> None:
+        """What somebody wants sent again."""
+        with self._engine.connect() as connection:
+            rows = subscriptions.undelivered(connection, one.about.id, PAGE, due=True)
+        for row in rows:
+            try:
+                self._post(one, row.number, row.body)
+            except PostError as error:  # what comes after it is not to wait for it
+                with self._engine.begin() as connection:
+                    subscriptions.put_back(connection, row.id, str(error))
+                raise
+            with self._engine.begin() as connection:
+                connection.execute(delete(UndeliveredRow).where(UndeliveredRow.id == row.id))
+        one.has_letters = len(rows) == PAGE
+
+    def _keep(self, one: _Receiver, error: str | None = None, *, is_gone: bool = False) -> None:
+        """Note how far it is, where that is news."""
+        values: dict[str, Any] = {}
+        if one.sent:
+            values |= {"sent": SubscriptionRow.sent + one.sent, "success_ms": wall_ms()}
+        if error is not None:
+            values |= {"error": error[:500], "failure_ms": wall_ms()}
+            LOG.warning("subscription %s: %s", one.about.id, error)
+        elif one.about.error is not None and one.sent:
+            values["error"] = None
+        if is_gone:
+            values["is_active"] = False
+        if values or one.position - one.about.position >= PAGE:
+            self._note(one.about.id, position=one.position, **values)
+            one.sent, one.noted_at = 0, time.monotonic()
+            one.about = _moved(one.about, one.position, error)
+
+    def _note(self, identity: str, **values: Any) -> None:
+        with self._engine.begin() as connection:
+            subscriptions.change(connection, identity, **values)
+
+
+def _moved(about: Subscription, position: int, error: str | None) -> Subscription:
+    return replace(about, position=position, error=error)
+
+
+def _differs(one: Subscription, other: Subscription) -> bool:
+    """Whether somebody has changed a subscription."""
+    return (one.url, one.secret, one.filter, one.extra) != (
+        other.url, other.secret, other.filter, other.extra,
+    )  # fmt: skip
