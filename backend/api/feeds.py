@@ -36,6 +36,7 @@ def show_atom() -> Response:
     query = select(EventRow, PlaceRow).join(
         PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True
     )
+    query = query.where(EventRow.withdrawn_ms.is_(None))
     if types := parameters.choices("type"):
         query = query.where(EventRow.type.in_(types))
     with Session(state().engine) as session:

@@ -89,6 +89,7 @@ def list_past_events() -> Response:
         )
         overlaps = or_(EventRow.end_ms.is_(None), EventRow.end_ms >= span.begin_ms)
         query = query.where(overlaps, EventRow.start_ms < span.end_ms)
+        query = query.where(EventRow.withdrawn_ms.is_(None))
         if types:
             query = query.where(EventRow.type.in_(types))
         wanted = None if places is None else set(places)

@@ -28,6 +28,13 @@ def start_of(span_s: int, ms: int) -> int:
     return _day(ms // 900_000)  # no zone changes its offset within a quarter of an hour
 
 
+def end_of(span_s: int, start_ms: int) -> int:
+    """When the span ends that begins at an instant (Unix ms)."""
+    if span_s != DAY_S:
+        return start_ms + span_s * 1000
+    return start_of(DAY_S, start_ms + 30 * 3_600_000)  # within the next day, however long this is
+
+
 @lru_cache(maxsize=4_000)
 def _day(quarter: int) -> int:
     moment = datetime.fromtimestamp(quarter * 900, UTC).astimezone(_CITY)

@@ -1,4 +1,5 @@
-"""Writing history: follow the log, keep each value once, and roll it up.
+"""Writing history: follow the log, keep each value once, and roll it up. What the log says last of
+a sensor's instant counts: a value that is corrected or withdrawn changes its roll-ups, too.
 
 Values, roll-ups and the position in the log are written in one transaction, so that a crash
 neither loses nor doubles any. What a source replays is there already and changes nothing.
@@ -12,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, select, update
+from sqlalchemy import Connection, Engine, bindparam, delete, func, select, update
 
 from citywise.backend.history.keeping import Kept, kept
-from citywise.backend.history.spans import DAY_S, FIVE_MINUTES_S, HOUR_S, RAW, start_of
+from citywise.backend.history.spans import DAY_S, FIVE_MINUTES_S, HOUR_S, RAW, end_of, start_of
 from citywise.backend.ingest import log, records
-from citywise.backend.ingest.records import Reading
+from citywise.backend.ingest.records import Reading, Withdrawal
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.settings import History
@@ -38,12 +39,18 @@ _Key = tuple[str, str, str]
 
 
 class _Value(NamedTuple):
-    """A value of a series (kind, sensor, field) at an instant."""
+    """A value of a series (kind, sensor, field) at an instant; without number and text: there is
+    none."""
 
     key: _Key
     at_ms: int
     number: float | None
     text: str | None
+
+    @property
+    def is_none(self) -> bool:
+        """Whether there is no value."""
+        return self.number is None and self.text is None
 
 
 class HistoryWriter:
@@ -95,26 +102,33 @@ class HistoryWriter:
         """The begin of the next segment after damage at a position, or the log's end."""
         return next((base for base in log.segments(self._location) if base > start), end)
 
-    def _readings(self, start: int, stop: int) -> Iterable[Reading]:
+    def _readings(self, start: int, stop: int) -> Iterable[Reading | Withdrawal]:
         """Without what stands, which may be people's and is not looked at."""
         for record in log.read(self._location, start, stop):
             if records.decode_standing(record) is None:
-                yield from (e for e in records.decode(record) if isinstance(e, Reading))
+                yield from (
+                    entry
+                    for entry in records.decode(record)
+                    if isinstance(entry, Reading | Withdrawal)
+                )
 
     # -- one transaction --------------------------------------------------------------
 
-    def _write(self, connection: Connection, readings: Iterable[Reading]) -> None:
+    def _write(self, connection: Connection, told: Iterable[Reading | Withdrawal]) -> None:
         kinds = self._known.read(connection)
         now_ms = clocks.read(connection).now_ms
         how_long = {name: kept(kind, self._settings) for name, kind in kinds.items()}
-        values = {(v.key, v.at_ms): v for r in readings for v in _values(r, kinds)}
+        values = {(v.key, v.at_ms): v for one in told for v in _values(one, kinds)}
         if not values:
             return
-        self._know(connection, {value.key for value in values.values()})
-        new = self._new(connection, list(values.values()), how_long, now_ms)
+        self._know(connection, {value.key for value in values.values() if not value.is_none})
+        new, changed = self._new(connection, list(values.values()), how_long, now_ms)
         _keep(connection, new, self._series, how_long)
         _roll_up(connection, new, self._series)
         self._advance(connection, new)
+        for value in changed:
+            oldest = how_long[value.key[0]].since(RAW, now_ms)
+            _revise(connection, self._series[value.key][0], value, oldest)
 
     def _know(self, connection: Connection, keys: set[_Key]) -> None:
         """Have the ids of series, and make those that are new."""
@@ -139,24 +153,33 @@ class HistoryWriter:
         values: list[_Value],
         how_long: Mapping[str, Kept],
         now_ms: int,
-    ) -> list[_Value]:
-        """Those that are not there yet: what is later than a series' newest, and of the earlier
-        ones those that have no row, as long as rows of that time are kept."""
+    ) -> tuple[list[_Value], list[_Value]]:
+        """Those that are not there yet, and those that are there otherwise: of what is earlier than
+        a series' newest, as far back as values are kept."""
         late: dict[int, list[_Value]] = defaultdict(list)
         found: list[_Value] = []
         for value in values:
+            if value.key not in self._series:
+                continue  # nothing was ever known of it
             number, newest = self._series[value.key]
             if value.at_ms > newest:
-                found.append(value)
+                if not value.is_none:
+                    found.append(value)
             elif value.at_ms >= how_long[value.key[0]].since(RAW, now_ms):
                 late[number].append(value)
         row = HistoryValueRow
+        changed: list[_Value] = []
         for number, some in late.items():
             first, last = min(v.at_ms for v in some), max(v.at_ms for v in some)
-            query = select(row.at_ms).where(row.series == number, row.at_ms.between(first, last))
-            there = set(connection.scalars(query))
-            found += [value for value in some if value.at_ms not in there]
-        return found
+            query = select(row.at_ms, row.value, row.text)
+            query = query.where(row.series == number, row.at_ms.between(first, last))
+            there = {at: (value, text) for at, value, text in connection.execute(query)}
+            for value in some:
+                known = there.get(value.at_ms, (None, None))
+                if known == (value.number, value.text):
+                    continue
+                (found if value.at_ms not in there else changed).append(value)
+        return found, changed
 
     def _advance(self, connection: Connection, new: Iterable[_Value]) -> None:
         moved: dict[int, int] = {}
@@ -174,17 +197,44 @@ class HistoryWriter:
             )
 
 
-def _values(reading: Reading, kinds: Kinds) -> Iterable[_Value]:
-    """The values of a reading that its kind knows; what is unknown is left out."""
-    kind = kinds.get(reading.kind)
-    for name, value in reading.values.items():
-        if kind is None or value is None or (field := kind.fields.get(name)) is None:
-            continue
-        key = reading.kind, reading.sensor, name
-        if field.is_number or isinstance(value, bool):
-            yield _Value(key, reading.observed_ms, float(value), None)
+def _values(told: Reading | Withdrawal, kinds: Kinds) -> Iterable[_Value]:
+    """What is told of the fields that the kind knows; nothing of those of a withdrawn reading."""
+    kind = kinds.get(told.kind)
+    values = told.values if isinstance(told, Reading) else {}
+    for name, field in kind.fields.items() if kind is not None else ():
+        key, value = (told.kind, told.sensor, name), values.get(name)
+        if value is None:
+            yield _Value(key, told.observed_ms, None, None)
+        elif field.is_number or isinstance(value, bool):
+            yield _Value(key, told.observed_ms, float(value), None)
         else:
-            yield _Value(key, reading.observed_ms, None, str(value))
+            yield _Value(key, told.observed_ms, None, str(value))
+
+
+def _revise(connection: Connection, number: int, value: _Value, oldest_ms: int) -> None:
+    """Put a value in place of the one that is there, or take that away; roll up anew what it was
+    part of, where all values of that time are still kept."""
+    raw, rolled = HistoryValueRow, HistoryRollupRow
+    there = (raw.series == number, raw.at_ms == value.at_ms)
+    if value.is_none:
+        connection.execute(delete(raw).where(*there))
+    else:
+        new = {"value": value.number, "text": value.text}
+        connection.execute(update(raw).where(*there).values(new))
+    for span_s in (FIVE_MINUTES_S, HOUR_S, DAY_S):
+        begin = start_of(span_s, value.at_ms)
+        if begin < oldest_ms:
+            continue
+        sums = select(func.count(), func.min(raw.value), func.max(raw.value), func.sum(raw.value))
+        within = (raw.at_ms >= begin, raw.at_ms < end_of(span_s, begin))
+        query = sums.where(raw.series == number, raw.value.is_not(None), *within)
+        count, low, high, total = connection.execute(query).one()
+        key = {"series": number, "span_s": span_s, "start_ms": begin}
+        if count:
+            row = {**key, "number": count, "low": low, "high": high, "total": total}
+            upsert(connection, rolled, [row])
+        else:
+            connection.execute(delete(rolled).filter_by(**key))
 
 
 def _keep(

@@ -30,7 +30,8 @@ class Change:
     @property
     def is_over(self) -> bool:
         """Whether the event that it is about is open no more."""
-        return self.kind == WITHDRAWN or self.body.get("end") is not None
+        told = self.body.get("end") or self.body.get("withdrawn")
+        return self.kind == WITHDRAWN or told is not None
 
     def to_json(self) -> dict[str, Any]:
         """The change as it is told to others."""

@@ -80,14 +80,14 @@ def _entry(feed: Xml.Element, event: Event, words: Words, base: str) -> None:
 
 
 def changed_ms(event: Event) -> int:
-    """When an event was last confirmed, or ended (Unix ms)."""
-    times = (event["start"], event["confirmed"], event["end"])
+    """When an event was last confirmed, ended or withdrawn (Unix ms)."""
+    times = (event["start"], event["confirmed"], event["end"], event.get("withdrawn"))
     return max(parse_ms(time) for time in times if time is not None)
 
 
 def cap(event: Event, words: Words, base: str, category: str, *, is_real: bool) -> bytes:
     """An alert for an event as it is now. When it is confirmed or over it is an update of the alert
-    of its begin; one that is over says that all is clear."""
+    of its begin; one that is over says that all is clear, one that never was cancels it."""
     alert = Xml.Element("alert", {"xmlns": CAP})
     sender, start = _host(base), parse_ms(event["start"])
     sent, is_over = changed_ms(event), event["end"] is not None
@@ -96,7 +96,8 @@ def cap(event: Event, words: Words, base: str, category: str, *, is_real: bool) 
     _add(alert, "sender", sender)
     _add(alert, "sent", _cap_time(sent))
     _add(alert, "status", "Actual" if is_real else "Exercise")
-    _add(alert, "msgType", "Alert" if sent == start else "Update")
+    kind = "Cancel" if event.get("withdrawn") else "Alert" if sent == start else "Update"
+    _add(alert, "msgType", kind)
     _add(alert, "scope", "Public")
     if sent != start:
         _add(alert, "references", f"{sender},{_identifier(first)},{_cap_time(start)}")

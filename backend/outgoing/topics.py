@@ -111,7 +111,7 @@ class EventTopics:
             upsert(connection, FollowerRow, [{"name": FOLLOWER, "position": position}])
 
 
-_OPEN = EventRow.end_ms.is_(None)
+_OPEN = EventRow.end_ms.is_(None) & EventRow.withdrawn_ms.is_(None)
 
 
 def topic_of(kind: str, identity: str) -> str:

@@ -15,14 +15,14 @@ from citywise.backend.settings import History
 from citywise.backend.times import from_ms
 
 Told = tuple[str, str, int, dict[str, Value]]
-"""Kind, sensor, time (Unix ms) and values."""
+"""Kind, sensor, time (Unix ms) and values; none of these: it is withdrawn."""
 
 
 def append(folder: Path, told: Sequence[Told], segment_bytes: int = 16_000_000) -> None:
     """Append readings to a log, a record each."""
     writer = LogWriter(folder, segment_bytes)
     for kind, sensor, at_ms, values in told:
-        observation = Observation(sensor, from_ms(at_ms), values, {})
+        observation = Observation(sensor, from_ms(at_ms), values, {}, withdrawn=not values)
         writer.append([records.encode_readings(kind, at_ms, [observation])])
     writer.close()
 

@@ -17,7 +17,7 @@ from citywise.backend import history
 from citywise.backend.history import DAY_S, FIVE_MINUTES_S, HOUR_S, RAW, HistoryWriter, Question
 from citywise.backend.history.spans import start_of
 from citywise.backend.ingest import log
-from citywise.backend.kinds import builtin
+from citywise.backend.kinds import Value, builtin
 from citywise.backend.settings import History
 from citywise.backend.store import heartbeat
 from citywise.backend.times import parse_ms, to_ms
@@ -49,12 +49,13 @@ def told(engine: Engine, kind: str, span_s: int = RAW) -> dict[tuple[str, str], 
 
 
 def by_hand(readings: list[Told], span_s: int) -> dict[tuple[str, str], list[Any]]:
-    """What is to come out, from the definition: of each instant the first value counts."""
+    """What is to come out, from the definition: of each instant the last reading counts."""
     values: dict[tuple[str, str, int], float] = {}
     for _kind, sensor, at_ms, fields in readings:
-        for name, value in fields.items():
-            if value is not None:
-                values.setdefault((sensor, name, at_ms), float(value))
+        for name in list(fields) or ["level"]:
+            values.pop((sensor, name, at_ms), None)
+            if (value := fields.get(name)) is not None:
+                values[sensor, name, at_ms] = float(value)
     groups: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for (sensor, name, at_ms), value in values.items():
         begin = at_ms // (span_s * 1000) * span_s * 1000
@@ -69,7 +70,7 @@ def by_hand(readings: list[Told], span_s: int) -> dict[tuple[str, str], list[Any
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_roll_ups_are_those_of_the_definition_whatever_comes_late_or_twice(
+def test_roll_ups_are_those_of_the_definition_whatever_comes_late_twice_or_corrected(
     engine: Engine, tmp_path: Path, seed: int
 ) -> None:
     """Over the night in which the clocks go forward, with a restart in the middle."""
@@ -81,6 +82,10 @@ def test_roll_ups_are_those_of_the_definition_whatever_comes_late_or_twice(
         readings.append(("noise", dice.choice(["n1", "n2"]), at_ms, {"level": values["level"]}))
         if dice.random() < 0.2:
             readings.append(dice.choice(readings))
+        if dice.random() < 0.2:  # corrected, or withdrawn
+            _kind, sensor, at_ms, _old = dice.choice(readings)
+            new: dict[str, Value] = {"level": round(dice.uniform(30, 90), 1)}
+            readings.append(("noise", sensor, at_ms, dice.choice([new, {}])))
     append(tmp_path / "log", readings[:150])
     write(engine, tmp_path / "log")
     append(tmp_path / "log", readings[150:])
