@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citywise.backend.ingest import log, records
-from citywise.backend.ingest.records import Reading
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Withdrawal
 from citywise.backend.operations.sensors import Series
 
 MOST_BYTES = 16_000_000
@@ -23,6 +23,7 @@ class History:
         self._location = location
         self._position: int | None = None
         self._series: dict[tuple[str, str], Series] = {}
+        self._complete_ms: int | None = None
         self.since_ms: int | None = None
         """Time of the oldest reading that was read (stream time, Unix ms)."""
 
@@ -32,8 +33,11 @@ class History:
         start = self._position
         if start is None or not self._has(start, end):
             start = self._begin(end)
-        for reading in self._readings(start, end):
-            self._take(reading)
+        for entry in self._entries(start, end):
+            if isinstance(entry, ClockReading):
+                self._complete_ms = entry.complete_ms
+            elif isinstance(entry, Reading | Withdrawal):
+                self._take(entry)
         self._position = end
 
     def series(self, kind: str, sensor: str) -> Series:
@@ -53,17 +57,22 @@ class History:
         near = [base for base in bases if end - base <= MOST_BYTES]
         return near[0] if near else bases[-1] if bases else end
 
-    def _readings(self, start: int, end: int) -> Iterator[Reading]:
+    def _entries(self, start: int, end: int) -> Iterator[LogEntry]:
         """Without what stands, which may be people's and is not looked at."""
         for record in log.read(self._location, start, end):
             if records.decode_standing(record) is None:
-                yield from (e for e in records.decode(record) if isinstance(e, Reading))
+                yield from records.decode(record)
 
-    def _take(self, reading: Reading) -> None:
+    def _take(self, reading: Reading | Withdrawal) -> None:
         if self.since_ms is None or reading.observed_ms < self.since_ms:
             self.since_ms = reading.observed_ms
         key = reading.kind, reading.sensor
         found = self._series.get(key)
         if found is None:
             found = self._series[key] = Series(*key)
-        found.take(reading.observed_ms, reading.values, reading.extra)
+        is_late = self._complete_ms is not None and reading.observed_ms <= self._complete_ms
+        if isinstance(reading, Withdrawal):
+            found.withdraw(reading.observed_ms)
+        elif not found.correct(reading.observed_ms, reading.values):
+            found.late += is_late
+            found.take(reading.observed_ms, reading.values, reading.extra)

@@ -20,6 +20,15 @@ def of_sensors(look: Look) -> Iterator[GaugeMetricFamily]:
         for state, count in states.items():
             found.add_metric([kind, state], count)
     yield found
+    revised = GaugeMetricFamily(
+        "citywise_sensor_revisions",
+        "Readings in the log that came late, were corrected or withdrawn",
+        labels=["kind", "what"],
+    )
+    for kind, numbers in look.revised().items():
+        for what, count in numbers.items():
+            revised.add_metric([kind, what], count)
+    yield revised
 
 
 def of_requests(connection: Connection) -> Iterator[GaugeMetricFamily]:

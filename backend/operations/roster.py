@@ -23,6 +23,8 @@ FRESH_S = 5.0
 """How long a look at all sensors is good for."""
 STATES: tuple[State, ...] = ("silent", "implausible", "ok")
 """The worst first."""
+REVISED = ("late", "corrected", "withdrawn")
+"""What readings of a sensor may be, beside in order."""
 _PLACE = ("id", "name", "kind", "lat", "lon")
 
 
@@ -54,6 +56,7 @@ class Sensor:
                 "extra": dict(last.extra),
             },
             "period_s": None if period is None else period / 1000,
+            "revised": {name: getattr(self.series, name) for name in REVISED},
         }
 
 
@@ -73,6 +76,14 @@ class Look:
         for sensor in self.sensors:
             counts[sensor.kind][sensor.verdict.state] += 1
         return counts
+
+    def revised(self) -> dict[str, dict[str, int]]:
+        """How many readings of each kind came late, were corrected and withdrawn."""
+        found = {kind: dict.fromkeys(REVISED, 0) for kind in self.kinds}
+        for sensor in self.sensors:
+            for name in REVISED:
+                found[sensor.kind][name] += getattr(sensor.series, name)
+        return found
 
 
 class Roster:

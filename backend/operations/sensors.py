@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
@@ -52,13 +52,17 @@ class Sample:
 class Series:
     """The last readings of one sensor, and since when they have all been the same."""
 
-    __slots__ = ("_same", "kind", "samples", "sensor", "since_ms")
+    __slots__ = (
+        "_same", "corrected", "kind", "late", "samples", "sensor", "since_ms", "withdrawn",
+    )  # fmt: skip
 
     def __init__(self, kind: str, sensor: str) -> None:
         self.kind, self.sensor = kind, sensor
         self.samples: deque[Sample] = deque(maxlen=KEPT)
         self.since_ms = 0
         self._same = 0
+        self.late = self.corrected = self.withdrawn = 0
+        """How many readings came late, were corrected, and were withdrawn."""
 
     def take(
         self, observed_ms: int, values: Values, extra: Mapping[str, Any] = MappingProxyType({})
@@ -71,6 +75,21 @@ class Series:
         else:
             self._same, self.since_ms = 1, observed_ms
         self.samples.append(Sample(observed_ms, values, extra))
+
+    def correct(self, observed_ms: int, values: Values) -> bool:
+        """A reading says something else now; False if it is none of the last ones."""
+        for index, sample in enumerate(self.samples):
+            if sample.observed_ms == observed_ms:
+                self.samples[index] = replace(sample, values=values)
+                self.corrected += 1
+                return True
+        return False
+
+    def withdraw(self, observed_ms: int) -> None:
+        """A reading was none."""
+        kept = [sample for sample in self.samples if sample.observed_ms != observed_ms]
+        self.samples = deque(kept, maxlen=KEPT)
+        self.withdrawn += 1
 
     @property
     def last(self) -> Sample | None:

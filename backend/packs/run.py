@@ -242,20 +242,16 @@ class TemplateRun:
         is known of it until it is heard again."""
         name = entry.kind, entry.sensor
         at, known = self._latest.get(name, (0, None))
-        if known is not None and known.observed_ms == entry.observed_ms:
-            self._note(entry, known)
-        elif isinstance(entry, Withdrawal) or (
-            known is not None and known.observed_ms > entry.observed_ms
-        ):
+        if known is not None and known.observed_ms > entry.observed_ms:
             return
         if known is not None:
             self._replaced.append(at)
-        if isinstance(entry, Reading):
-            self._latest[name] = entry.position, entry
-            self._supply.reading(entry)
-        elif known is not None:
-            del self._latest[name]
-            self._supply.reading(replace(known, values={}))
+            if known.observed_ms == entry.observed_ms:
+                self._note(entry, known)
+        if isinstance(entry, Withdrawal):
+            entry = Reading(*name, entry.observed_ms, entry.received_ms, {}, entry.position)
+        self._latest[name] = entry.position, entry
+        self._supply.reading(entry)
 
     def _forget_stale(self, t_ms: int) -> None:
         """Latest readings that are too old say nothing of the present any more."""
@@ -358,9 +354,10 @@ class TemplateRun:
                 return supply.ended.get(owner.instance, "removed")
             if supply.is_over(notice.about_type, notice.about):
                 return "ended"
-            if supply.is_far(key, notice.about_type, notice.about):
-                return "moved_away"
-            return "corrected" if notice.about in self._amended else "no_longer"
+            if notice.about in self._amended:
+                return "corrected"
+            is_far = supply.is_far(key, notice.about_type, notice.about)
+            return "moved_away" if is_far else "no_longer"
 
         for change in changes(self.template, owner, t_ms, before, after, because):
             told = {**change, **supply.named(change["about_type"], change["about"])}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Counter, Histogram
@@ -243,8 +243,8 @@ def _details(
     """Readings, traces and dead letters of one request."""
     now = wall_ms()
     cursor = _cursor(rows)
-    readings = [{**r.body, "change": cursor["position"]} for r in rows if r.kind == "reading"]
-    upsert(connection, ReadingRow, readings)
+    latest = [{**r.body, "change": cursor["position"]} for r in rows if r.kind == "reading"]
+    upsert(connection, ReadingRow, list(_known(connection, latest)), newest="observed_ms")
     traces = [row for row in rows if row.kind == "trace"]
     if traces:
         connection.execute(insert(TraceRow), [_trace(row, now) for row in traces])
@@ -257,6 +257,18 @@ def _details(
     failed = [row.body["error"] for row in traces if row.body["error"]]
     FAILURES.labels(request).inc(len(failed))
     return {request: traces[-1].body["error"]} if traces and not is_template(request) else {}
+
+
+def _known(connection: Connection, latest: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Latest readings; of one that is withdrawn nothing is known."""
+    row = ReadingRow
+    for reading in latest:
+        if reading["body"] is None:
+            named = (row.kind == reading["kind"]) & (row.place_id == reading["place_id"])
+            before = connection.scalar(select(row.body).where(named)) or {}
+            yield {**reading, "body": dict.fromkeys(before)}
+        else:
+            yield reading
 
 
 def _measure(request: str, cursor: Mapping[str, Any]) -> None:

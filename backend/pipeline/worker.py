@@ -22,6 +22,7 @@ from citywise.backend.ingest.records import (
     ClockReading,
     LogEntry,
     Reading,
+    Withdrawal,
     item_position,
     record_position,
 )
@@ -247,12 +248,12 @@ class Worker:
 
     def _latest(self, task: Task) -> Iterator[Row]:
         """The latest reading of each sensor and kind in the stretch, and the source's time."""
-        latest: dict[tuple[str, str], Reading] = {}
+        latest: dict[tuple[str, str], Reading | Withdrawal] = {}
         answered: int | None = task.state.get("answered_ms")
         for entry in self._slices.read(task.location, task.start, task.end):
             if isinstance(entry, ClockReading):
                 answered = max(answered or 0, entry.complete_ms)
-            if not isinstance(entry, Reading):
+            if not isinstance(entry, Reading | Withdrawal):
                 continue
             known = latest.get((entry.kind, entry.sensor))
             if known is None or entry.observed_ms >= known.observed_ms:
@@ -262,7 +263,7 @@ class Worker:
                 "kind": kind,
                 "place_id": sensor,
                 "observed_ms": reading.observed_ms,
-                "body": dict(reading.values),
+                "body": dict(reading.values) if isinstance(reading, Reading) else None,
             }
             yield Row(READINGS, reading.observed_ms, "reading", body)
         yield _cursor(task, task.end, answered, {"answered_ms": answered})

@@ -22,10 +22,12 @@ def upsert(
     add: Collection[str] = (),
     least: Collection[str] = (),
     most: Collection[str] = (),
+    newest: str | None = None,
 ) -> None:
     """Insert rows; one that exists by `keys` (default: the primary key) is updated, the numbers
     in the columns `add` being added to those that are there, those in `least` and `most` kept if
-    they are less or more, or left as it is with `update=False`."""
+    they are less or more, or left as it is with `update=False`, or where the column `newest` says
+    that it is newer."""
     if not rows:
         return
     insert = _INSERTS[connection.dialect.name](table)
@@ -44,7 +46,10 @@ def upsert(
             told = greater(known, told)
         values[name] = told
     if update and values:
-        statement = insert.on_conflict_do_update(index_elements=names, set_=values)
+        if_not_older = newest and columns[newest] <= insert.excluded[newest]
+        statement = insert.on_conflict_do_update(
+            index_elements=names, set_=values, where=if_not_older
+        )
     else:
         statement = insert.on_conflict_do_nothing(index_elements=names)
     connection.execute(statement, list(rows))

@@ -10,7 +10,7 @@ import orjson
 
 from citywise.backend.ingest.journal import Journal
 from citywise.backend.ingest.payloads import Clock
-from citywise.backend.ingest.records import Reading, encode_clock, item_position
+from citywise.backend.ingest.records import Reading, Withdrawal, encode_clock, item_position
 from citywise.backend.ingest.standing import Entry
 from tests.packs.test_run import START, Happening
 
@@ -41,8 +41,9 @@ class Journaled:
                 self._clock(happening)
                 self._journal.write()
                 self.ends.append(self._journal.end)
-            elif isinstance(happening, Reading):
-                row = [happening.sensor, self.now, happening.values]
+            elif isinstance(happening, Reading | Withdrawal):
+                values = happening.values if isinstance(happening, Reading) else None
+                row = [happening.sensor, self.now - happening.observed_ms, values]
                 self._journal.add(orjson.dumps({"k": happening.kind, "r": self.now, "v": [row]}))
             else:
                 self._journal.stand([Entry(*happening)], self.now)

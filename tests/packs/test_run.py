@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
+from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing, Withdrawal
 from citywise.backend.packs.prepared import prepared
 from citywise.backend.packs.run import TemplateRun, foreseen, serves
 from citywise.backend.packs.template import NoticeText, TemplateVersion
@@ -70,8 +70,9 @@ def position(user: str, lon: float) -> tuple[str, str, Any]:
     return "position", user, {"lat": 56.15, "lon": lon, "heading": None, "along_m": None}
 
 
-Happening = tuple[str, str, Any] | int | Reading
-"""What stands from now on, minutes that pass until a clock, or a reading."""
+Happening = tuple[str, str, Any] | int | Reading | Withdrawal
+"""What stands from now on, minutes that pass until a clock, or a reading of now, or of so many
+milliseconds before (`observed_ms`), or that such a one is withdrawn."""
 
 
 def log(happenings: Iterable[Happening]) -> list[LogEntry]:
@@ -84,8 +85,9 @@ def log(happenings: Iterable[Happening]) -> list[LogEntry]:
         if isinstance(happening, int):
             now += happening * 60_000
             found.append(ClockReading(now, now, place))
-        elif isinstance(happening, Reading):
-            found.append(replace(happening, observed_ms=now, received_ms=now, position=place))
+        elif isinstance(happening, Reading | Withdrawal):
+            at = now - happening.observed_ms
+            found.append(replace(happening, observed_ms=at, received_ms=now, position=place))
         else:
             subject, key, body = happening
             stands[subject, key] = number
@@ -106,8 +108,12 @@ def told(
     ]
 
 
-def reading(kind: str, sensor: str, **values: int) -> Reading:
-    return Reading(kind, sensor, 0, 0, values, 0)
+def reading(kind: str, sensor: str, ago_ms: int = 0, **values: int) -> Reading:
+    return Reading(kind, sensor, ago_ms, 0, values, 0)
+
+
+def withdrawal(kind: str, sensor: str, ago_ms: int = 0) -> Withdrawal:
+    return Withdrawal(kind, sensor, ago_ms, 0, 0)
 
 
 JAM = template(NEAR)
@@ -253,6 +259,50 @@ def test_windows_over_observations_work_beside_what_stands() -> None:
     ]
 
 
+SEEN = """#prefix sosa : <http://www.w3.org/ns/sosa/>.
+    #from stream <https://w3id.org/citywise/stream/parking> [time 3m step 1m].
+    #scale city_occupiedPlaces 1.
+    seen(P,O,N) :- sosa_hasFeatureOfInterest(O,P), city_occupiedPlaces(O,N).
+    notice(Me,"jam",P,1) :- radius(Me,_), seen(P,_,_), 2 <= #count{ O : seen(P,O,N), N > 5 }.
+    """
+
+
+@pytest.mark.parametrize(
+    ("amended", "closes"),
+    [
+        (reading("parking", "g", 180_000, occupied=2, capacity=9), ["corrected"]),
+        (withdrawal("parking", "g", 180_000), ["corrected"]),
+        (reading("parking", "g", 180_000, occupied=7, capacity=9), []),
+    ],
+)
+def test_windows_hold_readings_as_they_are_corrected(amended: Happening, closes: list[str]) -> None:
+    full = reading("parking", "g", occupied=6, capacity=9)
+    happenings: list[Happening] = [instance("a"), full, 1, full, 1, 1, 1, amended, 0]
+    found = [c for _t, c in notices(log(happenings), [template(SEEN)])]
+    assert found[0]["change"] == "opened"
+    assert [c["closed_because"] for c in found[1:]] == closes
+
+
+def test_a_late_reading_counts_in_windows_that_hold_its_time() -> None:
+    full, late = (reading("parking", "g", ago, occupied=6, capacity=9) for ago in (0, 60_000))
+    happenings: list[Happening] = [instance("a"), full, 2, late, 1, 1]
+    assert [c["change"] for _t, c in notices(log(happenings), [template(SEEN)])] == ["opened"]
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_a_notice_on_a_corrected_reading_is_taken_back_with_it(withdrawn: bool) -> None:
+    full = reading("parking", "g", occupied=8, capacity=9)
+    wrong = reading("parking", "g", 60_000, occupied=2, capacity=9)
+    amended = withdrawal("parking", "g", 60_000) if withdrawn else wrong
+    beginning: list[Happening] = [GARAGE, instance("a", radius=500), position("a", 10.198), full, 1]
+    found = [c for _t, c in notices(log([*beginning, amended, 1]), [LATEST])]
+    assert [c["change"] for c in found] == ["opened", "closed"]
+    assert found[1]["closed_because"] == "corrected"
+    (cause,) = found[1]["taken_back"]
+    assert (cause["observed_ms"], cause["before"]) == (START, {"occupied": 8, "capacity": 9})
+    assert cause["after"] == (None if withdrawn else {"occupied": 2, "capacity": 9})
+
+
 def test_an_instance_whose_values_do_not_fit_is_left_out_and_said() -> None:
     run = TemplateRun(JAM)
     happenings: list[Happening] = [
@@ -382,11 +432,25 @@ HAPPENINGS = st.one_of(
         lambda n: reading("parking", "g", occupied=n, capacity=9), st.sampled_from([3, 6, 7])
     ),
 )
+AMENDED = st.one_of(
+    HAPPENINGS,
+    st.builds(
+        lambda n, ago_ms: reading("parking", "g", ago_ms, occupied=n, capacity=9),
+        st.sampled_from([3, 6, 7]),
+        st.sampled_from([0, 60_000, 120_000]),
+    ),
+    st.builds(
+        lambda ago_ms: withdrawal("parking", "g", ago_ms), st.sampled_from([0, 60_000, 120_000])
+    ),
+)
 BEGINNING: list[Happening] = [
     instance("a", radius=500), route("a"), event("e", 10.2), 1, instance("b"), route("b"),
     position("a", 10.198), position("b", 10.19),
 ]  # fmt: skip
 DAYS = st.lists(HAPPENINGS, min_size=4, max_size=20).map(
+    lambda more: [GARAGE, *BEGINNING, *more, 1]
+)
+AMENDED_DAYS = st.lists(AMENDED, min_size=4, max_size=20).map(
     lambda more: [GARAGE, *BEGINNING, *more, 1]
 )
 GARAGE: Happening = (
@@ -433,7 +497,7 @@ def steps_of(run: TemplateRun, entries: Sequence[LogEntry]) -> list[tuple[int, M
 
 
 @settings(max_examples=40)
-@given(DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH, LATEST, LASTING]))
+@given(AMENDED_DAYS, st.integers(0, 28), st.sampled_from([JAM, RICH, LATEST, LASTING]))
 def test_a_run_that_is_built_anew_goes_on_as_if_it_had_never_stopped(
     happenings: list[Happening], cut: int, rules: TemplateVersion
 ) -> None:

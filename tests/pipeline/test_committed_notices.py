@@ -172,6 +172,52 @@ def test_a_database_that_is_locked_is_nobody_s_fault_and_nothing_is_left_out(
 # --- The city's events for the templates ----------------------------------------------------
 
 
+def revised(t_ms: int, events: list[dict[str, Any]]) -> Row:
+    """The events of a request are these, in truth."""
+    cause = {
+        "kind": "traffic", "sensor": "1", "observed_ms": T, "what": "corrected",
+        "before": {"speed_kmh": 9}, "after": {"speed_kmh": 90},
+    }  # fmt: skip
+    body = {"since_ms": None, "open": [], "events": events, "because": [cause]}
+    return Row("traffic_jam", t_ms, "revised", body)
+
+
+def taken_back(engine: Engine) -> list[tuple[str, str | None, list[str]]]:
+    """Change, reason and the readings of the announced ends."""
+    with engine.connect() as connection:
+        bodies = connection.scalars(
+            select(OutboxRow.body).where(OutboxRow.kind == "notice").order_by(OutboxRow.id)
+        ).all()
+    return [
+        (
+            body["change"],
+            body["closed_because"],
+            [one["what"] for one in body.get("taken_back", ())],
+        )
+        for body in bodies
+        if body["change"] == "closed"
+    ]
+
+
+@pytest.mark.parametrize("first", ["the notice closes", "the event is withdrawn"])
+def test_a_notice_whose_event_never_was_is_taken_back_once(engine: Engine, first: str) -> None:
+    id_ = "TrafficJam-1-x"
+    events = [change("event.opened", T, T), cursor(0, 10)]
+    Results(engine).commit([*events, notice("opened", T, about=id_), cursor(0, 10, V1)])
+    gone = [revised(T, []), cursor(10, 20)]
+    closed = [notice("closed", T + 60_000, about=id_, closed_because="ended"), cursor(10, 20, V1)]
+    for batch in (closed, gone) if first == "the notice closes" else (gone, closed):
+        Results(engine).commit(batch)
+        Results(engine).commit(batch)
+    assert announced(engine)[-1] == "notice"
+    found = taken_back(engine)
+    assert found[-1] == ("closed", "withdrawn", ["corrected"])
+    assert [one for one in found if one[1] == "withdrawn"] == found[-1:]
+    with engine.connect() as connection:
+        (row,) = connection.execute(select(NoticeRow.__table__))
+        assert (row.closed_because, row.closed_ms) == ("withdrawn", T + 60_000)
+
+
 def inlet_rows(engine: Engine) -> list[tuple[str, str, Any]]:
     with engine.connect() as connection:
         rows = connection.execute(select(InletRow.__table__).order_by(InletRow.id))

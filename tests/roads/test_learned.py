@@ -120,6 +120,23 @@ def test_the_learner_takes_each_reading_once_even_when_it_starts_anew(engine: En
     assert rows(engine) == [["s0", slot(NOW_MS), *map(nearly, (0.3, 2.0))]]
 
 
+def test_what_counted_last_is_learned_as_it_is_corrected(engine: Engine) -> None:
+    t_ms = at(2026, 5, 4, 8, 10)
+    learner, other = Learner(engine), Learner(engine)
+    read(engine, 1, t_ms, 30)
+    assert (learner.learn(), learner.learn()) == (1, 0)
+    read(engine, 2, t_ms, 60)
+    assert learner.learn() == 1
+    expected = rows(engine)
+    with engine.begin() as connection:
+        connection.execute(delete(LearnedRow))
+    assert other.learn() == 1
+    assert nearly(rows(engine)[0][2]) == expected[0][2]
+    keep(engine, 3, "traffic", "s0", t_ms, {})
+    other.learn()
+    assert rows(engine)[0][2:4] == [nearly(0.0), nearly(0.0)]
+
+
 def test_the_learner_takes_nothing_from_a_road_without_vehicles(engine: Engine) -> None:
     read(engine, 1, NOW_MS, 36, vehicles=0)
     assert Learner(engine).learn() == 0

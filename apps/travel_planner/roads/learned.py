@@ -6,7 +6,7 @@ are running totals in which what was seen four weeks ago counts half.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -136,23 +136,43 @@ class Learner:
         self._kinds = KnownKinds()
         self._change = -1
         self._last_ms: dict[str, int] | None = None
+        self._counted: dict[str, _Seen] = {}
+        """What counted last of each place, in this process."""
 
     def learn(self) -> int:
         """Take in the readings that are new since the last call; returns how many counted.
 
         To be called about once a minute: it samples, since the database has only the last
-        reading of each sensor. None is counted twice, restarts included.
+        reading of each sensor. None is counted twice, restarts included. One that is corrected or
+        withdrawn after it counted, and before the next, counts as what it says now.
         """
         with self._engine.begin() as connection:
             if self._last_ms is None:
                 self._last_ms = _last(connection)
             roles = Roles(self._kinds.read(connection))
             rows = connection.execute(_readings(self._change, roles)).mappings().all()
-            seen = [one for row in rows if (one := _seen(row, roles)) and self._is_new(one)]
+            said = [(row["place_id"], row["observed_ms"], _seen(row, roles)) for row in rows]
+            amended = [*self._amended(said)]
+            upsert(connection, LearnedRow, _without(connection, amended))
+            seen = [one for _place, _ms, one in said if one is not None and self._is_new(one)]
+            seen += [now for _before, now in amended if now is not None]
             upsert(connection, LearnedRow, _counted(connection, seen))
+        for before, now in amended:
+            if now is None:
+                del self._counted[before.place]
+        self._counted |= {one.place: one for one in seen}
         self._change = max([self._change, *(row["change"] for row in rows)])
         self._last_ms |= {one.place: one.t_ms for one in seen}
         return len(seen)
+
+    def _amended(
+        self, said: Iterable[tuple[str, int, _Seen | None]]
+    ) -> Iterator[tuple[_Seen, _Seen | None]]:
+        """What has counted and says something else now, or nothing."""
+        for place, observed_ms, now in said:
+            before = self._counted.get(place)
+            if before is not None and before.t_ms == observed_ms and before != now:
+                yield before, now
 
     def _is_new(self, one: _Seen) -> bool:
         assert self._last_ms is not None
@@ -191,6 +211,21 @@ def _counted(connection: Connection, seen: Iterable[_Seen]) -> list[dict[str, An
     rows = connection.execute(select(table).where(table.c.slot.in_(slots))).mappings()
     before = {(row["place_id"], row["slot"]): row for row in rows} if slots else {}
     return [_added(before.get(key), *key, one) for key, one in by_key.items()]
+
+
+def _without(
+    connection: Connection, amended: Iterable[tuple[_Seen, _Seen | None]]
+) -> list[dict[str, Any]]:
+    """The rows without values that counted last of their places."""
+    table = LearnedRow.__table__
+    found = []
+    for one, _now in amended:
+        here = (table.c.place_id == one.place) & (table.c.slot == slot(one.t_ms))
+        row = connection.execute(select(table).where(here)).mappings().one_or_none()
+        if row is not None and row["updated_ms"] == one.t_ms:
+            less = {"total": row["total"] - one.value, "weight": max(0.0, row["weight"] - 1.0)}
+            found.append({**row, **less})
+    return found
 
 
 def _added(row: Mapping[Any, Any] | None, place: str, at: int, one: _Seen) -> dict[str, Any]:

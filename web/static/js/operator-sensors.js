@@ -23,6 +23,10 @@ function listed(values) {
   return known.map(([name, value]) => `${name} ${shown(value)}`).join(', ');
 }
 
+/** How many readings came late, were corrected or withdrawn; empty if none. */
+const revisedWords = (revised) => Object.entries(revised).filter(([, count]) => count > 0)
+  .map(([what, count]) => t(`sensor.revised.${what}`, { count })).join(', ');
+
 function shown(value) {
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? JSON.stringify(value) : value;
@@ -63,13 +67,13 @@ customElements.define('operator-sensors', class extends OperatorPart {
     return Object.assign(element, { parts });
   }
 
-  #update({ parts }, { kind, state, reasons, last, period_s: period }) {
+  #update({ parts }, { kind, state, reasons, last, revised, period_s: period }) {
     parts.state.dataset.ok = String(state === 'ok');
     setText(parts.state, t(`sensor.${state}`));
     const words = reasons.map(reasonWords);
     if (parts.reasons.textContent !== words.join('')) parts.reasons.replaceChildren(...words.map((text) => h('li', {}, text)));
     const heard = last ? `${ago(last.age_s)}: ${listed(last.values)}` : t('sensor.never');
     const extra = last ? listed(last.extra) : '';
-    setText(parts.last, [kindName(kind), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : ''].filter(Boolean).join(' · '));
+    setText(parts.last, [kindName(kind), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : '', revisedWords(revised)].filter(Boolean).join(' · '));
   }
 });
