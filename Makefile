@@ -16,7 +16,7 @@ ALL = -m "not long" -n 4 --no-loadscope-reorder
 SLOWEST = --durations 20 --durations-min 5
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60" passes options on
 	@exec $(BIN)/citywise demo $(ARGS)
@@ -36,6 +36,10 @@ test-long: prepare-tests ## run the tests that take minutes each, on new random 
 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)
+
+bench-peers: prepare ## install what `citywise bench peers` runs beside us into .cache/peers
+	$(BIN)/python -m venv .cache/peers
+	.cache/peers/bin/pip install -q -r benchmarks/peer_programs/requirements.txt
 
 dist: prepare ## build a wheel and an sdist of everything into dist/
 	@mkdir -p dist && $(BIN)/python -c "from setuptools import build_meta as build; \
@@ -61,4 +65,4 @@ lock: ## renew the pinned versions (needs uv and npm)
 	$(LOCK) --upgrade requirements-tools.in -o requirements-tools.lock
 	npm install --package-lock-only --cache .cache/npm
 
-.PHONY: help demo test check test-long bench dist prepare prepare-tests clean lock
+.PHONY: help demo test check test-long bench bench-peers dist prepare prepare-tests clean lock

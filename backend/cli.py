@@ -303,10 +303,12 @@ def replay(app: str | None, data: Path, start: datetime, until: datetime, **give
     """
     from citywise.backend.pipeline.appreplay import Recording
     from citywise.backend.pipeline.recorded import announcements
+    from citywise.reasoning.interpreter import seldom_collected
 
     if app is None:
         if any(given[name] is not None for name in ("users", "travellers", "against")):
             raise click.UsageError("--users, --travellers and --against are of an APP; name it")
+        seldom_collected()
         for line in announcements(data, start, until, given["lead_in"]):
             click.echo(line)
         return

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-import clingo
-
 from citywise.backend.city.observations import observed_ms, place_id
 from citywise.backend.times import iso, iso_or_none, parse_ms
+from citywise.reasoning.model import values
 
 _PLACE = ("name", "kind", "lat", "lon")
 OPERATOR = "operator"
@@ -168,14 +167,16 @@ def _event(text: str) -> tuple[str, Event] | None:
 
 
 def _arguments(text: str, arity: int) -> list[Any] | None:
-    arguments = clingo.parse_term(text).arguments
-    return [_value(argument) for argument in arguments] if len(arguments) == arity else None
+    _name, row = values.parsed(text)
+    return [_plain(value) for value in row] if len(row) == arity else None
 
 
-def _value(symbol: clingo.Symbol) -> str | int:
-    if symbol.type is clingo.SymbolType.Number:
-        return symbol.number
-    return symbol.string if symbol.type is clingo.SymbolType.String else str(symbol)
+def _plain(value: values.Value) -> str | int:
+    """A number, what a string holds, or the text of another term."""
+    if isinstance(value, int):
+        return value
+    text = values.text(value)
+    return values.unquoted(text) if text.startswith('"') else text
 
 
 def _events(atoms: Iterable[str]) -> Iterable[tuple[str, Event]]:

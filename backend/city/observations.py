@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import lru_cache
 
 from citywise.backend.ingest.records import Reading
 from citywise.backend.kinds import Kind, Kinds
@@ -37,6 +38,7 @@ def observations_iri(kind: str, sensor: str) -> str:
     return f"{_OBSERVATION}{kind}/{sensor}/"
 
 
+@lru_cache(maxsize=20_000)  # of an event that stands it is asked again and again
 def observed_ms(iri: str) -> int:
     """The time of an observation, from its IRI, in Unix milliseconds."""
     return parse_ms(iri.rsplit("/", 1)[1])

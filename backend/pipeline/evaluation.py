@@ -22,7 +22,7 @@ from citywise.backend.pipeline.past import (
     Past,
 )
 from citywise.backend.pipeline.prepared import Prepared
-from citywise.backend.pipeline.sharing import Sight
+from citywise.backend.pipeline.sharing import Observed, Sight
 from citywise.backend.times import iso
 from citywise.reasoning import Evaluation, Item, Reasoner, State, budget
 
@@ -83,7 +83,7 @@ class RequestRun:
         self._beyond: list[Reading | Withdrawal] = []
         """What came beyond its horizon and has not been told of."""
         readings = Corrected(entries, self._kinds, self.past.left_out).readings
-        self._reasoner.restore(state or State(), [self._item(r) for r in readings])
+        self._reasoner.restore(state or State(), self._items(readings))
         self._feedback = self._reasoner.feedback
         self._stand(readings)
 
@@ -124,7 +124,7 @@ class RequestRun:
         before = [r for r, time in times if closed is not None and time <= closed]
         state = begin.state if (div := self._division) is None else div.own(begin.state, self._part)
         run = RequestRun(self._found, state, before, past, self._horizons)
-        later = [run._item(r) for r, time in times if closed is None or time > closed]
+        later = run._items([r for r, time in times if closed is None or time > closed])
         run._reasoner.push(later)
         run._beyond = self._beyond
         until = self._reasoner.closed if is_kept else closed
@@ -197,26 +197,29 @@ class RequestRun:
 
     def _evaluations(self, entries: Iterable[LogEntry]) -> Iterator[Evaluation]:
         """What is due when the entries have been taken; readings move no time."""
-        items: list[Item] = []
+        readings: list[Reading] = []
         for entry in entries:
             if isinstance(entry, Reading):
                 if entry.kind in self._kinds:
-                    items.append(self._item(entry))
+                    readings.append(entry)
             elif isinstance(entry, ClockReading):
-                self._reasoner.push(items)
-                items = []
+                self._reasoner.push(self._items(readings))
+                readings = []
                 # Of the request's units of time, the last that is over: more of its own may come.
                 yield from self._reasoner.advance((entry.complete_ms + 1) // self._scale - 1)
                 self._keep_state(entry.position + 1)
-        self._reasoner.push(items)
+        self._reasoner.push(self._items(readings))
 
-    def _item(self, reading: Reading) -> Item:
-        """A reading as an item: without content if another part sees it."""
-        if not self._is_ours(reading):
-            return self._sight.blank(reading)
-        item = self._sight.item(reading)
-        self._observed[reading.kind, reading.sensor, reading.observed_ms] = item
-        return item
+    def _items(self, readings: Sequence[Reading]) -> list[Item]:
+        """Readings as items: without content those that another part sees."""
+        sight = self._sight
+        if self._division is None:
+            items: list[Item] = [sight.item(reading) for reading in readings]
+        else:
+            items = [sight.item(r) if self._is_ours(r) else sight.blank(r) for r in readings]
+        seen = ((i, i.reading) for i in items if isinstance(i, Observed))
+        self._observed.update({(r.kind, r.sensor, r.observed_ms): item for item, r in seen})
+        return items
 
     def _is_ours(self, entry: Reading | Withdrawal) -> bool:
         part, division = self._part, self._division

@@ -7,16 +7,22 @@ is made once, by the mapper, as for the triples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
+from typing import Any
 
 from citywise.backend.city import observations
 from citywise.backend.city.observations import DATETIME, FEATURE, PLACE, TIME, TYPE
 from citywise.backend.ingest.records import Reading
 from citywise.backend.kinds import Kind
 from citywise.backend.times import iso
-from citywise.reasoning import Iri, Literal
+from citywise.reasoning import Iri, ItemError, Literal
+from citywise.reasoning.model.engine import Shape
+from citywise.reasoning.model.values import Row, Value
 from citywise.reasoning.rdf.mapping import Mapper, Term
+from citywise.reasoning.streams.items import value_of
 
 _MOST = 20_000
 """Remembered of each kind and field."""
@@ -55,6 +61,17 @@ class Phrases:
             if iri in seen
         ]
 
+        self._sensor_columns = list(_columns(self._of_sensor))
+        self._time_columns = list(_columns(self._of_time))
+        values = [
+            (name, 1 << place, field, value)
+            for place, (form, put, field) in enumerate(self._of_value)
+            for name, value in _columns([(form, _lexical(put))])
+        ]
+        self._value_names = [(name, bit) for name, bit, _field, _value in values]
+        self._value_columns = [(bit, field, value) for _name, bit, field, value in values]
+        self._shaped = lru_cache(maxsize=None)(self._new_shape)
+
     def facts(self, reading: Reading, time: int) -> tuple[str, ...] | None:
         """The atoms of a reading, in the order of its triples; None where they are not
         known without the triples. Raises `ItemError` as `Mapper.facts` does."""
@@ -78,12 +95,71 @@ class Phrases:
                 found.append(f"{name}({subject},{value},{time})")
         return tuple(found)
 
+    def rows(self, readings: Sequence[Reading], time: int) -> tuple[Shape, list[Row]] | None:
+        """The atoms of readings, a row of its subject for each.
+
+        None where they have no one shape, where there is none, or where something has no term.
+        """
+        with suppress(ItemError):
+            return self._rows(readings, time)
+        return None
+
+    def _rows(self, readings: Sequence[Reading], time: int) -> tuple[Shape, list[Row]] | None:
+        """Column by column: most of it is done in C."""
+        sensors = [reading.sensor for reading in readings]
+        stems = list(map(self._stem, sensors))
+        if None in stems:
+            return None
+        moments = [reading.observed_ms for reading in readings]
+        ends = {ms: iso(ms) for ms in set(moments)}
+        columns: list[Iterable[Value]] = [
+            [f'{stem}{ends[ms]}"' for stem, ms in zip(stems, moments, strict=True)],
+            repeat(time),
+        ]
+        columns += [map(value, sensors) for _name, value in self._sensor_columns]
+        columns += [[value(ends[ms]) for ms in moments] for _name, value in self._time_columns]
+        missing = 0
+        for bit, field, value in self._value_columns:
+            given = [reading.values.get(field) for reading in readings]
+            if None not in given:
+                columns.append(map(value, given))
+            elif given.count(None) == len(given):
+                missing |= bit
+            else:
+                return None
+        shape = self._shaped(missing)
+        # The columns are of one length, but for the time, which has no end.
+        return (shape, list(zip(*columns, strict=False))) if shape.relations else None
+
+    def _new_shape(self, missing: int) -> Shape:
+        """The shape of rows without some values."""
+        fixed = [name for name, _value in (*self._sensor_columns, *self._time_columns)]
+        return Shape((*fixed, *(n for n, bit in self._value_names if not bit & missing)))
+
     def _new_stem(self, sensor: str) -> str | None:
         return self._mapper.stem(observations.observations_iri(self._kind, sensor))
 
     def _put(self, form: _Form, make: Callable[[str], Term]) -> _Put:
         name = form[0]
         return lru_cache(maxsize=_MOST)(lambda text: self._mapper.term(make(text), name))
+
+
+def _columns(parts: Iterable[tuple[_Form, _Put]]) -> Iterator[tuple[str, Callable[[Any], Value]]]:
+    """The relations of predicates, and what makes the values that stand there."""
+    for (name, binary, timed), put in parts:
+        made = lru_cache(maxsize=_MOST, typed=True)(_valued(put))
+        if binary:
+            yield f"{name}/2", made
+        if timed:
+            yield f"{name}/3", made
+
+
+def _valued(put: Callable[[Any], str]) -> Callable[[Any], Value]:
+    return lambda given: value_of(put(given))
+
+
+def _lexical(put: _Put) -> Callable[[Any], str]:
+    return lambda given: put(observations.lexical(given))
 
 
 def _feature(sensor: str) -> Term:

@@ -74,6 +74,7 @@ class Played:
         self._places: dict[str, Place] = {}
         self._names: dict[str, tuple[str, float | None, float | None]] = {}
         self._events: dict[str, Mapping[str, Any]] = {}
+        self._waiting: list[Reading] = []
         self._opened = OpenNotices()
         self._failed = failed
         heard = failed is not unheard
@@ -81,9 +82,15 @@ class Played:
         for place in places:
             self._stand(Standing(*of_place(place), 0))
 
-    def take(self, entry: LogEntry, following_ms: int | None = None) -> Iterator[Announced]:
+    def take(self, entry: LogEntry, following_ms: int | None = None) -> Iterable[Announced]:
         """The next entry; yields what it brings. Before it, time passes up to a clock that
         follows (Unix ms), if that is known."""
+        if type(entry) is Reading and not self.runs:
+            self._wait(entry)
+            return ()
+        return self._taken(entry, following_ms)
+
+    def _taken(self, entry: LogEntry, following_ms: int | None) -> Iterator[Announced]:
         for template, change in self._passed(following_ms):
             yield change["t_ms"], "notice", self._notice(template, change)
         if isinstance(entry, Standing):
@@ -107,8 +114,11 @@ class Played:
     def _happenings(self, entry: Reading | Withdrawal | ClockReading) -> Iterator[Announced]:
         """What the city's requests conclude; it stands for the templates from here on."""
         if isinstance(entry, Reading):
-            self._look_at(entry)
-        rows = [row for run in self._requests for row in self._rows(run, entry)]
+            self._wait(entry)
+            return
+        taken: list[LogEntry] = [*self._waiting, entry]
+        self._waiting = []
+        rows = [row for run in self._requests for row in self._rows(run, taken)]
         for row in ordered(row for row in rows if row.kind == "change"):
             event, news = announced(self._events.get(row.body["id"]), row)
             self._events[event["id"]] = event
@@ -116,9 +126,15 @@ class Played:
                 del self._events[event["id"]]
             if news:
                 body = self._event(event)
-                if event["place_id"] in self._places:
+                if self.runs and event["place_id"] in self._places:
                     self._stand(self._standing(body, entry.position))
                 yield row.t_ms, row.body["kind"], body
+
+    def _wait(self, reading: Reading) -> None:
+        """Readings move no time: the requests take them with the clock that follows."""
+        if self._sights:
+            self._look_at(reading)
+        self._waiting.append(reading)
 
     def _look_at(self, reading: Reading) -> None:
         """Tell of templates whose rules cannot take a reading: for them it is not there."""
@@ -131,9 +147,9 @@ class Played:
                 why = f"reading of {reading.kind} of `{reading.sensor}`: {error}"
                 self._failed(reading.observed_ms, template.request_name, why)
 
-    def _rows(self, run: RequestRun, entry: LogEntry) -> Iterator[Row]:
+    def _rows(self, run: RequestRun, entries: Iterable[LogEntry]) -> Iterator[Row]:
         """What a request brings; what it could not do is told."""
-        for row in (*run.take(entry), *run.dead_letters()):
+        for row in (*run.take(*entries), *run.dead_letters()):
             why = row.body.get("error" if row.kind == "trace" else "detail")
             if why is not None:
                 self._failed(row.t_ms, row.request, why)

@@ -151,8 +151,9 @@ def entries(source: Source) -> Iterator[Reading | ClockReading]:
             yield ClockReading(ahead[0], ahead[0], next(positions))
         for batch in step.batches:
             for values in batch.readings:
-                rest = {k: v for k, v in values.items() if k not in ("sensor", "observed_at")}
-                sensor = str(values["sensor"])
+                rest = dict(values)
+                sensor = str(rest.pop("sensor"))
+                del rest["observed_at"]
                 yield Reading(batch.kind, sensor, step.ms, step.ms, rest, next(positions))
         yield ClockReading(step.ms, step.ms, next(positions))
         ahead = [step.ms + SETTLE_MS]

@@ -6,7 +6,7 @@ reading; the second to meet one finds its item, with its facts, where the first 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -18,6 +18,9 @@ from citywise.backend.kinds import Kind, Kinds
 from citywise.backend.pipeline.phrases import Phrases
 from citywise.reasoning import Encoder, Iri, Item, ItemError, Request, Triple
 from citywise.reasoning.model import atoms
+from citywise.reasoning.model.engine import Shape
+from citywise.reasoning.model.values import Row
+from citywise.reasoning.streams.items import Shaped
 
 _REMEMBERED = 50_000
 """Readings; each takes about 1 kB with its facts."""
@@ -48,15 +51,13 @@ class Memory(Generic[Source, Value]):
         return value
 
 
-_set = object.__setattr__
-"""An item is frozen."""
-
-
 class Observed(Item):
     """A reading as an item; its triples, which hardly anybody asks for, are put together
     when they are."""
 
     __slots__ = ("kind", "reading", "told", "wanted")
+    # An item is frozen; who makes one may fill it in, which is faster so.
+    __setattr__ = object.__setattr__
 
     reading: Reading
     kind: Kind
@@ -68,14 +69,12 @@ class Observed(Item):
     def __init__(
         self, reading: Reading, scale: int, stream: str, wanted: frozenset[Iri], kind: Kind
     ) -> None:
-        _set(self, "time", reading.observed_ms // scale)
-        _set(self, "position", reading.position)
-        _set(self, "until", None)
-        _set(self, "stream", stream)
-        _set(self, "reading", reading)
-        _set(self, "kind", kind)
-        _set(self, "wanted", wanted)
-        _set(self, "told", None)
+        self.time = reading.observed_ms // scale  # type: ignore[misc]
+        self.position = reading.position  # type: ignore[misc]
+        self.until = None  # type: ignore[misc]
+        self.stream = stream  # type: ignore[misc]
+        self.reading, self.kind, self.wanted = reading, kind, wanted
+        self.told = None
 
     @property
     def content(self) -> tuple[Triple, ...]:
@@ -84,7 +83,7 @@ class Observed(Item):
 
     def tell(self, base: int, facts: tuple[str, ...]) -> tuple[str, ...]:
         """Keep its facts."""
-        _set(self, "told", (base, facts))
+        self.told = base, facts
         return facts
 
 
@@ -153,6 +152,37 @@ class ReadingEncoder(Encoder):
             return item.tell(base, self._facts(item, base))
         self._supply(item)
         return item.told[1]
+
+    def shaped(self, items: Sequence[Item], base: int) -> Shaped:
+        """See `Encoder.shaped`: an observation's time is in its name."""
+        seen = [item for item in items if type(item) is Observed]
+        whole = self._whole(seen, base) if len(seen) == len(items) else None
+        if whole is not None:
+            return whole
+        rows: dict[Shape, list[Row]] = {}
+        sizes: list[int] = []
+        for item in items:
+            found = self._whole([item], base) if type(item) is Observed else None
+            for shape, said in found.rows.items() if found else ():
+                rows.setdefault(shape, []).extend(said)
+            sizes += found.sizes if found else [0]
+        return Shaped(rows, sizes)
+
+    def _whole(self, items: Sequence[Observed], base: int) -> Shaped | None:
+        """Readings of one kind and time that say equally much; None where they are not."""
+        if len({(item.stream, item.time) for item in items}) != 1:
+            return None
+        first = items[0]
+        time = first.time - base
+        if not atoms.SMALLEST <= time <= atoms.LARGEST:
+            return None
+        phrases = self._phrases[first.reading.kind]
+        found = phrases.rows([item.reading for item in items], time)
+        if found is None:
+            return None  # whoever asks for the facts is told where a value is that is none
+        self._supply(first)
+        shape, rows = found
+        return Shaped({shape: rows}, [len(shape.relations)] * len(rows))
 
     def _facts(self, item: Observed, base: int) -> tuple[str, ...]:
         time = item.time - base

@@ -135,6 +135,8 @@ class ProgramEngine:
         Predicates of which facts may come, as far as is known.
     labels:
         Of the program's rules, for messages.
+    unfold:
+        See `AtomEvaluation`.
 
     Raises `UnsupportedError` for a program that is not in the fragment.
     """
@@ -146,9 +148,11 @@ class ProgramEngine:
         supplied: frozenset[Signature] = frozenset(),
         limits: Limits | None = None,
         labels: Labels | None = None,
+        *,
+        unfold: bool = True,
     ) -> None:
         translating = partial(_translated, what, labels)
-        self._atoms = AtomEvaluation(translating, supplied, knowledge, limits)
+        self._atoms = AtomEvaluation(translating, supplied, knowledge, limits, unfold=unfold)
         self._shown: Shown | None = None
         self._last: AnswerSet | None = None
 

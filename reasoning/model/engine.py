@@ -94,6 +94,22 @@ class Engine(Protocol):
         """Release processes and memory."""
 
 
+class Shape(NamedTuple):
+    """What some items say: of one subject, at one time, a value for each of some predicates.
+
+    No two items in a window say different things of one subject, or the shape's rows are taken
+    apart.
+    """
+
+    relations: tuple[str, ...]
+    """`p/2`, or `p/3` with the time as third argument."""
+
+    @property
+    def relation(self) -> str:
+        """The relation of its rows: subject, time, and the values in the order of `relations`."""
+        return "#row " + " ".join(self.relations)
+
+
 @dataclass(slots=True)
 class Atoms:
     """Ground atoms, some as text, some as rows."""
@@ -101,9 +117,11 @@ class Atoms:
     texts: list[str] = field(default_factory=list)
     rows: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     """By relation: `p/2`."""
+    shaped: defaultdict[Shape, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    """Rows of several atoms each; their values are numbers, strings and booleans."""
 
     def __bool__(self) -> bool:
-        return bool(self.texts or self.rows)
+        return bool(self.texts or self.rows or self.shaped)
 
 
 Entered: TypeAlias = Mapping[int | None, Atoms]

@@ -303,6 +303,11 @@ def text(item: Value) -> str:
     return f"{name}({inner},)" if lonely else f"{name}({inner})"
 
 
+def unquoted(text: str) -> str:
+    """What a string holds, from its text."""
+    return _ESCAPE.sub(_unescaped, text[1:-1]) if "\\" in text else text[1:-1]
+
+
 def atom_text(name: str, row: Row) -> str:
     """A ground atom in clingo's syntax."""
     return f"{name}({','.join(map(text, row))})" if row else name
@@ -327,7 +332,7 @@ def order(item: Value) -> tuple[object, ...]:
             return (2 + negated, "")
         return (5 + negated, len(arguments), name[negated:], *map(order, arguments))
     if item[0] == '"':
-        return (4, _ESCAPE.sub(_unescaped, item[1:-1]))
+        return (4, unquoted(item))
     if item[0] == "#":
         return (0,) if item == "#inf" else (7,)
     return (3, item[1:]) if item[0] == "-" else (2, item)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model import atoms
@@ -16,6 +16,7 @@ from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.rdf.mapping import Iri, Mapper, Triple
 
 if TYPE_CHECKING:
+    from citywise.reasoning.model.engine import Shape
     from citywise.reasoning.model.values import Row, Value
 
 
@@ -115,6 +116,14 @@ class Arrivals:
         yield from (position for _time, position, _item in self._stragglers)
 
 
+class Shaped(NamedTuple):
+    """Items as rows, several atoms each."""
+
+    rows: Mapping[Shape, list[Row]]
+    sizes: Sequence[int]
+    """How many atoms each of the items is; 0: it is none of the rows."""
+
+
 class Encoder:
     """Turns the items of a request's streams into facts, and notes which predicates its
     streams supply."""
@@ -145,6 +154,12 @@ class Encoder:
             return self.mapper.facts(item.content[0], time)
         return tuple([fact for triple in item.content for fact in self.mapper.facts(triple, time)])
 
+    def shaped(self, items: Sequence[Item], base: int) -> Shaped:
+        """The atoms of items as rows, their times counted from `base`, where each is known to say
+        several things of one subject; see `Shape`."""
+        del base
+        return Shaped({}, [0] * len(items))
+
     def rows(self, triples: Iterable[Triple], time: int) -> list[tuple[str, Row]]:
         """The atoms of an item's triples as rows of values, each with its relation: `p/2`;
         `time` counts as it does in them.
@@ -162,7 +177,7 @@ class Encoder:
             if not name:
                 continue
             subject = resource(given.value) if type(given) is Iri else term(given, name)
-            value = resource(other.value) if type(other) is Iri else _value(term(other, name))
+            value = resource(other.value) if type(other) is Iri else value_of(term(other, name))
             if pair:
                 found.append((pair, (subject, value)))
             if timed:
@@ -240,6 +255,6 @@ def _fitting(time: int) -> int:
     return time
 
 
-def _value(text: str) -> Value:
+def value_of(text: str) -> Value:
     """What the text of a term, a string, number or boolean, stands for."""
     return int(text) if text[0] != '"' and text[-1].isdigit() else text

@@ -7,7 +7,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, groupby
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from citywise.reasoning.errors import ItemError
@@ -470,6 +470,8 @@ class Contents:
         counts = isinstance(buffer.window, CountWindow)
         atoms = entered.setdefault(None, Atoms()) if counts else Atoms()
         before, number, as_rows = None, 0, self._as_rows and not counts
+        if as_rows:
+            items, number = self._enter_shaped(entered, buffer, list(items), base)
         for held in items:
             item = held.item
             end = item.time if item.until is None else item.until
@@ -491,6 +493,32 @@ class Contents:
             number += held.size
         return number
 
+    def _enter_shaped(
+        self,
+        entered: dict[int | None, Atoms],
+        buffer: WindowBuffer,
+        items: Sequence[Held],
+        base: int,
+    ) -> tuple[Sequence[Held], int]:
+        """Add the items that are rows of several atoms; gives the others, and how many atoms the
+        rows are."""
+        others: list[Held] = []
+        number = 0
+        for end, some in groupby(items, _end):
+            held = list(some)
+            rows, sizes = self._encoder.shaped([each.item for each in held], base)
+            if not rows:
+                others += held
+                continue
+            atoms = entered.setdefault(2 * buffer.out_at(end), Atoms())
+            for shape, found in rows.items():
+                atoms.shaped[shape] += found
+            for each, size in zip(held, sizes, strict=True):
+                each.size = size
+            number += sum(sizes)
+            others += [each for each in held if not each.size]
+        return others, number
+
     def _rows(
         self, item: Item, triples: tuple[Triple, ...], base: int
     ) -> Sequence[tuple[str, Row]]:
@@ -507,6 +535,11 @@ class Contents:
             self._enter(found, buffer, buffer.content(), self._base or 0)
         found.setdefault(None, Atoms()).texts.extend(given.facts())
         return found
+
+
+def _end(held: Held) -> int:
+    item = held.item
+    return item.time if item.until is None else item.until
 
 
 def _text(atoms: Iterable[str]) -> str:

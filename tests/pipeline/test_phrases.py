@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -15,6 +16,8 @@ from citywise.backend.pipeline.sharing import Sight
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.languages.casp.parsing import parse
 from citywise.reasoning.model.request import Request
+from citywise.reasoning.model.unfolding import rows_apart
+from citywise.reasoning.model.values import parsed
 from citywise.reasoning.streams.items import Encoder, Item
 
 START_MS = 1_407_196_800_000
@@ -106,3 +109,31 @@ def test_an_observation_is_known_by_its_iri(sensor: str) -> None:
     assert observation_key(observation_iri(reading)) == ("traffic", sensor, START_MS + 7)
     assert observation_key("https://w3id.org/citywise/event/1") is None
     assert observation_key("https://w3id.org/citywise/observation/traffic/1/today") is None
+
+
+@pytest.mark.parametrize("prefixes", PREFIXES.values(), ids=PREFIXES)
+@pytest.mark.parametrize("together", [1, 7])
+def test_rows_of_readings_taken_apart_are_their_facts(prefixes: str, together: int) -> None:
+    """Where readings have no rows, some by themselves have no facts or no name."""
+    sight = Sight(request(prefixes, SCALE), builtin().only(["traffic"]))
+    shaped = 0
+    given = list(readings())
+    for first in range(0, len(given), together):
+        items = [sight.item(reading) for reading in given[first : first + together]]
+        rows, sizes = sight.encoder.shaped(items, 0)
+        facts = Counter(
+            parsed(fact)
+            for item, size in zip(items, sizes, strict=True)
+            if size
+            for fact in sight.encoder.facts(item)
+        )
+        apart = Counter(
+            (relation.partition("/")[0], row)
+            for shape, some in rows.items()
+            for relation, found in rows_apart(shape, some, ()).items()
+            for row in found
+        )
+        assert apart == facts
+        assert sum(sizes) == facts.total()
+        shaped += sum(map(bool, sizes))
+    assert shaped > 30 or prefixes == PREFIXES["one that ends in the time"]

@@ -40,6 +40,9 @@ _WHY: dict[StatementKind, str] = {
 }
 
 
+_BOOLEANS = frozenset({"true", "false"})
+
+
 @dataclass(frozen=True)
 class Translated:
     """Rules as the incremental engine evaluates them.
@@ -67,6 +70,12 @@ class Translated:
         for name, rows in atoms.rows.items():
             found[name] = [*found.get(name, ()), *rows]
         return self._replaced(found)
+
+    def plain(self, rows: list[Row]) -> list[Row]:
+        """Rows of numbers, strings and booleans, names that `#const` defines replaced."""
+        if self.constants.keys().isdisjoint(_BOOLEANS):
+            return rows
+        return values.replaced_all(rows, self.constants)
 
     def _replaced(self, found: Mapping[str, list[Row]]) -> Mapping[str, list[Row]]:
         if not self.constants:

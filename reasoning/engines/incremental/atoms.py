@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
+from operator import itemgetter
 
 from citywise.reasoning.asp.translation.program import Translated
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
 from citywise.reasoning.engines.incremental.past import Past
 from citywise.reasoning.limits import Limits
-from citywise.reasoning.model.engine import Atoms, Entered, WindowChange
+from citywise.reasoning.model.engine import Atoms, Entered, Shape, WindowChange
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.rules import FALSE
-from citywise.reasoning.model.values import Row
+from citywise.reasoning.model.unfolding import Unfolded, rows_apart, unfolded
+from citywise.reasoning.model.values import Row, Value
+
+_SHAPES = 8
+"""Shapes over which a program is unfolded; what comes in more is taken apart."""
 
 Translate = Callable[[frozenset[Signature]], Translated]
 """Translates a program whose facts are of the given predicates."""
@@ -34,6 +40,8 @@ class AtomEvaluation:
         Predicates of which atoms may come, as far as is known.
     knowledge:
         Facts that always hold, one `atom.` a line.
+    unfold:
+        Evaluate over the rows of shapes, where the rules allow it; else they are taken apart.
 
     An atom holds while anything supplies it: `knowledge`, or an item in a window. After an
     error it begins anew with the next change.
@@ -45,6 +53,8 @@ class AtomEvaluation:
         supplied: frozenset[Signature],
         knowledge: str = "",
         limits: Limits | None = None,
+        *,
+        unfold: bool = True,
     ) -> None:
         self._translate = translate
         self._supplied = supplied
@@ -57,6 +67,10 @@ class AtomEvaluation:
         """Whether the last change did anything to the evaluation, which else made no step."""
         self._both: frozenset[str] = frozenset()
         """Relations of which some rows have a last instant, and some hold until they leave."""
+        self._shapes: tuple[Shape, ...] = ()
+        """Those that came, over whose rows the program is unfolded."""
+        self._apart = not unfold
+        """Whether rows of shapes are taken apart."""
         self._adopt()
 
     @property
@@ -129,7 +143,7 @@ class AtomEvaluation:
     def _begun(self, now: int, whole: Entered) -> _Running:
         # It ends: each turn has learned of a predicate or of a relation more.
         while True:
-            running = _Running(self.translated, self._known, self._both, self._limits)
+            running = _Running(self.translated, self._known, self._both, self._limits, self._over)
             try:
                 running.move(now, whole, ())
             except _BeginAgainError:
@@ -139,6 +153,12 @@ class AtomEvaluation:
 
     def _learn(self, running: _Running) -> None:
         self._both |= running.overlapping
+        if running.strange is not None:
+            self._shapes += (running.strange,)
+        if running.clashes or len(self._shapes) > _SHAPES:
+            self._apart = True
+        if running.strange is not None or running.clashes:
+            self._adopt()
         if not running.unforeseen <= self._supplied:
             self._supplied |= running.unforeseen
             self._adopt()
@@ -157,6 +177,10 @@ class AtomEvaluation:
         for name, rows in given.items():
             known.setdefault(name, set()).update(rows)
         self._known: Mapping[str, set[Row]] = known
+        self._over: Unfolded | None = None
+        if not self._apart:
+            self._over = unfolded(self.translated.program, self._shapes, known)
+            self.translated = replace(self.translated, program=self._over.program)
 
 
 class _Running:
@@ -168,9 +192,19 @@ class _Running:
         known: Mapping[str, set[Row]],
         both: frozenset[str],
         limits: Limits | None,
+        over: Unfolded | None,
     ) -> None:
         program = translated.program
         self.evaluation = RuleEvaluation(program, limits)
+        self._over = over
+        self.strange: Shape | None = None
+        """A shape that came, and nobody foresaw."""
+        self.clashes = False
+        """Whether rows of shapes must be taken apart: of a subject other things are said, too."""
+        self._subjects: dict[Shape, set[Value]] = {}
+        """What the rows of shapes speak of."""
+        self._said: deque[tuple[int, Shape, Collection[Value]]] = deque()
+        """The same by when it ends."""
         self.unforeseen: frozenset[Signature] = frozenset()
         self.overlapping: frozenset[str] = frozenset()
         self._translated = translated
@@ -201,6 +235,7 @@ class _Running:
         if not moves and self._begun:
             return False
         self._begun, self.amended = True, False
+        self._forget_subjects(now)
         # Before what enters: an item that leaves while another brings the same atom leaves the
         # atom in place, since what is inserted after a retraction holds.
         if left:
@@ -214,6 +249,8 @@ class _Running:
                 if name not in self.inputs:
                     self._refuse(name)
                 self._enter(name, rows, until)
+            for shape, rows in atoms.shaped.items():
+                self._enter_shaped(shape, self._translated.plain(rows), until)
         self.evaluation.step(now)
         self._prune(now)
         return True
@@ -228,6 +265,8 @@ class _Running:
         return True
 
     def _refuse(self, relation: str) -> None:
+        if self._over is not None and relation in self._over.left:
+            self._clash()
         self.unforeseen = frozenset({_signature(relation)})
         raise _BeginAgainError
 
@@ -247,6 +286,43 @@ class _Running:
             horizons = self._horizons[name]
             horizons.update((row, max(until, horizons.get(row, until))) for row in rows)
         self.evaluation.insert(name, rows, until)
+
+    def _enter_shaped(self, shape: Shape, rows: list[Row], until: int | None) -> None:
+        left: Collection[str] = ()
+        if self._over is not None:
+            if shape not in self._over.shapes:
+                self.strange = shape
+                raise _BeginAgainError
+            left = self._over.left
+            self._see_to_subjects(shape, rows, until)
+            if shape.relation in self.inputs:
+                self._enter(shape.relation, rows, until)
+        for relation, said in rows_apart(shape, rows, left).items():
+            if relation not in self.inputs:
+                self._refuse(relation)
+            self._enter(relation, said, until)
+
+    def _see_to_subjects(self, shape: Shape, rows: list[Row], until: int | None) -> None:
+        """Each subject has one row, of one shape."""
+        new = dict(zip(map(itemgetter(0), rows), rows, strict=True))
+        if len(new) < len(rows) and len(new) < len(set(rows)):
+            self._clash()
+        if any(not known.isdisjoint(new) for known in self._subjects.values()):
+            self._clash()
+        self._subjects.setdefault(shape, set()).update(new)
+        if until is not None:
+            self._said.append((until, shape, new))
+
+    def _forget_subjects(self, now: int) -> None:
+        """What is out of the windows may be said again."""
+        said = self._said
+        while said and said[0][0] < now:
+            _until, shape, subjects = said.popleft()
+            self._subjects[shape].difference_update(subjects)
+
+    def _clash(self) -> None:
+        self.clashes = True
+        raise _BeginAgainError
 
     def _leave(self, atoms: Sequence[str]) -> None:
         for name, rows in self._translated.rows(atoms).items():

@@ -10,8 +10,9 @@ rows with horizons that changed, joins them with the other literals, and does on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import itemgetter
+from types import CodeType
 from typing import Any, Literal
 
 from citywise.reasoning.engines.incremental.relation import (
@@ -52,6 +53,12 @@ _OFTEN = 3
 """Scans of one relation from which on it pays to see to it that none of what they give
 together is found twice."""
 _INLINE = {"+": "+", "-": "-", "*": "*", "&": "&", "?": "|", "^": "^"}
+
+
+@lru_cache(maxsize=2_000)
+def _compiled(source: str, name: str) -> CodeType:
+    """An evaluation that begins anew writes the same functions, and finds them compiled."""
+    return compile(source, name, "exec")
 
 
 def function(
@@ -131,7 +138,7 @@ class RuleWriter:
         # `turns` is counted for each call by itself.
         source = "\n".join([f"{head}{defaults}, turns=0):", *self._lines])
         namespace = dict(self._names)
-        exec(compile(source, f"<rule {self._rule.name}>", "exec"), namespace)  # noqa: S102 - ours
+        exec(_compiled(source, f"<rule {self._rule.name}>"), namespace)  # noqa: S102 - ours
         run = namespace["run"]
         run.source = source
         return run
