@@ -29,6 +29,7 @@ from citywise.backend.api import (
     limits,
     me,
     metrics,
+    ngsi,
     notices,
     observations,
     openapi,
@@ -94,6 +95,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
     for blueprint in (each for web in brought for each in web.pages):
         app.register_blueprint(blueprint)
     app.register_blueprint(citypulse.blueprint)
+    app.register_blueprint(ngsi.blueprint)
     app.register_blueprint(sign_in.pages)
     sign_in.install(app, settings.sign_in)
     app.register_blueprint(health.blueprint)

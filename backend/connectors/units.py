@@ -64,6 +64,8 @@ _CODES = {
     "MIN": "min", "HUR": "h", "DAY": "d", "KWH": "kW.h", "WTT": "W", "KWT": "kW", "VLT": "V",
     "2Z": "mV", "AMP": "A", "H67": "mm/h", "5K": "1/min", "LTR": "L", "DD": "deg", "D54": "W/m2",
 }  # fmt: skip
+CODES_OF = {unit: code for code, unit in reversed(_CODES.items())}
+"""Codes of UN/CEFACT by UCUM."""
 _WORDS = {
     "°c": "Cel", "℃": "Cel", "degc": "Cel", "celsius": "Cel", "centigrade": "Cel", "c": "Cel",
     "degreecelsius": "Cel", "degreescelsius": "Cel", "deg_c": "Cel", "cels": "Cel",
