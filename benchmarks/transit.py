@@ -3,8 +3,10 @@
     citywise bench transit            # all parts
     citywise bench transit cairns     # one of them
 
-- `cairns`: the buses of Cairns (with the data pack): 100 journeys between points, at 8 o'clock;
-- `city`: a generated city of 5,000 stops and 1,000,000 stop times a day: reading it, 50 journeys;
+- `cairns`: the buses of Cairns (with the data pack): 100 journeys between points, at 8 o'clock, and
+  30 of an hour's departures;
+- `city`: a generated city of 5,000 stops and 1,000,000 stop times a day: reading it, 50 journeys,
+  and 10 of an hour's departures;
 - `updates`: 2,000 updates of trips in Cairns: their bytes to values, and these to a search;
 - `pyraptor`: the earliest arrival between 20 pairs of stops of Cairns without walking, beside
   pyraptor where `pip install --no-deps pyraptor loguru` put it. The arrivals have to be equal.
@@ -113,6 +115,9 @@ def _cairns() -> Iterator[dict[str, Any]]:
         transit = Transit(Timetable([feed]), compiled=compiled)
         figures = _asked(transit, _pairs(feed, 100, EIGHT))
         yield {"part": "cairns", "search": "compiled" if compiled else "Python", **figures}
+        if compiled:
+            hours = _asked(transit, _hours(_pairs(feed, 30, EIGHT)))
+            yield {"part": "cairns", "search": "an hour", **hours}
 
 
 def _city() -> Iterator[dict[str, Any]]:
@@ -126,8 +131,14 @@ def _city() -> Iterator[dict[str, Any]]:
     figures = {"stops": len(feed.stops), "stop_times": calls}
     figures |= {"read_s": round(seconds, 1), "read_mb": round(megabytes)}
     bodies = _pairs(feed, 50, "2024-06-04T08:00:00+02:00")
-    asked = _asked(Transit(Timetable([feed]), compiled=True), bodies)
-    yield {"part": "city", **figures, **asked}
+    transit = Transit(Timetable([feed]), compiled=True)
+    yield {"part": "city", **figures, **_asked(transit, bodies)}
+    yield {"part": "city", "search": "an hour", **_asked(transit, _hours(bodies[:10]))}
+
+
+def _hours(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same over an hour's departures."""
+    return [{**body, "within_min": 60} for body in bodies]
 
 
 def generate(path: Path, columns: int = 100, rows: int = 50, lines: int = 250) -> int:

@@ -19,7 +19,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 Row = dict[str, str]
-Value = tuple[int, int, int]
+Value = tuple[int, ...]
+Key = tuple[int, tuple[str, ...]]
 Answer = tuple[int, int, int, tuple[str, ...]]
 """Departure (or arrival, with `arrive`: departure), changes, metres, trip ids."""
 
@@ -42,6 +43,17 @@ def metres(one: Row, other: Row) -> float:
     east = math.radians(float(other["stop_lon"]) - float(one["stop_lon"]))
     h = math.sin((b - a) / 2) ** 2 + math.cos(a) * math.cos(b) * math.sin(east / 2) ** 2
     return 1.3 * 2 * 6_371_000 * math.asin(math.sqrt(h))
+
+
+def undominated(values: set[Value]) -> list[Value]:
+    return [
+        value
+        for value in values
+        if not any(
+            other != value and all(a <= b for a, b in zip(other, value, strict=True))
+            for other in values
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -268,6 +280,38 @@ class Oracle:
 
     def answer(self, body: dict[str, Any]) -> list[Answer]:
         """The Pareto set in order: with `arrive`, departures instead of arrivals."""
+        found: dict[Value, tuple[tuple[int, int, tuple[str, ...]], Answer]] = {}
+        for departs, arrives, changes, walked, key in self.every(body):
+            value = (-departs if "arrive" in body else arrives, changes, math.ceil(walked))
+            told = (abs(value[0]), changes, value[2], key[1])
+            mine = ((-departs, *key), told)
+            found[value] = min(found.get(value, mine), mine)
+        return [found[value][1] for value in sorted(undominated(set(found)))]
+
+    def ranged(self, body: dict[str, Any], within: int) -> list[tuple[int, ...]]:
+        """All that depart within so many seconds, or arrive: departure, arrival, changes, metres
+        of those that none of all journeys beats, whenever it departs; on foot one may go at any
+        time, and is told of once."""
+        values: set[Value] = set()
+        foot: Value | None = None
+        for departs, arrives, changes, walked, key in self.every(body):
+            value: Value = (-departs, arrives, changes, math.ceil(walked))
+            values.add(value)
+            if not key[1]:
+                foot = value
+        found = []
+        for value in undominated(values):
+            on_foot = foot is not None and (
+                foot[0] + foot[1] <= value[0] + value[1] and foot[3] <= value[3]
+            )
+            begins = value[1] if "arrive" in body else -value[0]
+            given = int(datetime.fromisoformat(body.get("arrive") or body["depart"]).timestamp())
+            if value == foot or (not on_foot and abs(begins - given) <= within):
+                found.append((-value[0], *value[1:]))
+        return sorted(found)
+
+    def every(self, body: dict[str, Any]) -> list[tuple[int, int, int, float, Key]]:
+        """Departure, arrival, changes and metres of all journeys; legs and ids of trips."""
         walk = body.get("walk", {})
         max_m, speed = walk.get("max_m", 1000.0), walk.get("speed_ms", 1.33)
         arrive = "arrive" in body
@@ -281,15 +325,11 @@ class Oracle:
         rides = list(self.rides(vehicles))
         places = [body["from"], *body.get("via", []), body["to"]]
         near = [self.ends(place, max_m, speed) for place in places]
-        found: dict[Value, tuple[tuple[int, int, tuple[str, ...]], Answer]] = {}
+        found: list[tuple[int, int, int, float, Key]] = []
 
-        def keep(departs: int, arrives: int, changes: int, walked: float, key: Any) -> None:
-            if departs < start or arrives > end or walked > max_m:
-                return
-            value = (-departs if arrive else arrives, changes, math.ceil(walked))
-            told = (abs(value[0]), changes, value[2], key[1])
-            mine = ((-departs, *key), told)
-            found[value] = min(found.get(value, mine), mine)
+        def keep(departs: int, arrives: int, changes: int, walked: float, key: Key) -> None:
+            if departs >= start and arrives <= end and walked <= max_m:
+                found.append((departs, arrives, changes, walked, key))
 
         def go_on(
             at: int, left: int | None, now: int, rode: list[Any], walked: float, legs: int
@@ -341,15 +381,7 @@ class Oracle:
             seconds = sum(math.ceil(length / speed) for length in lengths)
             departs = end - seconds if arrive else start
             keep(departs, departs + seconds, 0, sum(lengths), (len(lengths), ()))
-        best = [
-            value
-            for value in found
-            if not any(
-                other != value and all(a <= b for a, b in zip(other, value, strict=True))
-                for other in found
-            )
-        ]
-        return [found[value][1] for value in sorted(best)]
+        return found
 
     def rides(self, vehicles: list[Vehicle]) -> Iterator[tuple[str, int, list[Row], int, str]]:
         for one in vehicles:

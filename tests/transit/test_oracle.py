@@ -52,6 +52,37 @@ def compare(
     return count
 
 
+def compare_ranges(folder: Path, seed: int, via: int = 0, *, compiled: bool = False) -> int:
+    """Ask two questions of one network over an hour or two; how many journeys there are."""
+    random, count = Random(seed), 0
+    tables = network(random)
+    feed = zipped(folder / f"{seed}.zip", tables)
+    told = updates(random, Oracle(feed), seed % 3) if seed % 3 else []
+    oracle = Oracle(feed, told)
+    messages = [message_in(written(folder / f"{seed}.pb", told))] if told else []
+    planner = Transit(Timetable([read_feed(feed)]), messages, compiled=compiled)
+    for within_min in (60, 180):
+        body = question(random, tables, via)
+        ends = [body["from"], body["to"], *body.get("via", [])]
+        if any("stop" in end and not oracle.ends(end, 0, 1) for end in ends):
+            continue
+        answer = planner.answer(read({**body, "within_min": within_min}), None)
+        found = [
+            (
+                *(
+                    int(datetime.fromisoformat(route[end]).timestamp())
+                    for end in ("departs", "arrives")
+                ),
+                route["changes"],
+                route["walk_m"],
+            )
+            for route in answer["routes"]
+        ]
+        assert sorted(found) == oracle.ranged(body, within_min * 60), (seed, body)
+        count += len(found)
+    return count
+
+
 def test_small_networks_have_the_journeys_of_the_oracle(tmp_path: Path) -> None:
     assert sum(compare(tmp_path, seed) for seed in range(100)) > 100
 
@@ -64,10 +95,27 @@ def test_journeys_along_other_places_are_those_of_the_oracle(tmp_path: Path) -> 
     assert sum(compare(tmp_path, seed, changes=2, via=1 + seed % 2) for seed in range(60)) > 20
 
 
+def test_ranges_of_departures_are_those_of_the_oracle(tmp_path: Path) -> None:
+    found = [compare_ranges(tmp_path, seed, via=seed % 4 == 3) for seed in range(40)]
+    assert sum(found) > 10
+
+
 @pytest.mark.slow
 def test_the_compiled_search_finds_the_journeys_of_the_oracle(tmp_path: Path) -> None:
     """On those networks whose rules of changing name no lines; the others are searched as ever."""
-    found = [compare(tmp_path, seed, changes=seed % 3, compiled=True) for seed in range(200, 300)]
+    found = [compare(tmp_path, seed, changes=seed % 3, compiled=True) for seed in range(200, 250)]
+    assert sum(found) > 50
+
+
+@pytest.mark.slow
+def test_the_compiled_search_finds_the_ranges_of_the_oracle(tmp_path: Path) -> None:
+    found = [compare_ranges(tmp_path, seed, compiled=True) for seed in range(200, 250)]
+    assert sum(found) > 5
+
+
+@pytest.mark.long
+def test_five_hundred_networks_have_the_ranges_of_the_oracle(tmp_path: Path) -> None:
+    found = [compare_ranges(tmp_path, seed, compiled=seed % 2 == 0) for seed in range(300, 800)]
     assert sum(found) > 100
 
 

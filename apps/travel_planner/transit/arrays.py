@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -50,7 +53,7 @@ def flat(days: Days, backwards: bool) -> Flat:
         last = len(stops) - 1
         patterns.append((len(calls), len(stops), first_time, there.shape[1]))
         for call, stop in enumerate(stops):
-            calls.append((stop, int(alights[call])))
+            calls.append((stop, int(alights[call]), int(boards[call] and call < last)))
             if boards[call] and call < last:
                 at.setdefault(stop, []).append((number, call))
         arrives.append(there.ravel())
@@ -62,7 +65,7 @@ def flat(days: Days, backwards: bool) -> Flat:
         stop_at,
         stop_calls,
         np.array(patterns, dtype=np.int64).reshape(-1, 4),
-        np.array(calls, dtype=np.int64).reshape(-1, 2),
+        np.array(calls, dtype=np.int64).reshape(-1, 3),
         np.concatenate(arrives) if arrives else np.zeros(0, np.int64),
         np.concatenate(departs) if departs else np.zeros(0, np.int64),
     )
@@ -106,30 +109,36 @@ def _rows(rows: Sequence[Sequence[tuple[int, ...]]], width: int) -> tuple[Ints, 
     return at, np.array(every, dtype=np.int64).reshape(-1, width)
 
 
-class Sliced(Mapping[int, Sequence[tuple[int, int, int]]]):
-    """Rows of (stop, time, micrometres, rides) by their stop, but for those that others beat."""
+class Slices(Mapping[int, Sequence[tuple[int, int, int]]]):
+    """Rows of (time, micrometres, rides) by their stop; in Python without those that are beaten."""
 
-    def __init__(self, rows: Ints, stops: int) -> None:
-        order = np.argsort(rows[:, 0], kind="stable")
-        self._rows = rows[order]
-        self._at = np.searchsorted(self._rows[:, 0], np.arange(stops + 1))
-        self._read: dict[int, list[tuple[int, int, int]]] = {}
+    def __init__(self, at: Ints, rows: Ints) -> None:
+        self.at, self.rows = at, rows
 
-    def __getitem__(self, stop: int) -> list[tuple[int, int, int]]:
-        if stop not in self._read:
-            rows = self._rows[self._at[stop] : self._at[stop + 1], 1:].tolist()
+    @cached_property
+    def _by_stop(self) -> dict[int, list[tuple[int, int, int]]]:
+        found = {}
+        rows, ends = self.rows.tolist(), self.at.tolist()
+        for stop in np.flatnonzero(np.diff(self.at)).tolist():
             kept: list[tuple[int, int, int]] = []
-            for time, micro, rides in sorted(rows, key=lambda row: (row[2], row[0], row[1])):
+            mine = rows[ends[stop] : ends[stop + 1]]
+            for time, micro, rides in sorted(mine, key=itemgetter(2, 0, 1)):
                 if not any(was <= time and walked <= micro for was, walked, _ in kept):
                     kept.append((time, micro, rides))
-            self._read[stop] = kept
-        return self._read[stop]
+            found[stop] = kept
+        return found
+
+    def __getitem__(self, stop: int) -> list[tuple[int, int, int]]:
+        return self._by_stop[stop]
+
+    def __contains__(self, stop: object) -> bool:
+        return stop in self._by_stop
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self._at) - 1))
+        return iter(self._by_stop)
 
     def __len__(self) -> int:
-        return len(self._at) - 1
+        return len(self._by_stop)
 
 
 class Bounds(Protocol):
@@ -141,46 +150,140 @@ class Bounds(Protocol):
     def end(self) -> int: ...
     @property
     def micro(self) -> int: ...
+    @property
+    def rides(self) -> int | None: ...
 
 
-def searched(
-    days: Days,
-    ground: Ground,
-    backwards: bool,
-    ends: Sequence[Mapping[int, tuple[int, int]]],
-    span: Bounds,
-) -> tuple[Sliced, Sliced, list[tuple[int, int, int]]] | None:
-    """Where one gets off and is ready to get on, and (time, micrometres, rides) at the target;
-    None where rules of changing tell lines apart."""
-    from citywise.apps.travel_planner.transit import kernel
+Access = Mapping[int, tuple[int, int]]
+Bags = Mapping[int, Sequence[tuple[int, int, int]]]
+"""By stop: times, micrometres and rides."""
+Result = tuple[Slices, Slices, list[tuple[int, int, int, int]]]
 
-    if backwards not in ground.arrays:
-        ground.arrays[backwards] = paths(ground, backwards)
+
+class Arrays:
+    """The arrays of some days and changes in one direction."""
+
+    def __init__(self, times: Flat, changes: Paths, changes_to: Paths) -> None:
+        self._times, self._changes, self._changes_to = times, changes, changes_to
+        self._stops = len(times.stop_at) - 1
+        self._none = np.zeros((self._stops, 2), np.int64)
+
+    def searched(self, ends: Sequence[Access], span: Bounds) -> Result:
+        """Where one gets off and is ready to get on, and (time, micrometres, rides, 0) at the
+        target."""
+        return self._searched(_seeds(ends[0], [span.start]), ends[1], span)
+
+    def _searched(self, seeds: Ints, end: Access, span: Bounds) -> Result:
+        from citywise.apps.travel_planner.transit import kernel
+
+        times, changes, target = self._times, self._changes_to, self._target(end)
+        bounds = kernel.bounds(
+            target, times.patterns, times.calls, changes.change_at, changes.changes
+        )
+        return self._told(self._rounds(seeds, target, bounds, None, span))
+
+    def tightened(self, ends: Sequence[Access], span: Bounds, off: Bags, ready: Bags) -> Result:
+        """The least time likewise, with what a search against this direction has reached."""
+        assert isinstance(off, Slices)
+        assert isinstance(ready, Slices)
+        seeds, target = _seeds(ends[0], [span.start]), self._target(ends[1])
+        bounds = self._none, self._none
+        return self._told(self._rounds(seeds, target, bounds, (off, ready), span))
+
+    def ranged(self, ends: Sequence[Access], span: Bounds, within: int) -> tuple[Result, list[int]]:
+        """Likewise for all who begin within so many seconds; and the times at which they do, the
+        last first: just in time for a departure (one who does earlier gets on the same runs)."""
+        times = self._times
+        begins: dict[int, list[int]] = defaultdict(list)
+        for stop, (seconds, _) in ends[0].items():
+            for pattern, call in times.stop_calls[times.stop_at[stop] : times.stop_at[stop + 1]]:
+                _, _, first, runs = times.patterns[pattern]
+                first += call * runs
+                departs = times.departs[first : first + runs]
+                since = span.start + seconds
+                low, high = np.searchsorted(departs, [since, since + within + 1])
+                for time in departs[low:high].tolist():
+                    begins[time - seconds].append(stop)
+        starts = sorted({span.start + within, *begins}, reverse=True)
+        seeds = [_seeds(ends[0], starts[:1])]
+        for group, start in enumerate(starts[1:], 1):
+            here = {stop: ends[0][stop] for stop in begins[start]}
+            seeds.append(_seeds(here, [start], group))
+        return self._searched(np.concatenate(seeds), ends[1], span), starts
+
+    def _rounds(
+        self,
+        seeds: Ints,
+        target: Ints,
+        bounds: tuple[Ints, Ints],
+        against: tuple[Slices, Slices] | None,
+        span: Bounds,
+    ) -> tuple[Ints, int, Ints, int, Ints]:
+        from citywise.apps.travel_planner.transit import kernel
+
+        times, changes = self._times, self._changes
+        nothing = Slices(times.stop_at, times.calls)
+        off, ready = against if against is not None else (nothing, nothing)
+        found: tuple[Ints, int, Ints, int, Ints] = kernel.rounds(
+            seeds,
+            target,
+            times.stop_at,
+            times.stop_calls,
+            times.patterns,
+            times.calls,
+            times.arrives,
+            times.departs,
+            changes.change_at,
+            changes.changes,
+            *bounds,
+            against is not None,
+            off.at,
+            off.rows,
+            ready.at,
+            ready.rows,
+            span.end,
+            span.micro,
+            kernel.FAR if span.rides is None else span.rides,
+            MICRO,
+        )
+        return found
+
+    def _target(self, access: Access) -> Ints:
+        target = np.full((self._stops, 2), -1, dtype=np.int64)
+        for stop, pair in access.items():
+            target[stop] = pair
+        return target
+
+    def _told(self, found: tuple[Ints, int, Ints, int, Ints]) -> Result:
+        from citywise.apps.travel_planner.transit import kernel
+
+        off, offs, ready, readies, ends = found
+        return (
+            Slices(*kernel.by_stop(off, offs, self._stops)),
+            Slices(*kernel.by_stop(ready, readies, self._stops)),
+            [(time, micro, rides, group) for time, _, rides, group, micro in ends.tolist()],
+        )
+
+
+def _seeds(access: Access, starts: Sequence[int], first: int = 0) -> Ints:
+    """Rows of (stop, time, micrometres, number of the start)."""
+    rows = [
+        (stop, start + seconds, micro, group)
+        for group, start in enumerate(starts, first)
+        for stop, (seconds, micro) in access.items()
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+
+def arrays_of(days: Days, ground: Ground, backwards: bool) -> Arrays | None:
+    """None where rules of changing tell lines apart."""
+    for way in (backwards, not backwards):
+        if way not in ground.arrays:
+            ground.arrays[way] = paths(ground, way)
     changes: Paths | None = ground.arrays[backwards]
-    if changes is None:
+    changes_to: Paths | None = ground.arrays[not backwards]
+    if changes is None or changes_to is None:
         return None
     if backwards not in days.arrays:
         days.arrays[backwards] = flat(days, backwards)
-    times: Flat = days.arrays[backwards]
-    stops = len(times.stop_at) - 1
-    seeds = [(stop, span.start + seconds, micro) for stop, (seconds, micro) in ends[0].items()]
-    target = np.full((stops, 2), -1, dtype=np.int64)
-    for stop, pair in ends[1].items():
-        target[stop] = pair
-    off, ready, found = kernel.rounds(
-        np.array(seeds, dtype=np.int64).reshape(-1, 3),
-        target,
-        times.stop_at,
-        times.stop_calls,
-        times.patterns,
-        times.calls,
-        times.arrives,
-        times.departs,
-        changes.change_at,
-        changes.changes,
-        span.end,
-        span.micro,
-        MICRO,
-    )
-    rows = [(time, micro, rides) for time, micro, rides in found.tolist()]
-    return Sliced(off, stops), Sliced(ready, stops), rows
+    return Arrays(days.arrays[backwards], changes, changes_to)

@@ -90,13 +90,14 @@ class Transit:
         places = [self._place(path, end) for path, end in request.places]
         alerts = self.live.alerts if self.live else ()
         telling = Telling(feeds, ground, alerts, language, self._line)
+        within = None if request.within_min is None else request.within_min * 60
         offers: list[Offer] = []
         for mode in _MODES if request.mode == "all" else (request.mode,):
             for chain in self._chains(mode, places, ground, at, around):
                 for journey in journeys(
-                    self.calendar, ground, chain, at, bool(request.arrive), compiled
+                    self.calendar, ground, chain, at, bool(request.arrive), compiled, within
                 ):
-                    offers.append(_offer(journey, chain, mode, telling, bool(request.arrive)))
+                    offers.append(_offer(journey, chain, mode, telling, request))
         if request.mode != "transit":
             offers = _front(offers)
         found = len(offers)
@@ -234,12 +235,12 @@ def _end_object(place: Place, end: End) -> dict[str, Any]:
 
 
 def _offer(
-    journey: Journey, chain: list[Place], mode: str, telling: Telling, arrive: bool
+    journey: Journey, chain: list[Place], mode: str, telling: Telling, request: TransitRequest
 ) -> Offer:
-    first = "departure" if arrive else "arrival"
     told = telling.route(journey, chain, mode)
+    times = {"departure": float(journey.departs), "arrival": float(journey.arrives)}
     values: Values = {
-        first: float(journey.departs if arrive else journey.arrives),
+        **{name: times[name] for name in request.times},
         "changes": float(journey.changes),
         "walk": float(journey.metres),
         "time": float(journey.arrives - journey.departs),
@@ -255,8 +256,9 @@ def _front(offers: list[Offer]) -> list[Offer]:
 
     def value(offer: Offer) -> tuple[float, ...]:
         found = offer.values
-        when = found["arrival"] if "arrival" in found else -(found["departure"] or 0.0)
-        return when or 0.0, found["changes"] or 0.0, found["walk"] or 0.0
+        departure, arrival = found.get("departure"), found.get("arrival")
+        whole = found["changes"] or 0.0, found["walk"] or 0.0
+        return arrival or 0.0, -(departure or 0.0), *whole
 
     kept: list[Offer] = []
     for one in sorted(offers, key=value):

@@ -1,4 +1,4 @@
-"""The first search of a large timetable, compiled: the same rounds as `search`, over arrays.
+"""The search of a large timetable, compiled: the same rounds as `search`, over arrays.
 
 Values only: when and how far walked, by rides. Measured beside the same in Python, and vectorised
 numpy (docs/decisions/transit-search.md).
@@ -12,23 +12,166 @@ import numpy as np
 from numba import njit
 
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+FAR = 1 << 60
+"""Micrometres and rides to where nobody gets."""
+_STOP, _TIME, _MICRO, _RIDES, _NEXT = range(5)
 
 
 @njit(cache=True)
-def _grown(values: Any) -> Any:
-    more = np.empty(values.size * 2, values.dtype)
-    more[: values.size] = values
-    return more
+def _put(rows: Any, count: int, a: int, b: int, c: int, d: int, e: int) -> Any:
+    """The rows, or a copy with more room, with one more."""
+    if count == rows.shape[0]:
+        more = np.empty((count * 2, 5), np.int64)
+        more[:count] = rows
+        rows = more
+    rows[count, 0], rows[count, 1], rows[count, 2] = a, b, c
+    rows[count, 3], rows[count, 4] = d, e
+    return rows
 
 
 @njit(cache=True)
-def _is_beaten(head: Any, after: Any, times: Any, micros: Any, stop: int, t: int, m: int) -> bool:
-    at = head[stop]
+def _is_beaten(at: int, rows: Any, t: int, m: int, rides: int) -> bool:
+    """Whether a row is no later, no further walked and no more often ridden."""
     while at >= 0:
-        if times[at] <= t and micros[at] <= m:
+        if rows[at, _TIME] <= t and rows[at, _MICRO] <= m and rows[at, _RIDES] <= rides:
             return True
-        at = after[at]
+        at = rows[at, _NEXT]
     return False
+
+
+@njit(cache=True)
+def _linked(head: Any, rows: Any, count: int) -> None:
+    """Take a row into those of its stop, and out of them what it beats: that leads nowhere."""
+    stop, t, m, rides = rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3]
+    before, at = -1, head[stop]
+    while at >= 0:
+        after = rows[at, _NEXT]
+        if t <= rows[at, _TIME] and m <= rows[at, _MICRO] and rides <= rows[at, _RIDES]:
+            rows[at, _STOP] = -1
+            if before < 0:
+                head[stop] = after
+            else:
+                rows[before, _NEXT] = after
+        else:
+            before = at
+        at = after
+    rows[count, _NEXT], head[stop] = head[stop], count
+
+
+@njit(cache=True)
+def _best_of(ends: Any, found: int) -> int:
+    """Move those that no other beats to the front; how many."""
+    kept = 0
+    for row in range(found):
+        beaten = False
+        for other in range(found):
+            if (
+                other != row
+                and ends[other, 0] <= ends[row, 0]
+                and ends[other, 1] <= ends[row, 1]
+                and ends[other, 2] <= ends[row, 2]
+                and (other < row or (ends[other, :3] != ends[row, :3]).any())
+            ):
+                beaten = True
+                break
+        if not beaten:
+            ends[kept] = ends[row]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def _is_outdone(ends: Any, found: int, t: int, m: int, rides: int, group: int) -> bool:
+    """Whether an end is better than what can become of times, micrometres and rides. Only as
+    good is not enough, unless it departs later: of equals the later searches choose, among all
+    that meets what was reached here.
+
+    `ends` are (time, micrometres below its metres, rides, group, micrometres of its metres).
+    """
+    for row in range(found):
+        is_as_good = ends[row, 0] <= t and ends[row, 2] <= rides and ends[row, 1] < m
+        if is_as_good and (
+            ends[row, 0] < t or ends[row, 2] < rides or ends[row, 4] < m or ends[row, 3] < group
+        ):
+            return True
+    return False
+
+
+@njit(cache=True)
+def _meets(
+    at: Any, rows: Any, stop: int, t: int, m: int, rides: int, limit: int, most: int
+) -> bool:
+    """Whether the search from the other end was there by then, within what may be walked and
+    ridden."""
+    for row in range(at[stop], at[stop + 1]):
+        if rows[row, 0] + t <= 0 and rows[row, 1] + m <= limit and rows[row, 2] + rides <= most:
+            return True
+    return False
+
+
+@njit(cache=True)
+def by_stop(rows: Any, count: int, stops: int) -> tuple[Any, Any]:
+    """Where the rows of each stop begin, and all (time, micrometres, rides) in order of stops."""
+    at = np.zeros(stops + 1, np.int64)
+    for row in range(count):
+        if rows[row, _STOP] >= 0:
+            at[rows[row, _STOP] + 1] += 1
+    for stop in range(stops):
+        at[stop + 1] += at[stop]
+    free = at.copy()
+    found = np.empty((at[stops], 3), np.int64)
+    for row in range(count):
+        if rows[row, _STOP] < 0:
+            continue
+        place = free[rows[row, _STOP]]
+        free[rows[row, _STOP]] += 1
+        found[place, 0] = rows[row, _TIME]
+        found[place, 1] = rows[row, _MICRO]
+        found[place, 2] = rows[row, _RIDES]
+    return at, found
+
+
+@njit(cache=True)
+def bounds(target: Any, patterns: Any, calls: Any, change_at: Any, changes: Any) -> tuple[Any, Any]:
+    """By stop the least micrometres and rides from getting off there to the target, and from
+    getting on, whatever the time; `changes` by the stop that they lead to.
+
+    That nobody is faster than who never waits was tried too: it took longer than it saved.
+    """
+    stops = target.shape[0]
+    off, ready = np.full((stops, 2), FAR, np.int64), np.full((stops, 2), FAR, np.int64)
+    is_new, is_on = target[:, 0] >= 0, np.zeros(stops, np.bool_)
+    for stop in range(stops):
+        if is_new[stop]:
+            off[stop, 0], off[stop, 1] = target[stop, 1], 0
+    while is_new.any():
+        is_on[:] = False
+        for pattern in range(patterns.shape[0]):
+            first, last = patterns[pattern, 0], patterns[pattern, 1] - 1
+            while last > 0 and not is_new[calls[first + last, 0]]:
+                last -= 1
+            m, rides = FAR, FAR
+            for call in range(last, -1, -1):
+                stop = calls[first + call, 0]
+                if calls[first + call, 2] == 1 and (m < ready[stop, 0] or rides < ready[stop, 1]):
+                    ready[stop, 0], ready[stop, 1] = (
+                        min(m, ready[stop, 0]),
+                        min(rides, ready[stop, 1]),
+                    )
+                    is_on[stop] = True
+                if calls[first + call, 1] == 1 and off[stop, 1] < FAR:
+                    m, rides = min(m, off[stop, 0]), min(rides, off[stop, 1] + 1)
+        is_new[:] = False
+        for to in range(stops):
+            if not is_on[to]:
+                continue
+            for row in range(change_at[to], change_at[to + 1]):
+                stop, m = changes[row, 0], ready[to, 0] + changes[row, 2]
+                if m < off[stop, 0] or ready[to, 1] < off[stop, 1]:
+                    off[stop, 0] = min(m, off[stop, 0])
+                    off[stop, 1] = min(ready[to, 1], off[stop, 1])
+                    is_new[stop] = True
+    return off, ready
 
 
 @njit(cache=True)
@@ -43,187 +186,182 @@ def rounds(
     departs: Any,
     change_at: Any,
     changes: Any,
+    off_bound: Any,
+    ready_bound: Any,
+    against: Any,
+    other_off_at: Any,
+    other_off: Any,
+    other_ready_at: Any,
+    other_ready: Any,
     end: int,
     limit: int,
+    most: int,
     metre: int,
-) -> tuple[Any, Any, Any]:
-    """Rows of (stop, time, micrometres, rides): got off, ready to get on; and of (time,
-    micrometres, rides) at the target.
+) -> tuple[Any, int, Any, int, Any]:
+    """Rows of (stop, time, micrometres, rides): got off, and how many; ready to get on, and how
+    many; rows of (time, -, rides, group, micrometres rounded up to metres) at the target.
 
-    `seeds` are rows of (stop, time, micrometres); `target` has seconds (-1: none) and micrometres
-    by stop; `stop_calls` are (pattern, call) by stop; `patterns` have first call, calls, first
-    time, runs; `calls` are (stop, alights); times lie by call, then by run; `changes` are (to,
-    seconds, micrometres) by stop.
+    `seeds` are rows of (stop, time, micrometres, group), groups in order: a later one departs
+    earlier; `target` has seconds (-1: none) and micrometres by stop; `stop_calls` are (pattern,
+    call) by stop; `patterns` have first call, calls, first time, runs; `calls` are (stop,
+    alights, boards); times lie by call, then by run; `changes` are (to, seconds, micrometres) by
+    stop; `most` is of rides. `against`: only what meets the rows of the other search is followed,
+    and for the least time alone: whatever is later is left out.
     """
     stops = stop_at.size - 1
-    size = 4096
     off_head, ready_head = np.full(stops, -1, np.int64), np.full(stops, -1, np.int64)
-    off_stop, off_time = np.empty(size, np.int64), np.empty(size, np.int64)
-    off_micro, off_rides = np.empty(size, np.int64), np.empty(size, np.int64)
-    off_next, off_dead = np.empty(size, np.int64), np.zeros(size, np.int64)
-    ready_stop, ready_time = np.empty(size, np.int64), np.empty(size, np.int64)
-    ready_micro, ready_rides = np.empty(size, np.int64), np.empty(size, np.int64)
-    ready_next = np.empty(size, np.int64)
-    ends = np.empty((1024, 3), np.int64)
-    offs = readies = found = 0
-    for row in range(seeds.shape[0]):
-        stop, t, m = seeds[row, 0], seeds[row, 1], seeds[row, 2]
-        if m > limit or _is_beaten(ready_head, ready_next, ready_time, ready_micro, stop, t, m):
-            continue
-        if readies == ready_stop.size:
-            ready_stop, ready_time = _grown(ready_stop), _grown(ready_time)
-            ready_micro, ready_rides = _grown(ready_micro), _grown(ready_rides)
-            ready_next = _grown(ready_next)
-        ready_stop[readies], ready_time[readies], ready_micro[readies] = stop, t, m
-        ready_rides[readies], ready_next[readies] = 0, ready_head[stop]
-        ready_head[stop] = readies
-        readies += 1
+    off, ready = np.empty((1024, 5), np.int64), np.empty((1024, 5), np.int64)
+    ends, best = np.empty((64, 5), np.int64), np.empty((64, 5), np.int64)
+    offs = readies = found = bests = 0
     waiting = np.full(patterns.shape[0], -1, np.int64)
     touched = np.empty(patterns.shape[0], np.int64)
-    board_next, board_call = np.empty(size, np.int64), np.empty(size, np.int64)
-    board_ready = np.empty(size, np.int64)
-    aboard_run, aboard_micro = np.empty(64, np.int64), np.empty(64, np.int64)
-    first_ready, rides = 0, 0
-    while first_ready < readies:
-        rides += 1
-        boards = marked = 0
-        for at in range(first_ready, readies):
-            stop = ready_stop[at]
-            for row in range(stop_at[stop], stop_at[stop + 1]):
-                pattern = stop_calls[row, 0]
-                if boards == board_next.size:
-                    board_next, board_call = _grown(board_next), _grown(board_call)
-                    board_ready = _grown(board_ready)
-                if waiting[pattern] < 0:
-                    touched[marked] = pattern
-                    marked += 1
-                board_next[boards], board_call[boards] = waiting[pattern], stop_calls[row, 1]
-                board_ready[boards] = at
-                waiting[pattern] = boards
-                boards += 1
-        first_off = offs
-        for mark in range(marked):
-            pattern = touched[mark]
-            count, at = 0, waiting[pattern]
-            while at >= 0:
-                count += 1
-                at = board_next[at]
-            mine = np.empty(count, np.int64)
-            order = np.empty(count, np.int64)
-            at = waiting[pattern]
-            for place in range(count):
-                mine[place] = at
-                order[place] = board_call[at]
-                at = board_next[at]
-            mine = mine[np.argsort(order)]
-            waiting[pattern] = -1
-            if aboard_run.size < count + 1:
-                aboard_run, aboard_micro = (
-                    np.empty(count * 2, np.int64),
-                    np.empty(count * 2, np.int64),
-                )
-            first_call, length = patterns[pattern, 0], patterns[pattern, 1]
-            first_time, runs = patterns[pattern, 2], patterns[pattern, 3]
-            aboard = place = 0
-            for call in range(board_call[mine[0]], length):
-                base = first_time + call * runs
-                stop = calls[first_call + call, 0]
-                if aboard > 0 and calls[first_call + call, 1] == 1:
-                    for each in range(aboard):
-                        t, m = arrives[base + aboard_run[each]], aboard_micro[each]
-                        if t > end or _is_beaten(
-                            off_head, off_next, off_time, off_micro, stop, t, m
-                        ):
-                            continue
-                        metres = -(-m // metre)
-                        outdone = False
-                        for row in range(found):
-                            walked = -(-ends[row, 1] // metre)
-                            if (
-                                ends[row, 0] <= t
-                                and walked <= metres
-                                and (ends[row, 0] < t or walked < metres or ends[row, 2] < rides)
-                            ):
-                                outdone = True
-                                break
-                        if outdone:
-                            continue
-                        at = off_head[stop]
-                        while at >= 0:  # of this round, those that it beats lead nowhere
-                            if off_rides[at] == rides and t <= off_time[at] and m <= off_micro[at]:
-                                off_dead[at] = 1
-                            at = off_next[at]
-                        if offs == off_stop.size:
-                            off_stop, off_time = _grown(off_stop), _grown(off_time)
-                            off_micro, off_rides = _grown(off_micro), _grown(off_rides)
-                            off_next, off_dead = _grown(off_next), _grown(off_dead)
-                        off_stop[offs], off_time[offs], off_micro[offs] = stop, t, m
-                        off_rides[offs], off_next[offs], off_dead[offs] = rides, off_head[stop], 0
-                        off_head[stop] = offs
-                        offs += 1
-                        if target[stop, 0] >= 0:
-                            t, m = t + target[stop, 0], m + target[stop, 1]
-                            if t <= end and m <= limit:
-                                if found == ends.shape[0]:
-                                    more = np.empty((found * 2, 3), np.int64)
-                                    more[:found] = ends
-                                    ends = more
-                                ends[found, 0], ends[found, 1], ends[found, 2] = t, m, rides
-                                found += 1
-                while place < count and board_call[mine[place]] == call:
-                    at = board_ready[mine[place]]
-                    place += 1
-                    t, m = ready_time[at], ready_micro[at]
-                    low, high = 0, runs
-                    while low < high:
-                        middle = (low + high) // 2
-                        if departs[base + middle] < t:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    if low == runs:
-                        continue
-                    beaten = False
-                    for each in range(aboard):
-                        if aboard_run[each] <= low and aboard_micro[each] <= m:
-                            beaten = True
-                            break
-                    if beaten:
-                        continue
-                    kept = 0
-                    for each in range(aboard):
-                        if not (low <= aboard_run[each] and m <= aboard_micro[each]):
-                            aboard_run[kept], aboard_micro[kept] = (
-                                aboard_run[each],
-                                aboard_micro[each],
-                            )
-                            kept += 1
-                    aboard_run[kept], aboard_micro[kept] = low, m
-                    aboard = kept + 1
+    boards = np.empty((1024, 5), np.int64)
+    aboard = np.empty((64, 2), np.int64)
+    row = 0
+    while row < seeds.shape[0]:
+        group, rides = seeds[row, 3], 0
+        bests = _best_of(best, bests)
         first_ready = readies
-        for one in range(first_off, offs):
-            if off_dead[one] == 1:
+        while row < seeds.shape[0] and seeds[row, 3] == group:
+            stop, t, m = seeds[row, 0], seeds[row, 1], seeds[row, 2]
+            row += 1
+            if t > end or m + ready_bound[stop, 0] > limit:
                 continue
-            stop = off_stop[one]
-            for row in range(change_at[stop], change_at[stop + 1]):
-                to, m = changes[row, 0], off_micro[one] + changes[row, 2]
-                t = off_time[one] + changes[row, 1]
-                if m > limit or t > end:
+            if _is_beaten(ready_head[stop], ready, t, m, 0):
+                continue
+            if against and not _meets(other_off_at, other_off, stop, t, m, 0, limit, most):
+                continue
+            ready = _put(ready, readies, stop, t, m, 0, -1)
+            _linked(ready_head, ready, readies)
+            readies += 1
+        while first_ready < readies and rides < most:
+            rides += 1
+            count = marked = 0
+            for at in range(first_ready, readies):
+                stop = ready[at, _STOP]
+                if stop < 0:
                     continue
-                if _is_beaten(ready_head, ready_next, ready_time, ready_micro, to, t, m):
+                for each in range(stop_at[stop], stop_at[stop + 1]):
+                    pattern = stop_calls[each, 0]
+                    if waiting[pattern] < 0:
+                        touched[marked] = pattern
+                        marked += 1
+                    boards = _put(boards, count, stop_calls[each, 1], at, waiting[pattern], 0, 0)
+                    waiting[pattern] = count
+                    count += 1
+            first_off = offs
+            for mark in range(marked):
+                pattern = touched[mark]
+                mine, at = 0, waiting[pattern]
+                while at >= 0:
+                    mine += 1
+                    at = boards[at, 2]
+                order, place = np.empty(mine, np.int64), np.empty(mine, np.int64)
+                at = waiting[pattern]
+                for each in range(mine):
+                    place[each], order[each] = at, boards[at, 0]
+                    at = boards[at, 2]
+                if mine > 1:
+                    place = place[np.argsort(order)]
+                waiting[pattern] = -1
+                if aboard.shape[0] < mine + 1:
+                    aboard = np.empty((mine * 2, 2), np.int64)
+                first_call, length = patterns[pattern, 0], patterns[pattern, 1]
+                first_time, runs = patterns[pattern, 2], patterns[pattern, 3]
+                riding = taken = 0
+                for call in range(boards[place[0], 0], length):
+                    base = first_time + call * runs
+                    stop = calls[first_call + call, 0]
+                    if riding > 0 and calls[first_call + call, 1] == 1:
+                        for each in range(riding):
+                            t, m = arrives[base + aboard[each, 0]], aboard[each, 1]
+                            if t > end or m + off_bound[stop, 0] > limit:
+                                continue
+                            if rides + off_bound[stop, 1] > most:
+                                continue
+                            if _is_beaten(off_head[stop], off, t, m, rides):
+                                continue
+                            if _is_outdone(
+                                best,
+                                bests,
+                                t,
+                                m + off_bound[stop, 0],
+                                rides + off_bound[stop, 1],
+                                group,
+                            ):
+                                continue
+                            if against and not _meets(
+                                other_ready_at, other_ready, stop, t, m, rides, limit, most
+                            ):
+                                continue
+                            off = _put(off, offs, stop, t, m, rides, -1)
+                            _linked(off_head, off, offs)
+                            offs += 1
+                            if target[stop, 0] >= 0:
+                                t, m = t + target[stop, 0], m + target[stop, 1]
+                                if t > end or m > limit:
+                                    continue
+                                if not _is_outdone(best, bests, t, m, rides, FAR):
+                                    metres = -(-m // metre) * metre
+                                    least = metres - metre
+                                    ends = _put(ends, found, t, least, rides, group, metres)
+                                    best = _put(best, bests, t, least, rides, group, metres)
+                                    found, bests = found + 1, bests + 1
+                                if against:
+                                    end = t
+                    while taken < mine and boards[place[taken], 0] == call:
+                        at = boards[place[taken], 1]
+                        taken += 1
+                        t, m = ready[at, _TIME], ready[at, _MICRO]
+                        low, high = 0, runs
+                        while low < high:
+                            middle = (low + high) // 2
+                            if departs[base + middle] < t:
+                                low = middle + 1
+                            else:
+                                high = middle
+                        if low == runs:
+                            continue
+                        beaten = False
+                        for each in range(riding):
+                            if aboard[each, 0] <= low and aboard[each, 1] <= m:
+                                beaten = True
+                                break
+                        if beaten:
+                            continue
+                        kept = 0
+                        for each in range(riding):
+                            if not (low <= aboard[each, 0] and m <= aboard[each, 1]):
+                                aboard[kept] = aboard[each]
+                                kept += 1
+                        aboard[kept, 0], aboard[kept, 1] = low, m
+                        riding = kept + 1
+            first_ready = readies
+            for one in range(first_off, offs):
+                stop = off[one, _STOP]
+                if stop < 0:
                     continue
-                if readies == ready_stop.size:
-                    ready_stop, ready_time = _grown(ready_stop), _grown(ready_time)
-                    ready_micro, ready_rides = _grown(ready_micro), _grown(ready_rides)
-                    ready_next = _grown(ready_next)
-                ready_stop[readies], ready_time[readies], ready_micro[readies] = to, t, m
-                ready_rides[readies], ready_next[readies] = rides, ready_head[to]
-                ready_head[to] = readies
-                readies += 1
-    off = np.empty((offs, 4), np.int64)
-    off[:, 0], off[:, 1], off[:, 2] = off_stop[:offs], off_time[:offs], off_micro[:offs]
-    off[:, 3] = off_rides[:offs]
-    ready = np.empty((readies, 4), np.int64)
-    ready[:, 0], ready[:, 1] = ready_stop[:readies], ready_time[:readies]
-    ready[:, 2], ready[:, 3] = ready_micro[:readies], ready_rides[:readies]
-    return off, ready, ends[:found]
+                for each in range(change_at[stop], change_at[stop + 1]):
+                    to, m = changes[each, 0], off[one, _MICRO] + changes[each, 2]
+                    t = off[one, _TIME] + changes[each, 1]
+                    if t > end or m + ready_bound[to, 0] > limit:
+                        continue
+                    if _is_beaten(ready_head[to], ready, t, m, rides):
+                        continue
+                    if _is_outdone(
+                        best,
+                        bests,
+                        t,
+                        m + ready_bound[to, 0],
+                        rides + ready_bound[to, 1],
+                        group,
+                    ):
+                        continue
+                    if against and not _meets(
+                        other_off_at, other_off, to, t, m, rides, limit, most
+                    ):
+                        continue
+                    ready = _put(ready, readies, to, t, m, rides, -1)
+                    _linked(ready_head, ready, readies)
+                    readies += 1
+    return off, offs, ready, readies, ends[:found]

@@ -32,10 +32,9 @@ class Offer:
 
 def wanted_of(request: TransitRequest) -> Wanted:
     """What counts: when one is there (or leaves), changes and walking, unless wished otherwise."""
-    first, way = (
-        ("departure", "maximise") if request.arrive is not None else ("arrival", "minimise")
-    )
-    criteria: dict[str, Direction] = {first: way}  # type: ignore[dict-item]
+    ways: dict[str, Direction] = {"departure": "maximise", "arrival": "minimise"}
+    first = request.times[0]
+    criteria = {name: ways[name] for name in request.times}
     criteria |= {"changes": "minimise", "walk": "minimise"}
     wishes = tuple(Wish(each.on, each.direction) for each in request.preferences)
     return Wanted(

@@ -20,6 +20,8 @@ from citywise.backend.times import parse_ms
 
 MOST_ALTERNATIVES = 1_000
 MOST_VIA = 5
+MOST_WITHIN_MIN = 180
+"""The longest range of departures."""
 TransitMode = Literal["transit", "park_and_ride", "bike_and_ride", "all"]
 _POINT = 'expected {"lat": …, "lon": …} or {"stop": "stop_id"}'
 
@@ -70,6 +72,7 @@ class TransitRequest(_Part):
     mode: TransitMode
     depart: str | None = None
     arrive: str | None = None
+    within_min: int | None = Field(default=None, ge=1, le=MOST_WITHIN_MIN)
     walk: WalkWish = WalkWish()
     constraints: Annotated[
         list[JourneyBound], Field(max_length=12), AfterValidator(no_contradiction)
@@ -90,6 +93,12 @@ class TransitRequest(_Part):
                     f"found {text[:40]!r}, expected a time in ISO 8601 with a zone"
                 ) from None
         return text
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Which ends of a journey count: the one that is not given, of a range both."""
+        both = ("departure", "arrival") if self.arrive is not None else ("arrival", "departure")
+        return both if self.within_min is not None else both[:1]
 
     @property
     def places(self) -> list[tuple[str, End]]:

@@ -54,14 +54,15 @@ def road_offers(
         except RequestError:
             continue
         for route in routes[:1]:
-            yield _offer(route, at, bool(request.arrive), zone)
+            yield _offer(route, at, request, zone)
 
 
-def _offer(route: Json, at: int, arrive: bool, zone: ZoneInfo) -> Offer:
+def _offer(route: Json, at: int, request: TransitRequest, zone: ZoneInfo) -> Offer:
     seconds = -int(-route["time_s"] // 1)
-    departs, arrives = (at - seconds, at) if arrive else (at, at + seconds)
+    departs, arrives = (at - seconds, at) if request.arrive is not None else (at, at + seconds)
+    ends = {"departure": float(departs), "arrival": float(arrives)}
     values = {
-        "departure" if arrive else "arrival": float(departs if arrive else arrives),
+        **{name: ends[name] for name in request.times},
         "changes": 0.0,
         "walk": float(route["walk_m"]),
         "time": route["time_s"],

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from citywise.apps.travel_planner.transit import arrays
+from citywise.apps.travel_planner.transit.arrays import Bags, arrays_of
 from citywise.apps.travel_planner.transit.days import Days, Pattern
 from citywise.apps.travel_planner.transit.ground import MICRO, Change, Ground, Line
 
@@ -79,8 +79,6 @@ class Span:
     rides: int | None = None
 
 
-Bags = Mapping[int, Sequence[tuple[int, int, int]]]
-"""By stop: times, micrometres and rides."""
 Aboard = tuple[int, int, Key, "Label | None", int]
 """Run, micrometres, key, label before, call where one got on."""
 Ready = tuple[int, int, Key, "Label | None"]
@@ -110,7 +108,7 @@ class Search:
     def __init__(self, ground: Ground, days: Days, backwards: bool, compiled: bool = False) -> None:
         """`compiled`: the first search by `kernel`, where that can be."""
         self._ground, self._days, self._backwards = ground, days, backwards
-        self._compiled = compiled
+        self._arrays = arrays_of(days, ground, backwards) if compiled else None
 
     def journeys(
         self,
@@ -124,12 +122,14 @@ class Search:
 
         With what a search `against` this direction has reached, only what meets it is followed.
         """
-        if against is None and not keyed and len(chain.foot) == 1 and self._compiled:
-            compiled = arrays.searched(self._days, self._ground, self._backwards, chain.ends, span)
-            if compiled is not None:
-                off, ready, rows = compiled
-                ends = [Found(time, rides, micro, _NO_KEY, None) for time, micro, rides in rows]
-                return ends, [Reached(off, ready)]
+        if not keyed and self._arrays is not None and self.can_compile(chain):
+            off, ready, rows = (
+                self._arrays.searched(chain.ends, span)
+                if against is None
+                else self._arrays.tightened(chain.ends, span, against[0].off, against[0].ready)
+            )
+            ends = [Found(time, rides, micro, _NO_KEY, None) for time, micro, rides, _ in rows]
+            return ends, [Reached(off, ready)]
         seeds = [Found(span.start, 0, 0, _NO_KEY, None)]
         reached: list[Reached] = []
         for layer, foot in enumerate(chain.foot):
@@ -141,6 +141,22 @@ class Search:
                 found += _walked(seeds, foot, span, keyed)
             seeds = _best(found)
         return [each for each in seeds if each.label is not None], reached
+
+    def can_compile(self, chain: Chain) -> bool:
+        """Whether the arrays do for these places."""
+        return self._arrays is not None and len(chain.foot) == 1
+
+    def range(
+        self, chain: Chain, span: Span, within: int
+    ) -> tuple[list[tuple[int, Found]], list[Reached]]:
+        """Ends of journeys that begin within so many seconds, each with a time at which one may
+        begin at the soonest, and what was reached; for chains that `can_compile`."""
+        assert self._arrays is not None
+        (off, ready, rows), starts = self._arrays.ranged(chain.ends, span, within)
+        ends = [
+            (starts[n], Found(time, rides, micro, _NO_KEY, None)) for time, micro, rides, n in rows
+        ]
+        return ends, [Reached(off, ready)]
 
     def boarding(self, stop: int) -> Iterator[tuple[Pattern, int]]:
         """Patterns and calls where one may get on."""
@@ -262,12 +278,14 @@ class _Rounds:
 
     def _meets(self, bags: Bags, stop: int, time: int, micro: int, rides: int) -> bool:
         """Whether it was there by then, within what may be walked and ridden."""
+        if stop not in bags:
+            return False
         most = self._span.rides
         return any(
             there + time <= 0
             and walked + micro <= self._span.micro
             and (most is None or rode + rides <= most)
-            for there, walked, rode in bags.get(stop, ())
+            for there, walked, rode in bags[stop]
         )
 
     def _changed(self, labels: list[tuple[int, Label]], rides: int) -> Boards:
@@ -348,8 +366,9 @@ class _Rounds:
         rides: int,
     ) -> None:
         aboard: list[Aboard] = []
+        met = self._other.ready if self._other is not None else None
         for call in range(min(calls), len(pattern.stops)):
-            if aboard and pattern.alights[call]:
+            if aboard and pattern.alights[call] and (met is None or pattern.stops[call] in met):
                 for each in aboard:
                     self._alight(pattern, call, each, fresh, rides)
             for ready, micro, key, label in calls.get(call, ()):
