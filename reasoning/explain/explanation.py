@@ -25,6 +25,9 @@ from citywise.reasoning.model.atoms import signature_of
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Request, Signature
 
+_SINGLE = 4
+"""Of so many atoms what they rest on is looked for by itself."""
+
 
 @dataclass(frozen=True)
 class Derived:
@@ -96,6 +99,8 @@ class Explainer:
         self._notation = notation or Notation(whole(source, request) or request.rules)
         self._rules = read(request.rules, self._notation)
         self._derived = Derived(set(), InstanceRecording([], {}), Derivations((), ()))
+        self._single: dict[Symbol, Derived] = {}
+        """What was found for single atoms."""
 
     def explain(self, atom: str) -> Explanation:
         """Why `atom` is in the answer set, why it is not, or why there is none.
@@ -139,12 +144,18 @@ class Explainer:
         assert self.answer is not None
         return self.answer.atoms
 
-    def _derive(self, rules: Iterable[ExplainedRule]) -> Derived:
-        """What derives the atoms that the heads of `rules` and the rules below them give."""
+    def _derive(self, rules: Iterable[ExplainedRule], atom: Symbol | None = None) -> Derived:
+        """What derives the atoms that the heads of `rules` and the rules below them give, or of
+        these the one that is asked about."""
         cone = self._cone(rules)
-        if not cone <= self._derived.rules:
-            cone |= self._derived.rules
-            self._derived = self._derivations(cone)
+        if cone <= self._derived.rules:
+            return self._derived
+        # Most atoms rest on little of all that holds. Who asks about many finds everything once.
+        if atom is not None and (atom in self._single or len(self._single) < _SINGLE):
+            if atom not in self._single:
+                self._single[atom] = self._derivations(cone, atom)
+            return self._single[atom]
+        self._derived = self._derivations(cone | self._derived.rules)
         return self._derived
 
     def _cone(self, rules: Iterable[ExplainedRule]) -> set[int]:
@@ -167,16 +178,20 @@ class Explainer:
                 found.setdefault(predicate, []).append(rule)
         return found
 
-    def _derivations(self, cone: set[int]) -> Derived:
+    def _derivations(self, cone: set[int], atom: Symbol | None = None) -> Derived:
         rules = [rule for rule in self._rules if rule.index in cone]
-        recording = record(rules, self._model)
-        known = self._model.of({s for rule in rules for s in (*rule.uses(), *rule.derives())})
+        recording = record(rules, self._model, atom)
+        known: Iterable[Symbol] = self._model.of(
+            {s for rule in rules for s in (*rule.uses(), *rule.derives())}
+        )
+        if recording.reached is not None:
+            known = [each for each in known if each in recording.reached]
         given = [atom for atom in known if atom in self._origins]
         found = Derivations((i for i in recording.instances if i.rule.kind != "shown"), given)
         derived = Derived(cone, recording, found)
         opaque = derived.opaque(self._rules)
         for atoms in ([a for a in known if signature_of(a) in opaque], known):
-            found.assume([atom for atom in atoms if atom not in found.order])
+            found.assume([each for each in atoms if each not in found.order])
         return derived
 
     @cached_property
@@ -206,7 +221,7 @@ class Explainer:
     def _why(self, atom: Symbol, depth: int | None = None) -> TreeNode:
         predicate = signature_of(atom)
         assert predicate is not None
-        derived = self._derive(self._heads.get(predicate, ()))
+        derived = self._derive(self._heads.get(predicate, ()), atom)
         return self._tree(derived, depth).tree(atom)
 
     def _tree(self, derived: Derived, depth: int | None = None) -> Why:

@@ -199,19 +199,23 @@ def is_positive(part: RulePart) -> bool:
 class InstanceRecording:
     """What was noted: `offers` are the atoms among which each ground choice or
     disjunction had to choose, by rule and values; `failed` the rules that clingo could
-    not evaluate over a model."""
+    not evaluate over a model; `reached` what an atom may rest on, if one was asked about."""
 
     instances: list[RuleInstance]
     offers: dict[tuple[int, tuple[Symbol, ...]], list[Symbol]]
     failed: set[int] = field(default_factory=set)
+    reached: frozenset[Symbol] | None = None
 
 
-def record(rules: Iterable[ExplainedRule], model: Model) -> InstanceRecording:
-    """The instances of `rules` that hold in `model` and whose head is in it."""
+def record(
+    rules: Iterable[ExplainedRule], model: Model, atom: Symbol | None = None
+) -> InstanceRecording:
+    """The instances of `rules` that hold in `model` and whose head is in it; where an `atom` is
+    asked about, only those on which it may rest."""
     rules = [rule for rule in rules if rule.heads and not rule.opaque]
     facts = facts_text(rules, model)
     try:
-        return _recorded(rules, facts)
+        return _recorded(rules, facts, atom)
     except RuntimeError:
         return _one_by_one(rules, facts)
 
@@ -273,13 +277,19 @@ def _one_by_one(rules: Sequence[ExplainedRule], facts: str) -> InstanceRecording
     return found
 
 
-def _recorded(rules: Sequence[ExplainedRule], facts: str) -> InstanceRecording:
+def _recorded(
+    rules: Sequence[ExplainedRule], facts: str, asked: Symbol | None = None
+) -> InstanceRecording:
     name = fresh_name(rules, facts)
-    lines = (line for rule in rules for line in _lines(name, rule))
+    lines = [line for rule in rules for line in _lines(name, rule, directed=asked is not None)]
+    if asked is not None:
+        lines.append(f"{name}reached({asked}).")
     control = _ground(facts + "\n".join(lines))
     by_number = {rule.index: rule for rule in rules}
     counted = _counted(control, f"{name}counted")
-    found = InstanceRecording([], {})
+    noted = control.symbolic_atoms.by_signature(f"{name}reached", 1)
+    reached = None if asked is None else frozenset(each.symbol.arguments[0] for each in noted)
+    found = InstanceRecording([], {}, reached=reached)
     for atom in control.symbolic_atoms.by_signature(f"{name}instance", 6):
         number, values, element, head, atoms, local = atom.symbol.arguments
         found.instances.append(
@@ -308,12 +318,23 @@ def _tuple(term: Symbol) -> tuple[Symbol, ...]:
     return tuple(term.arguments)
 
 
-def _lines(name: str, rule: ExplainedRule) -> Iterator[str]:
-    """The rules that record the instances of one rule."""
+def _lines(name: str, rule: ExplainedRule, *, directed: bool) -> Iterator[str]:
+    """The rules that record the instances of one rule; `directed`: if they derive an atom that is
+    reached from the one asked about, and then what they rest on is."""
     values = call("t", rule.variables)
     holds = call(f"{name}body{rule.index}", rule.variables)
-    body = "; ".join(str(node) for part in rule.body for node in part.literals)
-    yield f"{holds} :- {body}." if body else f"{holds}."
+    body = [str(node) for part in rule.body for node in part.literals]
+    directed = directed and rule.kind != "shown"
+    if not directed:
+        yield f"{holds} :- {'; '.join(body)}." if body else f"{holds}."
+    for head in rule.heads if directed else ():
+        reached = f"{name}reached({head.atom})"
+        yield f"{holds} :- {'; '.join([reached, *body, *map(str, head.condition)])}."
+        for rests in head.positive:
+            chosen = "; ".join([holds, reached, *map(str, head.condition)])
+            yield f"{name}reached({rests}) :- {chosen}."
+    for rests in rule.positive if directed else ():
+        yield f"{name}reached({rests}) :- {holds}."
     for number, head in enumerate(rule.heads):
         atoms = call("t", [*rule.positive, *head.positive])
         noted = [rule.index, values, number, head.atom, atoms, call("t", head.variables)]
@@ -327,6 +348,9 @@ def _lines(name: str, rule: ExplainedRule) -> Iterator[str]:
     for number, part in enumerate(rule.body):
         for place, element in enumerate(part.elements):
             yield _element(name, rule, holds, (number, place), element)
+            for rests in element.positive if directed else ():
+                conditions = [holds, *map(str, element.condition)]
+                yield f"{name}reached({rests}) :- {'; '.join(conditions)}."
 
 
 def _element(

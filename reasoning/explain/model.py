@@ -105,8 +105,11 @@ class Solver:
         texts = set(shown.atoms)
         fixed = [
             (a.symbol, str(a.symbol) in texts)
-            for a in self._control.symbolic_atoms
-            if a.literal and not a.is_fact and self._is_shown(a.symbol)
+            for predicate in self._shown()
+            for a in self._control.symbolic_atoms.by_signature(
+                predicate.name.removeprefix("-"), predicate.arity, predicate.name[0] != "-"
+            )
+            if not a.is_fact and a.literal
         ]
         return self._matching(fixed, shown.atoms) or self._matching([], shown.atoms)
 
@@ -125,10 +128,9 @@ class Solver:
                     break
         return best
 
-    def _is_shown(self, atom: Symbol) -> bool:
+    def _shown(self) -> Iterable[Signature]:
         request = self._request
-        shown = request.shows or request.derived - request.inputs - self._supplied
-        return signature_of(atom) in shown
+        return sorted(request.shows or request.derived - request.inputs - self._supplied)
 
     def _first(self) -> Answer | None:
         """The first in the order in which answer sets are printed."""
@@ -164,7 +166,7 @@ class Solver:
             Signature(name if positive else f"-{name}", arity): [
                 atom.symbol
                 for atom in atoms.by_signature(name, arity, positive)
-                if model.contains(atom.symbol)
+                if atom.is_fact or model.contains(atom.symbol)
             ]
             for name, arity, positive in atoms.signatures
         }
