@@ -81,7 +81,7 @@ def test_a_few_decisions_are_those_of_the_definitions(question: Question) -> Non
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(questions() | impossible())
 def test_decisions_are_those_of_the_definitions(question: Question) -> None:
     agree(question)

@@ -53,14 +53,14 @@ def test_programs_cut_in_two_have_the_answers_of_clingo(example: Example) -> Non
 
 
 @pytest.mark.slow
-@settings(TRIED, max_examples=60)
+@settings(TRIED, max_examples=20)
 @given(programs.examples())
 def test_more_windows_have_the_answers_of_clingo(example: Example) -> None:
     compare(example)
 
 
 @pytest.mark.slow
-@settings(TRIED, max_examples=60)
+@settings(TRIED, max_examples=20)
 @given(programs.examples(guessing=True))
 def test_more_programs_cut_in_two_have_the_answers_of_clingo(example: Example) -> None:
     compare(example, split)

@@ -57,7 +57,7 @@ def holds(area: dict[str, Any], spot: tuple[float, float]) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(st.lists(CHANGES, min_size=1, max_size=8), min_size=1, max_size=5))
 def test_notices_are_about_what_lies_in_the_areas_there_are(steps: list[list[Any]]) -> None:
     areas: dict[str, Any] = {}

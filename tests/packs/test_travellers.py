@@ -1,4 +1,4 @@
-"""Four recorded hours of Aarhus with 200 travellers: who is told of which jam, and when.
+"""Two recorded hours of Aarhus with 200 travellers: who is told of which jam, and when.
 
 What must be told is computed here with geodesics and shapely alone: no `backend.space`.
 """
@@ -29,7 +29,7 @@ from tests.api.templates import pack_of
 
 EARTH = Geod(ellps="WGS84")
 START = datetime(2014, 8, 5, 5, tzinfo=UTC)
-UNTIL = START + timedelta(hours=4)
+UNTIL = START + timedelta(hours=2)
 TRAVELLERS = 200
 RADIUS_M = 100
 MARGIN_M = 1.0
@@ -211,8 +211,8 @@ def test_exactly_those_are_told_of_a_jam_whose_remaining_way_it_is_on(
             if concerned is not None:
                 assert (pair in frame.told) is concerned, (frame.t_ms, pair)
                 agreed[concerned] += 1
-    assert agreed[True] > 3000
-    assert agreed[False] > 100_000
+    assert agreed[True] > 1000
+    assert agreed[False] > 40_000
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_what_is_inferred_of_a_window_is_the_closure_of_schema_and_window(
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(regime=st.sampled_from(REGIMES), data=st.data())
 def test_what_is_inferred_of_more_windows_is_the_closure(
     regime: Entailment, data: st.DataObject

@@ -21,7 +21,7 @@ from citywise.reasoning.languages.casp.parsing import parse, read
 
 pytestmark = pytest.mark.slow
 
-LONG = 900_000
+LONG = 300_000
 
 
 def codes(text: str) -> list[str]:
@@ -82,7 +82,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "facts": lambda: "".join(f"p({i},a{i % 7}).\n" for i in range(LONG // 14)),
     "one long statement": lambda: "p(" + ",".join(map(str, range(LONG // 7))) + ").",
     "a long string": lambda: f'p("{"a" * LONG}").',
-    "semicolons": lambda: ";" * 1_000_000,
+    "semicolons": lambda: ";" * LONG,
     "semicolons and lines": lambda: "a;\n" * (LONG // 3),
     "semicolons and separate parts": lambda: "a :- b" + ";c" * (LONG // 2) + ".",
     "spaces behind a semicolon": lambda: ("a;" + " " * 1_000) * (LONG // 1_100),
@@ -99,19 +99,19 @@ MAKERS: dict[str, Callable[[], str]] = {
     "labels": lambda: "(a) " * (LONG // 4),
     "a long label": lambda: f"({'a' * LONG}) b.",
     "foreign letters": lambda: "é" * LONG,
-    "errors": lambda: "a b. " * (50_000),
-    "unsafe rules": lambda: "a(X). " * 20_000,
+    "errors": lambda: "a b. " * (LONG // 15),
+    "unsafe rules": lambda: "a(X). " * (LONG // 30),
     "scripts": lambda: "#script " * (LONG // 8),
     "decimals": lambda: "a :- b(1.5" * (LONG // 10),
 }
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_megabyte_of_anything_is_read_or_refused_in_seconds(name: str) -> None:
+def test_a_long_text_of_anything_is_read_or_refused_in_seconds(name: str) -> None:
     text = MAKERS[name]()
     started = time.process_time()
     codes(text)
-    assert time.process_time() - started < 60  # on a loaded machine; at most 3 s measured alone
+    assert time.process_time() - started < 20  # on a loaded machine; at most 1 s measured alone
 
 
 @pytest.mark.parametrize("size", [10_000_000, 2_000_001])

@@ -27,7 +27,7 @@ from tests.rif.programs import long_programs, programs
 from tests.rif.reference import WindowedProgram
 
 REGIMES: tuple[Entailment, ...] = ("rdfs", "owl-rl")
-SOME = settings(max_examples=12)
+SOME = settings(max_examples=5)
 MANY = settings(max_examples=20, phases=(Phase.generate,))
 """Again and again, until there are enough evaluations."""
 RANDOM = st.integers(0, 1 << 32).map(Random)
@@ -50,7 +50,7 @@ def test_thousands_of_evaluations_over_long_streams_agree_in_every_form() -> Non
         count += compared(program, reader, random)
 
     compare()
-    assert count > 4_000
+    assert count > 1_500
 
 
 @pytest.mark.long
@@ -191,14 +191,14 @@ def _without_literals(found: object) -> set[Fact]:
 def test_hundreds_of_windows_are_their_closures(regime: Entailment) -> None:
     count = 0
 
-    @settings(max_examples=8)
+    @settings(max_examples=4)
     @given(regime_streams(regime, 100), RANDOM)
     def compare(given: tuple[tuple[Triple, ...], list[Item]], random: Random) -> None:
         nonlocal count
         count += regimes_agree(regime, *given, random)
 
     compare()
-    assert count > 500
+    assert count > 200
 
 
 @pytest.mark.long
