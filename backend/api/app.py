@@ -38,6 +38,7 @@ from citywise.backend.api import (
     places,
     problems,
     security,
+    sensorthings,
     sign_in,
     traces,
     trials,
@@ -96,6 +97,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
         app.register_blueprint(blueprint)
     app.register_blueprint(citypulse.blueprint)
     app.register_blueprint(ngsi.blueprint)
+    app.register_blueprint(sensorthings.blueprint)
     app.register_blueprint(sign_in.pages)
     sign_in.install(app, settings.sign_in)
     app.register_blueprint(health.blueprint)
