@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citywise.backend import times
+    from citywise.backend import spawned, times
     from citywise.backend.api import access, event_stream, identity, limits, parameters, problems
     from citywise.backend.api.answers import as_json
     from citywise.backend.api.aside import aside
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from citywise.backend.people.ids import channel
     from citywise.backend.privacy import boxes
     from citywise.backend.settings import Section, Settings
+    from citywise.backend.space import geometry
     from citywise.backend.store import clocks, outbox
     from citywise.backend.store.heartbeat import beat
     from citywise.backend.store.models import EventRow, OutboxRow, PlaceRow, ReadingRow
@@ -62,6 +63,7 @@ __all__ = [
     "channel",
     "clocks",
     "event_stream",
+    "geometry",
     "identity",
     "later",
     "limits",
@@ -70,6 +72,7 @@ __all__ = [
     "parameters",
     "problems",
     "read_body",
+    "spawned",
     "state",
     "times",
     "translator",
@@ -92,6 +95,7 @@ _WHERE: Mapping[str, str] = {
     "Device": "network.topics:Device",
     "event_stream": "api.event_stream",
     "EventRow": "store.models:EventRow",
+    "geometry": "space.geometry",
     "identity": "api.identity",
     "Limit": "packs.parts:Limit",
     "limits": "api.limits",
@@ -107,6 +111,7 @@ _WHERE: Mapping[str, str] = {
     "ReadingRow": "store.models:ReadingRow",
     "Section": "settings:Section",
     "Settings": "settings:Settings",
+    "spawned": "spawned",
     "state": "api.state:state",
     "Tables": "packs.tables:Tables",
     "times": "times",

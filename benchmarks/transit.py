@@ -35,9 +35,9 @@ from typing import Any
 from citywise.apps.travel_planner.transit.decide import Transit
 from citywise.apps.travel_planner.transit.feed import Feed, read_feed
 from citywise.apps.travel_planner.transit.live import Live
+from citywise.apps.travel_planner.transit.realtime import read as read_message
 from citywise.apps.travel_planner.transit.request import read
 from citywise.apps.travel_planner.transit.timetable import Timetable
-from citywise.backend.gtfs_realtime import read as read_message
 from citywise.backend.machine import REPOSITORY
 
 DAY = date(2014, 6, 3)

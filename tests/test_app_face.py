@@ -62,16 +62,3 @@ def beyond(folder: str) -> set[str]:
 def test_the_example_and_the_starter_import_nothing_else_of_ours() -> None:
     for folder in ("examples/pulse", "backend/packs/starters"):
         assert beyond(folder) == set()
-
-
-STILL = {
-    BACKEND, "api", "api.hub", "api.origin", "api.security", "api.state", "api.turns", "instants",
-    "network", "people", "people.ids", "people.names", "people.secret", "people.tokens",
-    "privacy.boxes", "settings", "spawned", "store.chunks", "store.outage", "supervisor",
-    "system_option", "times",
-}  # fmt: skip
-"""What the meeting manager imports beside the face: it may get less, not more."""
-
-
-def test_the_meeting_manager_needs_no_more_than_it_did() -> None:
-    assert beyond("apps/meeting_mgr") <= STILL

@@ -13,9 +13,8 @@ from citywise.apps.meeting_mgr.model import Person, Sensor
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import consent
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
-from citywise.backend.app import Settings
-from citywise.backend.privacy.boxes import Boxes
-from citywise.backend.times import iso_or_none, wall_ms
+from citywise.backend.app import Settings, times
+from citywise.backend.app import boxes as sealing
 
 RESTS_ON: Mapping[str, tuple[Sensor, ...]] = {"position": ("distance", "speed")}
 """Which sensors tell of a kind of context (`backend.people.consents`)."""
@@ -28,7 +27,7 @@ def export(connection: Connection, settings: Settings, user: str) -> list[dict[s
     return of(connection, store.boxes_of(settings), user)
 
 
-def of(connection: Connection, boxes: Boxes, user: str) -> list[dict[str, Any]]:
+def of(connection: Connection, boxes: sealing.Boxes, user: str) -> list[dict[str, Any]]:
     """As `export`, with what opens the boxes."""
     hosted = store.of_host(connection, boxes, user)
     joined = store.people_of_user(connection, boxes, user)
@@ -45,7 +44,7 @@ def withdrawn(connection: Connection, settings: Settings, user: str, subject: st
     for person in store.people_of_user(connection, boxes, user) if sensors else ():
         record = store.find(connection, boxes, person.meeting)
         if record is not None:
-            step = consent.withdraw(record, person, sensors, wall_ms())
+            step = consent.withdraw(record, person, sensors, times.wall_ms())
             store.write(connection, boxes, step)
 
 
@@ -60,14 +59,14 @@ def forgotten(connection: Connection, user: str) -> None:
         store.delete_person(connection, meeting_id, person)
 
 
-def _hosted(connection: Connection, boxes: Boxes, record: MeetingRecord) -> dict[str, Any]:
+def _hosted(connection: Connection, boxes: sealing.Boxes, record: MeetingRecord) -> dict[str, Any]:
     people = store.people_of(connection, boxes, record)
     return {
         "role": "host",
         "id": record.id,
         "state": record.state,
-        "created": iso_or_none(record.created_ms),
-        "updated": iso_or_none(record.updated_ms),
+        "created": times.iso_or_none(record.created_ms),
+        "updated": times.iso_or_none(record.updated_ms),
         **_told(record.meeting.model_dump(mode="json")),
         "proposals": [_told(one.model_dump(mode="json")) for one in record.proposals],
         "people": [_told(one.model_dump(mode="json", include=_CAME)) for one in people],
@@ -78,14 +77,14 @@ def _hosted(connection: Connection, boxes: Boxes, record: MeetingRecord) -> dict
 _CAME = {"name", "attendee", "joined_ms", "left_ms"}
 
 
-def _joined(connection: Connection, boxes: Boxes, person: Person) -> dict[str, Any]:
+def _joined(connection: Connection, boxes: sealing.Boxes, person: Person) -> dict[str, Any]:
     mine = store.entries_of(connection, boxes, person.meeting, person.id)
     entries = [_entry(entry) for entry in mine]
     return {"role": "participant", **_told(person.model_dump(mode="json")), "entries": entries}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
-    told = {"at": iso_or_none(entry.at_ms), "person": entry.person}
+    told = {"at": times.iso_or_none(entry.at_ms), "person": entry.person}
     return told | _told(entry.body.model_dump(mode="json"))
 
 
@@ -101,4 +100,8 @@ def _shown(name: str, value: Any) -> tuple[str, Any]:
         return name.removesuffix("_ms"), _told(value)
     if isinstance(value, list):
         return name, [_told(one) if isinstance(one, Mapping) else one for one in value]
-    return (name.removesuffix("_ms"), iso_or_none(value)) if name.endswith("_ms") else (name, value)
+    return (
+        (name.removesuffix("_ms"), times.iso_or_none(value))
+        if name.endswith("_ms")
+        else (name, value)
+    )

@@ -59,6 +59,7 @@ PARTS = Parts(
     pages=_pages,
     navigation={"meetings": "/meetings"},
     everywhere=("meet/logging-out.js",),
+    installable={"meetings.shortcut": "/meetings"},
     shortcuts={"meetings.shortcut": "/meetings"},
     openapi=Path(__file__).with_name("openapi.json"),
     service=_serve,

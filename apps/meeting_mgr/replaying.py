@@ -21,8 +21,7 @@ import orjson
 from pydantic import ValidationError
 
 from citywise.apps.meeting_mgr.readings import RoomValues
-from citywise.backend.app import CitywiseError
-from citywise.backend.times import to_ms
+from citywise.backend.app import CitywiseError, times
 
 QUIET_V, QUIET_DB = 0.05, 45.0
 _PLACES = range(1, 5)
@@ -126,4 +125,4 @@ def _measured(cells: Cells, what: str) -> list[float]:
 
 
 def _ms(text: str) -> int:
-    return to_ms(datetime.strptime(text, _TIME).replace(tzinfo=UTC))
+    return times.to_ms(datetime.strptime(text, _TIME).replace(tzinfo=UTC))

@@ -20,9 +20,9 @@ from citywise.apps.meeting_mgr.steps.sharing import remaining
 from citywise.apps.meeting_mgr.tables import MeetingEntryRow, MeetingPersonRow, MeetingRow
 from citywise.apps.meeting_mgr.telling import MEETING, tell, tell_gone, tell_removed
 from citywise.backend.app import Settings
+from citywise.backend.app import boxes as sealing
 from citywise.backend.people.secret import digest, new_secret
 from citywise.backend.people.tokens import broker_hash
-from citywise.backend.privacy.boxes import Boxes, boxes_for
 
 KEPT_DAYS = 90
 """So long a meeting is kept after it was ended or cancelled, or should have been."""
@@ -35,27 +35,27 @@ _DAY_MS = 86_400_000
 _MEETINGS, _PEOPLE = select(MeetingRow.__table__), select(MeetingPersonRow.__table__)
 
 
-def boxes_of(settings: Settings) -> Boxes:
+def boxes_of(settings: Settings) -> sealing.Boxes:
     """The boxes of a system's meetings, as this process opens them."""
-    return boxes_for(settings, MEETING)
+    return sealing.boxes_for(settings, MEETING)
 
 
 # --- Reading -------------------------------------------------------------------------------------
 
 
-def find(connection: Connection, boxes: Boxes, meeting_id: str) -> MeetingRecord | None:
+def find(connection: Connection, boxes: sealing.Boxes, meeting_id: str) -> MeetingRecord | None:
     """The meeting of an id; None where there is none (any more)."""
     found = _records(connection, boxes, _MEETINGS.where(MeetingRow.id == meeting_id))
     return next(iter(found), None)
 
 
-def of_host(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
+def of_host(connection: Connection, boxes: sealing.Boxes, user: str) -> list[MeetingRecord]:
     """The meetings of a host, the latest to start first."""
     found = _records(connection, boxes, _MEETINGS.where(MeetingRow.user == user))
     return _latest_first(found)
 
 
-def listed_of_host(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
+def listed_of_host(connection: Connection, boxes: sealing.Boxes, user: str) -> list[MeetingRecord]:
     """As `of_host`, without their proposals, which are not opened."""
     return _latest_first(_listed(connection, boxes, _MEETINGS.where(MeetingRow.user == user)))
 
@@ -66,19 +66,19 @@ def count_of_host(connection: Connection, user: str) -> int:
     return connection.scalar(query) or 0
 
 
-def people_of(connection: Connection, boxes: Boxes, record: MeetingRecord) -> list[Person]:
+def people_of(connection: Connection, boxes: sealing.Boxes, record: MeetingRecord) -> list[Person]:
     """Everybody who has joined a meeting, also who has left, in the order in which they did."""
     found = _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.meeting == record.id))
     return sorted(found, key=lambda person: (person.joined_ms, person.id))
 
 
-def people(connection: Connection, boxes: Boxes, ids: Collection[str]) -> list[Person]:
+def people(connection: Connection, boxes: sealing.Boxes, ids: Collection[str]) -> list[Person]:
     """Those of some ids who have joined a meeting, in no order."""
     return _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.id.in_(ids)))
 
 
 def person_by_secret(
-    connection: Connection, boxes: Boxes, record: MeetingRecord, person_id: str, secret: str
+    connection: Connection, boxes: sealing.Boxes, record: MeetingRecord, person_id: str, secret: str
 ) -> Person | None:
     """Who is in a meeting and shows their secret; None for everybody else."""
     mine = (MeetingPersonRow.id == person_id, MeetingPersonRow.meeting == record.id)
@@ -88,13 +88,13 @@ def person_by_secret(
     return next(iter(_people(connection, boxes, _PEOPLE.where(*mine))), None)
 
 
-def people_of_user(connection: Connection, boxes: Boxes, user: str) -> list[Person]:
+def people_of_user(connection: Connection, boxes: sealing.Boxes, user: str) -> list[Person]:
     """As whom an account has joined meetings, the latest first."""
     found = _people(connection, boxes, _PEOPLE.where(MeetingPersonRow.user == user))
     return sorted(found, key=lambda person: (-person.joined_ms, person.id))
 
 
-def joined_by(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRecord]:
+def joined_by(connection: Connection, boxes: sealing.Boxes, user: str) -> list[MeetingRecord]:
     """The meetings in which an account takes part, the latest to start first; without their
     proposals."""
     there = {one.meeting for one in people_of_user(connection, boxes, user) if one.left_ms is None}
@@ -102,7 +102,7 @@ def joined_by(connection: Connection, boxes: Boxes, user: str) -> list[MeetingRe
 
 
 def entries_of(
-    connection: Connection, boxes: Boxes, meeting_id: str, person: str | None = None
+    connection: Connection, boxes: sealing.Boxes, meeting_id: str, person: str | None = None
 ) -> list[Entry]:
     """What happened in a meeting (to somebody), oldest first."""
     return opened(boxes, sealed_entries(connection, meeting_id, person))
@@ -119,7 +119,7 @@ def sealed_entries(
 
 
 def newest_entries(
-    connection: Connection, boxes: Boxes, meeting_id: str, before: int | None, most: int
+    connection: Connection, boxes: sealing.Boxes, meeting_id: str, before: int | None, most: int
 ) -> list[Entry]:
     """The last of what happened in a meeting (before the entry of an id), newest first."""
     query = select(MeetingEntryRow.__table__).where(MeetingEntryRow.meeting == meeting_id)
@@ -133,7 +133,7 @@ def _latest_first(found: list[MeetingRecord]) -> list[MeetingRecord]:
     return sorted(found, key=lambda record: (-record.meeting.starts_ms, record.id))
 
 
-def opened(boxes: Boxes, rows: Sequence[Row[Any]]) -> list[Entry]:
+def opened(boxes: sealing.Boxes, rows: Sequence[Row[Any]]) -> list[Entry]:
     """The entries of rows, but those that nobody can open any more."""
     texts = boxes.open([row.box for row in rows])
     return [
@@ -143,7 +143,9 @@ def opened(boxes: Boxes, rows: Sequence[Row[Any]]) -> list[Entry]:
     ]
 
 
-def _records(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[MeetingRecord]:
+def _records(
+    connection: Connection, boxes: sealing.Boxes, query: Select[Any]
+) -> list[MeetingRecord]:
     rows = connection.execute(query).mappings().all()
     texts = boxes.open([row[name] for row in rows for name in ("box", "proposals")])
     pairs = zip(rows, texts[::2], texts[1::2], strict=True)
@@ -154,7 +156,9 @@ def _records(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[M
     ]
 
 
-def _listed(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[MeetingRecord]:
+def _listed(
+    connection: Connection, boxes: sealing.Boxes, query: Select[Any]
+) -> list[MeetingRecord]:
     rows = connection.execute(query).mappings().all()
     texts = boxes.open([row["box"] for row in rows])
     pairs = zip(rows, texts, strict=True)
@@ -167,7 +171,7 @@ def _record(row: RowMapping, meeting: bytes, proposals: tuple[Proposal, ...]) ->
     return MeetingRecord(**plain, meeting=opened, proposals=proposals)
 
 
-def _people(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Person]:
+def _people(connection: Connection, boxes: sealing.Boxes, query: Select[Any]) -> list[Person]:
     texts = boxes.open([row.box for row in connection.execute(query)])
     return [Person.model_validate_json(text) for text in texts if text is not None]
 
@@ -175,13 +179,13 @@ def _people(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Pe
 # --- Writing -------------------------------------------------------------------------------------
 
 
-def write(connection: Connection, boxes: Boxes, step: Step) -> None:
+def write(connection: Connection, boxes: sealing.Boxes, step: Step) -> None:
     """Write a step and announce it. Raises `MeetingError` `gone` where there is no such meeting
     any more, and `BoxError`."""
     write_all(connection, boxes, [step])
 
 
-def write_all(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> None:
+def write_all(connection: Connection, boxes: sealing.Boxes, steps: Sequence[Step]) -> None:
     """Write steps, of which each has changed another meeting or other people, in few
     statements; otherwise as `write`."""
     for step in steps:
@@ -195,7 +199,7 @@ def write_all(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> No
     tell(connection, steps)
 
 
-def join(connection: Connection, boxes: Boxes, step: Step) -> str:
+def join(connection: Connection, boxes: sealing.Boxes, step: Step) -> str:
     """Write a step of `taking_part.join`; returns the secret of who joined."""
     [person], secret = step.people, new_secret()
     row = {
@@ -219,7 +223,7 @@ def give_broker_secret(connection: Connection, person_id: str) -> str:
     return secret
 
 
-def _row(boxes: Boxes, record: MeetingRecord) -> dict[str, Any]:
+def _row(boxes: sealing.Boxes, record: MeetingRecord) -> dict[str, Any]:
     meeting = record.meeting.model_dump_json().encode()
     box, proposals = boxes.close(
         [(record.user, meeting), (record.user, _PROPOSALS.dump_json(record.proposals))]
@@ -228,7 +232,7 @@ def _row(boxes: Boxes, record: MeetingRecord) -> dict[str, Any]:
     return {**plain, "box": box, "proposals": proposals}
 
 
-def _save_record(connection: Connection, boxes: Boxes, step: Step) -> None:
+def _save_record(connection: Connection, boxes: sealing.Boxes, step: Step) -> None:
     row = _row(boxes, step.record)
     if step.change == "created":
         connection.execute(insert(MeetingRow), [row])
@@ -238,7 +242,7 @@ def _save_record(connection: Connection, boxes: Boxes, step: Step) -> None:
         raise MeetingError("gone", "There is no such meeting any more.")
 
 
-def _save_people(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> None:
+def _save_people(connection: Connection, boxes: sealing.Boxes, steps: Sequence[Step]) -> None:
     people = [(step.record, person) for step in steps for person in step.people]
     if not people:
         return
@@ -261,7 +265,7 @@ def _let_out(connection: Connection, people: Sequence[str]) -> None:
         connection.execute(gone.values(secret=None, broker_hash=""))
 
 
-def _add_entries(connection: Connection, boxes: Boxes, steps: Sequence[Step]) -> None:
+def _add_entries(connection: Connection, boxes: sealing.Boxes, steps: Sequence[Step]) -> None:
     found = [(step.record, entry) for step in steps for entry in step.entries]
     if not found:
         return
@@ -283,7 +287,7 @@ def _add_entries(connection: Connection, boxes: Boxes, steps: Sequence[Step]) ->
     connection.execute(insert(MeetingEntryRow), rows)
 
 
-def _forget_entries(connection: Connection, boxes: Boxes, step: Step) -> None:
+def _forget_entries(connection: Connection, boxes: sealing.Boxes, step: Step) -> None:
     """Take out of somebody's earlier entries what sensors told that are to be forgotten."""
     [person] = step.people
     before = [
@@ -330,7 +334,7 @@ def trim_entries(connection: Connection, meeting_id: str) -> None:
         connection.execute(remove(MeetingEntryRow).where(*mine, MeetingEntryRow.id <= first_gone))
 
 
-def trim(connection: Connection, boxes: Boxes, now_ms: int) -> int:
+def trim(connection: Connection, boxes: sealing.Boxes, now_ms: int) -> int:
     """Remove meetings that have been over, cancelled or past for `KEPT_DAYS`, and those of then
     that nobody can open any more; returns how many."""
     before_ms = now_ms - KEPT_DAYS * _DAY_MS

@@ -13,9 +13,8 @@ from sqlalchemy import Connection, String, cast, delete, insert, or_, select
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow
-from citywise.backend.app import OutboxRow, channel, clocks
+from citywise.backend.app import OutboxRow, channel, clocks, times
 from citywise.backend.store.chunks import chunks
-from citywise.backend.times import wall_ms
 
 MEETING = "meeting"
 """Kind of the announcements, and what boxes are sealed for."""
@@ -143,5 +142,5 @@ def _rows(
 
 def _write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
-        when = {"t_ms": clocks.read(connection).now_ms, "created_ms": wall_ms()}
+        when = {"t_ms": clocks.read(connection).now_ms, "created_ms": times.wall_ms()}
         connection.execute(insert(OutboxRow), [row | when for row in rows])

@@ -19,7 +19,7 @@ from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.roads.paths import stretch as cut
 from citywise.apps.travel_planner.roads.snapping import Snap
 from citywise.apps.travel_planner.turns import stretches
-from citywise.backend.times import iso
+from citywise.backend.app import times
 
 Json = dict[str, Any]
 
@@ -120,8 +120,8 @@ def route_object(
         "cost": found.cost,
         "walk_m": candidate.walk_m,
         "free_flow_s": found.free_flow_s,
-        "departs": iso(depart_ms),
-        "arrives": iso(depart_ms + round(found.time_s * 1000)),
+        "departs": times.iso(depart_ms),
+        "arrives": times.iso(depart_ms + round(found.time_s * 1000)),
         "basis": dict(found.basis),
         "access": access_object(*candidate.access),
         "steps": steps(path, candidate.mode, costs),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from citywise.apps.travel_planner.api_plans import ask
-from citywise.backend.api import access, limits, parameters
 from citywise.backend.api.citypulse import NOTE
+from citywise.backend.app import access, limits, parameters
 
 blueprint = Blueprint("citypulse_plans", __name__, url_prefix="/citypulse")
 

@@ -16,12 +16,16 @@ from citywise.apps.travel_planner.kept_plans import kept
 from citywise.apps.travel_planner.roads.cityfiles import NETWORK
 from citywise.apps.travel_planner.roads.network import NetworkError, RoadNetwork
 from citywise.apps.travel_planner.wording import Words
-from citywise.backend.api import access, languages, limits, parameters
-from citywise.backend.api.aside import aside
-from citywise.backend.api.pages import translator
-from citywise.backend.api.problems import bad_parameter, not_found
-from citywise.backend.api.state import state
-from citywise.backend.times import ZONE, parse_ms
+from citywise.backend.app import (
+    access,
+    aside,
+    limits,
+    parameters,
+    problems,
+    state,
+    times,
+    translator,
+)
 
 if TYPE_CHECKING:
     from citywise.apps.travel_planner.exporting import MapFile, Shape
@@ -38,10 +42,13 @@ def export_plan() -> Response:
     """One HTML file with the map of a plan, its routes or garages, and what they rest on."""
     parameters.only("plan", "lang")
     if not (plan := request.args.get("plan")):
-        raise bad_parameter("plan", "missing; it is the `plan` of an answer to POST /plans/…")
+        raise problems.bad_parameter(
+            "plan", "missing; it is the `plan` of an answer to POST /plans/…"
+        )
     if (answer := kept().find(plan)) is None:
-        raise not_found(f"plan {plan!r}: plans are kept for 30 minutes; plan again")
-    file = Response(document(answer, languages.asked()), content_type="text/html; charset=utf-8")
+        raise problems.not_found(f"plan {plan!r}: plans are kept for 30 minutes; plan again")
+    html = document(answer, parameters.language())
+    file = Response(html, content_type="text/html; charset=utf-8")
     moment = _local(answer["now"]).strftime("%Y-%m-%d-%H%M")
     name = f"citywise-{answer['kind']}-{moment}.html"
     file.headers["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -78,7 +85,7 @@ def document(answer: Option, language: str) -> str:
 
 
 def _local(time: str) -> datetime:
-    return datetime.fromtimestamp(parse_ms(time) / 1000, ZoneInfo(ZONE))
+    return datetime.fromtimestamp(times.parse_ms(time) / 1000, ZoneInfo(times.ZONE))
 
 
 def _end(end: Option) -> str:

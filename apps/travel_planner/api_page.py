@@ -7,10 +7,7 @@ from flask import Blueprint, Response, request
 from citywise.apps.travel_planner import pool, streets
 from citywise.apps.travel_planner.roads import cityfiles
 from citywise.apps.travel_planner.roads.network import NetworkError
-from citywise.backend.api import access, pages
-from citywise.backend.api.aside import aside
-from citywise.backend.api.problems import not_found
-from citywise.backend.api.state import state
+from citywise.backend.app import access, aside, page, problems, state
 
 blueprint = Blueprint("plan_page", __name__)
 
@@ -23,7 +20,7 @@ def show_plan() -> Response:
     Who opens it will ask soon: the planners get ready.
     """
     pool.soon(state().settings)
-    return pages.with_map("plan", section="plan")
+    return page("plan", has_map=True, section="plan")
 
 
 @blueprint.get("/plan/streets.json")
@@ -34,7 +31,7 @@ def show_streets() -> Response:
     try:
         packed = aside(lambda: streets.packed(file))
     except NetworkError as error:
-        raise not_found(f"road network: {error}") from error
+        raise problems.not_found(f"road network: {error}") from error
     answer = Response(packed, content_type="application/json")
     answer.headers["Content-Encoding"] = "gzip"
     answer.headers["Cache-Control"] = "no-cache"

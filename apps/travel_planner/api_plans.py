@@ -12,8 +12,7 @@ from citywise.apps.travel_planner.kept_plans import kept
 from citywise.apps.travel_planner.replies import Reply
 from citywise.apps.travel_planner.roads.basemap import Basemap
 from citywise.apps.travel_planner.roads.cityfiles import BASEMAP
-from citywise.backend.api import access, languages, limits, parameters, problems
-from citywise.backend.api.state import state
+from citywise.backend.app import access, limits, parameters, problems, state
 
 blueprint = Blueprint("plans", __name__)
 MOST_FOUND = 20
@@ -49,7 +48,7 @@ def list_departures(stop_id: str) -> Response:
         "minutes": parameters.integer("minutes", 60, 1, 24 * 60),
         "limit": parameters.integer("limit", 20, 1, MOST_DEPARTURES),
     }
-    return _answer(ask("departures", body, languages.asked()))
+    return _answer(ask("departures", body, parameters.language()))
 
 
 @blueprint.get("/plans/<plan>")
@@ -134,7 +133,7 @@ def _planned(what: str) -> Response:
     parameters.only("lang")
     body = parameters.json_object()
     try:
-        reply = ask(what, body, languages.asked())
+        reply = ask(what, body, parameters.language())
     except problems.ProblemError as problem:
         if problem.status == 503:
             _refuse_ill_formed(what, body)

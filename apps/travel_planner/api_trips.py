@@ -19,27 +19,25 @@ from citywise.apps.travel_planner.kept_plans import kept
 from citywise.apps.travel_planner.trip_bodies import Answer, NewTrip, ToldPosition
 from citywise.apps.travel_planner.trip_objects import trip_object
 from citywise.apps.travel_planner.trips import Position, Trip
-from citywise.backend.api import (
+from citywise.backend.api import context, instance_bodies
+from citywise.backend.app import (
     access,
-    context,
+    as_json,
+    clocks,
     identity,
-    instance_bodies,
-    languages,
     limits,
+    outbox,
     parameters,
+    problems,
+    state,
+    times,
 )
-from citywise.backend.api.answers import as_json
-from citywise.backend.api.problems import ProblemError, not_found
-from citywise.backend.api.state import state
+from citywise.backend.app import boxes as sealing
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import advising
 from citywise.backend.people import consents
-from citywise.backend.privacy.boxes import BoxError, Boxes
-from citywise.backend.store import clocks
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
 from citywise.backend.store.outage import is_full
-from citywise.backend.store.outbox import begin
-from citywise.backend.times import iso, wall_ms
 
 blueprint = Blueprint("trips", __name__)
 LOG = logging.getLogger(__name__)
@@ -51,7 +49,7 @@ class Work(NamedTuple):
     """A transaction that changes trips: with what it opens boxes, and the stream time."""
 
     connection: Connection
-    boxes: Boxes
+    boxes: sealing.Boxes
     now_ms: int
 
     def trip(self, trip_id: str) -> Trip:
@@ -76,7 +74,7 @@ def list_trips() -> Response:
         found = trips.of_user(connection, _boxes(), user)
         now_ms = clocks.read(connection).now_ms
     shown = [_object(trip, now_ms) for trip in found]
-    return as_json({"now": iso(now_ms), "trips": shown})
+    return as_json({"now": times.iso(now_ms), "trips": shown})
 
 
 @blueprint.post("/trips")
@@ -196,18 +194,20 @@ def _new(work: Work, body: NewTrip, user: str) -> Trip:
     """A trip of a plan that was answered a while ago at most."""
     answer = kept().find(body.plan or "")
     if answer is None:
-        raise not_found(f"plan {body.plan!r} (any more: plans are kept for 30 minutes); plan again")
+        raise problems.not_found(
+            f"plan {body.plan!r} (any more: plans are kept for 30 minutes); plan again"
+        )
     option = beginning.chosen(answer, body.choice)
     told = body.position
     position = None if told is None else _timed(told.position(work.now_ms))
-    language = languages.asked()
+    language = parameters.language()
     return beginning.new_trip(user, answer, option, position, language, work.now_ms)
 
 
 def _resumed(work: Work, body: NewTrip) -> Trip:
     trip = work.trip(body.resume or "")
     if trip.user != identity.own_id():
-        raise not_found(f"trip {trip.id!r} of yours")
+        raise problems.not_found(f"trip {trip.id!r} of yours")
     return beginning.resumed(trip, work.now_ms)
 
 
@@ -217,16 +217,16 @@ def _refuse_other_proposal(trip: Trip, body: Answer) -> None:
     if body.answer == "undo":
         if content.previous is None:
             detail = "no other plan was accepted on this trip; there is nothing to undo"
-            raise ProblemError(409, "nothing-to-undo", "Nothing to undo", detail)
+            raise problems.ProblemError(409, "nothing-to-undo", "Nothing to undo", detail)
     elif content.proposal is None:
         detail = "nothing is proposed to this trip (any more); read it again"
-        raise ProblemError(409, "no-proposal", "No proposal", detail)
+        raise problems.ProblemError(409, "no-proposal", "No proposal", detail)
     elif body.number not in (None, content.proposal["number"]):
         detail = (
             f"number: found {body.number}, but proposal {content.proposal['number']} is open; "
             "read the trip again and answer that"
         )
-        raise ProblemError(409, "proposal-changed", "Proposal changed", detail)
+        raise problems.ProblemError(409, "proposal-changed", "Proposal changed", detail)
 
 
 def _refuse_unwanted(connection: Connection, user: str, subjects: Sequence[str]) -> None:
@@ -237,7 +237,7 @@ def _refuse_unwanted(connection: Connection, user: str, subjects: Sequence[str])
 def _timed(position: Position) -> Position:
     """A position without a time that cannot be: of a device whose clock is wrong, what comes
     last counts, and what comes when it is right again."""
-    latest = max(wall_ms(), position.heard_ms) + AHEAD_MS
+    latest = max(times.wall_ms(), position.heard_ms) + AHEAD_MS
     impossible = position.at_ms is not None and position.at_ms > latest
     return replace(position, at_ms=None) if impossible else position
 
@@ -257,7 +257,7 @@ def _shown(trip: Trip, now_ms: int, **more: Any) -> Response:
 
 
 def _object(trip: Trip, now_ms: int) -> dict[str, Any]:
-    return trip_object(trip, now_ms, languages.asked())
+    return trip_object(trip, now_ms, parameters.language())
 
 
 def _own(trip: Trip | None, trip_id: str) -> Trip:
@@ -266,12 +266,12 @@ def _own(trip: Trip | None, trip_id: str) -> Trip:
     return trip
 
 
-def _over(trip: Trip) -> ProblemError:
+def _over(trip: Trip) -> problems.ProblemError:
     detail = f"this trip is over ({trip.state}); POST /api/v1/trips with `resume` to go on with it"
-    return ProblemError(409, "trip-over", "Trip over", detail, state=trip.state)
+    return problems.ProblemError(409, "trip-over", "Trip over", detail, state=trip.state)
 
 
-def _boxes() -> Boxes:
+def _boxes() -> sealing.Boxes:
     return trips.boxes_of(state().settings)
 
 
@@ -280,11 +280,11 @@ def _work() -> Iterator[Work]:
     """A transaction in which nobody else announces anything."""
     try:
         with state().engine.begin() as connection:
-            begin(connection)
+            outbox.begin(connection)
             yield Work(connection, _boxes(), clocks.read(connection).now_ms)
-    except (BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
+    except (sealing.BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
         if is_full(error):
             raise  # a 507 (`backend.api.problems`)
         LOG.warning("trips cannot be opened or sealed: %s", error)
         detail = "trips cannot be kept now: their keys cannot be used; try again later"
-        raise ProblemError(503, "trips-unavailable", "Trips unavailable", detail) from None
+        raise problems.ProblemError(503, "trips-unavailable", "Trips unavailable", detail) from None

@@ -13,12 +13,11 @@ from citywise.apps.travel_planner.following import line_of
 from citywise.apps.travel_planner.trips import APP, TEMPLATES, Body, Content, Kind, Position, Trip
 from citywise.backend.api import instances
 from citywise.backend.api.instance_bodies import NewInstance
-from citywise.backend.api.problems import invalid
+from citywise.backend.app import boxes as sealing
+from citywise.backend.app import problems, upsert
 from citywise.backend.ingest import inlet
-from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
 from citywise.backend.store.models import InstanceRow
-from citywise.backend.store.upsert import upsert
 
 AROUND_M = 75.0
 """What happens so near a garage may be about it."""
@@ -38,14 +37,16 @@ def chosen(answer: Body, choice: str | None) -> Body:
     found = first if choice is None else options.get(choice)
     if found is None:
         there = ", ".join(options) or "none: the plan has no answer"
-        raise invalid([{"path": "choice", "message": f"found {choice!r}, expected one of {there}"}])
+        raise problems.invalid(
+            [{"path": "choice", "message": f"found {choice!r}, expected one of {there}"}]
+        )
     if found.get("mode") in _BY_LINE:
         message = "journeys by public transport cannot be followed yet; keep the plan's page open"
-        raise invalid([{"path": "choice", "message": message}])
+        raise problems.invalid([{"path": "choice", "message": message}])
     codes = {reason["code"] for reason in found.get("reasons") or ()}
     if "lat" in found and codes & _UNUSABLE:
         message = f"{found['name']} cannot be used: {found['why']} Choose another garage"
-        raise invalid([{"path": "choice", "message": message}])
+        raise problems.invalid([{"path": "choice", "message": message}])
     return found
 
 
@@ -80,7 +81,7 @@ def resumed(trip: Trip, now_ms: int) -> Trip:
     return again.with_content(now_ms, paused_ms=paused_ms)
 
 
-def begin(connection: Connection, boxes: Boxes, trip: Trip, now_ms: int) -> Trip | None:
+def begin(connection: Connection, boxes: sealing.Boxes, trip: Trip, now_ms: int) -> Trip | None:
     """Follow a trip, in a transaction that has called `outbox.begin`; the one of its kind that
     was followed until now is ended, and returned."""
     exclude(connection, CONTEXT_OF, trip.user)

@@ -19,8 +19,8 @@ from citywise.apps.travel_planner.requests import (
 from citywise.apps.travel_planner.roads import City, Gazetteer, aarhus
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.recorded import recorded
+from citywise.backend.app import CitywiseError
 from citywise.backend.city.aarhus import Pack
-from citywise.backend.errors import CitywiseError
 
 Request = TypeVar("Request", TravelRequest, ParkingRequest)
 

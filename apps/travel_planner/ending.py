@@ -10,9 +10,9 @@ from sqlalchemy import Connection, delete
 from citywise.apps.travel_planner import trips
 from citywise.apps.travel_planner.following import line_of
 from citywise.apps.travel_planner.trips import Kind, Position, State, Trip
+from citywise.backend.app import boxes as sealing
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import advising
-from citywise.backend.privacy.boxes import Boxes
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
 from citywise.backend.store.models import InstanceRow
 
@@ -44,7 +44,9 @@ def standing_position(position: Position) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def end(connection: Connection, boxes: Boxes, trip: Trip, state: State, now_ms: int) -> Trip:
+def end(
+    connection: Connection, boxes: sealing.Boxes, trip: Trip, state: State, now_ms: int
+) -> Trip:
     """End a trip at stream time `now_ms`, in a transaction that has called `outbox.begin`: what
     watched for it is removed, and what was told of its user for its sake is forgotten."""
     exclude(connection, CONTEXT_OF, trip.user)
@@ -63,7 +65,9 @@ def end(connection: Connection, boxes: Boxes, trip: Trip, state: State, now_ms: 
     return over
 
 
-def withdrawn(connection: Connection, boxes: Boxes, user: str, subject: str, now_ms: int) -> None:
+def withdrawn(
+    connection: Connection, boxes: sealing.Boxes, user: str, subject: str, now_ms: int
+) -> None:
     """End the trips that need a kind of context whose use somebody allows no longer, and keep
     nothing of where they were if it is their position."""
     for trip in trips.of_user(connection, boxes, user):

@@ -30,12 +30,11 @@ from citywise.apps.travel_planner.roads.network import I32
 from citywise.apps.travel_planner.tables import TripRow
 from citywise.apps.travel_planner.trips import APP, TRIP, Body, Change, Trip
 from citywise.apps.travel_planner.watching import Open, Outcome, Watch
+from citywise.backend.app import OutboxRow, Settings, outbox
+from citywise.backend.app import boxes as sealing
 from citywise.backend.notices import advising
 from citywise.backend.notices.announcing import NOTICE
-from citywise.backend.privacy.boxes import Boxes
-from citywise.backend.settings import Settings
-from citywise.backend.store.models import InstanceRow, NoticeRow, OutboxRow
-from citywise.backend.store.outbox import begin, newest
+from citywise.backend.store.models import InstanceRow, NoticeRow
 
 LOG = logging.getLogger("citywise.travel_planner")
 AGAIN_S = 10.0
@@ -92,7 +91,7 @@ class Live(Protocol):
 class Follower:
     """Follows the trips of one city; for one thread."""
 
-    def __init__(self, engine: Engine, boxes: Boxes, planner: Planner, live: Live) -> None:
+    def __init__(self, engine: Engine, boxes: sealing.Boxes, planner: Planner, live: Live) -> None:
         self._engine = engine
         self._boxes = boxes
         self._watch = Watch(planner)
@@ -133,7 +132,7 @@ class Follower:
     def _hear(self, connection: Connection, now: float) -> None:
         """Read what was announced since; at the start, all trips are due instead."""
         if self._position is None:
-            self._position = newest(connection)
+            self._position = outbox.newest(connection)
             self._due = dict.fromkeys(_followed(connection), now)
             return
         row = OutboxRow
@@ -213,7 +212,7 @@ class Follower:
         if change is None:
             return True
         with self._engine.begin() as connection:
-            begin(connection)
+            outbox.begin(connection)
             trip = trips.find(connection, self._boxes, seen.id)
             if trip is None or trip != seen:
                 return trip is None
@@ -255,7 +254,7 @@ class Follower:
         """End a trip of which nothing is heard any more, or that nothing watches for; not if
         something was heard of it meanwhile: then it is looked at again."""
         with self._engine.begin() as connection:
-            begin(connection)
+            outbox.begin(connection)
             if trips.find(connection, self._boxes, trip.id) != trip:
                 self._due[trip.id] = time.monotonic()
                 return

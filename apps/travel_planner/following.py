@@ -13,8 +13,7 @@ import numpy as np
 
 from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.trips import Body, Content, Position
-from citywise.backend.space.geometry import Path as Line
-from citywise.backend.space.geometry import apart_m
+from citywise.backend.app import geometry
 from citywise.backend.space.space import OFF_ROUTE_M, Space
 
 Coordinates = Sequence[Sequence[float]]
@@ -67,13 +66,13 @@ def progress(line: Coordinates, position: Position) -> Progress:
     along, off = space.progress_m(_ME), space.off_route_m(_ME)
     assert along is not None
     assert off is not None
-    to_end = float(apart_m(position.lon, position.lat, line[-1][0], line[-1][1]))
+    to_end = float(geometry.apart_m(position.lon, position.lat, line[-1][0], line[-1][1]))
     return Progress(along, length_m(line), off, to_end, position.accuracy_m or 0.0)
 
 
 def length_m(line: Coordinates) -> float:
     """Metres of a line."""
-    return float(Line.of(line).along[-1])
+    return float(geometry.Path.of(line).along[-1])
 
 
 def has_arrived(found: Progress, speed_kmh: float | None) -> bool:
@@ -137,6 +136,6 @@ def is_there(content: Content) -> bool:
         return False
     garage = [(plan["lon"], plan["lat"])] if "lat" in plan else []
     found = progress(line or garage * 2, position)
-    to_garage = [float(apart_m(position.lon, position.lat, *at)) for at in garage]
+    to_garage = [float(geometry.apart_m(position.lon, position.lat, *at)) for at in garage]
     nearest = min([found.to_end_m, *to_garage])
     return has_arrived(found._replace(to_end_m=nearest), position.speed_kmh)

@@ -16,7 +16,7 @@ from citywise.apps.travel_planner.roads.network import F64
 from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.roads.router import Router
 from citywise.apps.travel_planner.roads.snapping import MOST_SNAP_M, Snap
-from citywise.backend.space.geometry import between, project
+from citywise.backend.app import geometry
 
 Objective = Literal["time", "distance", "pollution"]
 """What ways are sought for; the cost of driving is least where the distance is."""
@@ -52,7 +52,7 @@ class Corners:
         _, first = np.unique(network.tail[edges], return_index=True)
         self._leaving, self._network = edges[first], network
         nodes = network.tail[self._leaving]
-        self._at = project(network.lon[nodes], network.lat[nodes])
+        self._at = geometry.project(network.lon[nodes], network.lat[nodes])
         self._found: dict[tuple[float, float], Snap | None] = {}
 
     def nearest(self, lon: float, lat: float) -> Snap | None:
@@ -63,8 +63,8 @@ class Corners:
         return self._found[key]
 
     def _sought(self, lon: float, lat: float) -> Snap | None:
-        here = project(np.array([lon]), np.array([lat]))
-        metres = between(self._at, here.x, here.y)
+        here = geometry.project(np.array([lon]), np.array([lat]))
+        metres = geometry.between(self._at, here.x, here.y)
         near = int(np.argmin(metres))
         edge = int(self._leaving[near])
         node, far = self._network.tail[edge], float(metres[near])

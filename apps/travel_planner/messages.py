@@ -27,6 +27,7 @@ from citywise.apps.travel_planner.requests import (
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.disturbances import OpenEvent
 from citywise.backend.api.body_faults import faults as told
+from citywise.backend.app import times
 from citywise.backend.context.alignment import UnknownNameError, our_event_type
 from citywise.backend.context.messages import (
     FunctionalDetails,
@@ -37,7 +38,6 @@ from citywise.backend.context.messages import (
 )
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.ontology import local_name
-from citywise.backend.times import iso
 
 ALTERNATIVES = 5
 _QUANTITIES = {
@@ -247,10 +247,10 @@ def _instant(request: PlanRequest, situation: Situation, notes: list[str]) -> st
     now = situation.now_ms
     past, far = moment < now - PAST_MS, moment > now + FUTURE_MS
     if past or far:
-        text = iso(round(min(max(moment, 0.0), _LAST_MS)))
+        text = times.iso(round(min(max(moment, 0.0), _LAST_MS)))
         wrong = "past" if past else "more than a year from now"
-        notes.append(f"STARTING_DATETIME: {text} is {wrong}; planned for {iso(now)}")
-    return None if past or far or moment <= now else iso(round(moment))
+        notes.append(f"STARTING_DATETIME: {text} is {wrong}; planned for {times.iso(now)}")
+    return None if past or far or moment <= now else times.iso(round(moment))
 
 
 def _number(request: PlanRequest, name: str) -> float | None:

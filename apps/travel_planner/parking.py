@@ -31,7 +31,7 @@ from citywise.apps.travel_planner.spotted import (
     walked,
 )
 from citywise.apps.travel_planner.travel import MOST_REJECTED
-from citywise.backend.times import iso, iso_or_none
+from citywise.backend.app import times
 
 CRITERIA = ("walk", "cost")
 _LIKELY_FULL = 0.3
@@ -50,7 +50,7 @@ def plan_parking(errand: Errand) -> Json:
     beyond = None if offered else nearest_beyond(errand)
     return {
         "kind": "parking",
-        "now": iso(errand.conditions.now_ms),
+        "now": times.iso(errand.conditions.now_ms),
         "request": request.model_dump(mode="json", by_alias=True),
         "destination": place_object(request.destination, errand.goal, errand.network),
         "from": place_object(request.start, errand.start, errand.network)
@@ -157,10 +157,10 @@ def _garage_object(errand: Errand, spotted: Spotted) -> Json:
         "price": _price(garage),
         **count_object(garage),
         "open": garage.open_at(spotted.arrive_ms),
-        "opens": iso_or_none(garage.opens_after(spotted.arrive_ms)),
+        "opens": times.iso_or_none(garage.opens_after(spotted.arrive_ms)),
         "opening_hours": garage.hours,
         "expected": expected_object(garage, spotted.arrive_ms),
-        "arrives": iso(spotted.arrive_ms),
+        "arrives": times.iso(spotted.arrive_ms),
         "drive_s": driven.time_s if driven else None,
         "drive_m": driven.distance_m if driven else None,
         "pollution": driven.pollution if driven else None,
@@ -177,7 +177,7 @@ def count_object(garage: Garage) -> Json:
         "occupied": garage.occupied,
         "overfull": garage.overfull,
         "data_age_s": garage.age_s,
-        "observed": iso_or_none(garage.observed_ms),
+        "observed": times.iso_or_none(garage.observed_ms),
         "stale": garage.stale,
     }
 
@@ -203,7 +203,7 @@ def expected_object(garage: Garage, arrive_ms: int) -> Json | None:
         "low": found.low,
         "high": found.high,
         "chance_full": round(found.chance_full, 3),
-        "at": iso(arrive_ms),
+        "at": times.iso(arrive_ms),
     }
 
 

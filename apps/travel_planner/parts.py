@@ -10,9 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from citywise.apps.travel_planner.tables import TABLES
-from citywise.backend.packs.parts import CityFile, Limit, Parts
-from citywise.backend.settings import Settings
-from citywise.backend.store import clocks
+from citywise.backend.app import CityFile, Limit, Parts, Settings, clocks
 
 
 def _api() -> Sequence[Any]:

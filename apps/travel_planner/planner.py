@@ -16,7 +16,7 @@ from citywise.apps.travel_planner.roads.tariffs import Tariff
 from citywise.apps.travel_planner.spotted import Errand
 from citywise.apps.travel_planner.travel import Journey, plan_travel
 from citywise.apps.travel_planner.wording import Words
-from citywise.backend.settings import Settings
+from citywise.backend.app import Settings
 
 
 class Planner:

@@ -18,8 +18,7 @@ import orjson
 
 from citywise.apps.travel_planner.replies import Reply, no_network, problem
 from citywise.apps.travel_planner.roads.cityfiles import network_file
-from citywise.backend.settings import Settings
-from citywise.backend.spawned import EndedError, Frame, Spawned
+from citywise.backend.app import Settings, spawned
 
 LOG = logging.getLogger(__name__)
 ANSWER_S = 5.0
@@ -54,18 +53,18 @@ class Worker:
         """Start it; raises `StartError`, and `WorkerError` if it ends at once."""
         self._is_cold = True
         try:
-            self._process = Spawned(module)
+            self._process = spawned.Spawned(module)
         except OSError as error:
             raise StartError(f"a planner did not start: {error}") from error
         try:
-            self._exchange(Frame(orjson.loads(settings.model_dump_json())), START_S)
+            self._exchange(spawned.Frame(orjson.loads(settings.model_dump_json())), START_S)
         except TimeoutError as error:
             raise StartError(f"a planner did not start within {START_S:.0f} s") from error
 
     def ask(self, question: Mapping[str, Any]) -> Reply:
         """Its answer; raises `WorkerError` if it has ended, and `TimeoutError`. The first one
         may take as long as a start: what was not needed so far is read for it."""
-        answer = self._exchange(Frame(question), START_S if self._is_cold else ANSWER_S)
+        answer = self._exchange(spawned.Frame(question), START_S if self._is_cold else ANSWER_S)
         self._is_cold = False
         return Reply.of(answer)
 
@@ -73,10 +72,10 @@ class Worker:
         """End it now."""
         self._process.end()
 
-    def _exchange(self, frame: Frame, seconds: float) -> Frame:
+    def _exchange(self, frame: spawned.Frame, seconds: float) -> spawned.Frame:
         try:
             return self._process.exchange(frame, seconds)
-        except EndedError as error:
+        except spawned.EndedError as error:
             raise WorkerError(f"a planner {error}") from error
 
 

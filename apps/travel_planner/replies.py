@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from citywise.backend.spawned import Frame
+from citywise.backend.app import spawned
 
 LOG = logging.getLogger("citywise.planner")
 
@@ -21,12 +21,12 @@ class Reply:
     body: bytes = b""
     more: Mapping[str, Any] = field(default_factory=dict)
 
-    def frame(self) -> Frame:
+    def frame(self) -> spawned.Frame:
         """As it travels."""
-        return Frame({"status": self.status, **self.more}, self.body)
+        return spawned.Frame({"status": self.status, **self.more}, self.body)
 
     @classmethod
-    def of(cls, frame: Frame) -> Reply:
+    def of(cls, frame: spawned.Frame) -> Reply:
         """What travelled."""
         more = dict(frame.head)
         return cls(int(more.pop("status")), frame.body, more)

@@ -24,11 +24,9 @@ from citywise.apps.travel_planner.decisions import Constraint
 from citywise.apps.travel_planner.decisions.bounds import bounds as exact_bounds
 from citywise.apps.travel_planner.roads import Mode
 from citywise.backend.api.body_faults import faults as told
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError, geometry, times
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.values import show
-from citywise.backend.space.geometry import apart_m
-from citywise.backend.times import iso, parse_ms
 
 Criterion = Literal["time", "distance", "pollution", "cost", "walk"]
 TravelBound = Literal["time", "distance", "pollution", "cost", "walk", "air"]
@@ -118,8 +116,8 @@ def _instant(text: str | None, info: ValidationInfo) -> str | None:
     if text is None:
         return None
     try:
-        moment = parse_ms(text)
-        iso(moment)  # In UTC it may lie in the year 10000.
+        moment = times.parse_ms(text)
+        times.iso(moment)  # In UTC it may lie in the year 10000.
     except (ValueError, OverflowError):
         raise _fault(
             "bad-time",
@@ -128,17 +126,18 @@ def _instant(text: str | None, info: ValidationInfo) -> str | None:
         ) from None
     if isinstance(info.context, Situation):
         _refuse_time(moment, info.context.now_ms)
-    return iso(moment)
+    return times.iso(moment)
 
 
 def _refuse_time(moment: int, now: int) -> None:
     if moment < now - PAST_MS:
-        message = f"{iso(moment)} is past; write null for now, which is {iso(now)}, or a later time"
+        cure = f"write null for now, which is {times.iso(now)}, or a later time"
+        message = f"{times.iso(moment)} is past; {cure}"
         raise _fault("past", message, suggestion=None)
     if moment > now + FUTURE_MS:
         message = (
-            f"{iso(moment)} is more than a year from now; nothing is known of it. Expected a time "
-            f"up to {iso(now + FUTURE_MS)}"
+            f"{times.iso(moment)} is more than a year from now; nothing is known of it. "
+            f"Expected a time up to {times.iso(now + FUTURE_MS)}"
         )
         raise _fault("far-future", message)
 
@@ -259,7 +258,10 @@ class TravelRequest(_Part):
     @classmethod
     def _goes_somewhere(cls, to: Spot, info: ValidationInfo) -> Spot:
         start = info.data.get("start")
-        if isinstance(start, Spot) and apart_m(start.lon, start.lat, to.lon, to.lat) < _SAME_M:
+        if (
+            isinstance(start, Spot)
+            and geometry.apart_m(start.lon, start.lat, to.lon, to.lat) < _SAME_M
+        ):
             raise _fault("same", "it is where you start; choose another place")
         return to
 
@@ -271,7 +273,7 @@ class TravelRequest(_Part):
     @property
     def depart_ms(self) -> int | None:
         """Unix ms; None: now."""
-        return None if self.depart is None else parse_ms(self.depart)
+        return None if self.depart is None else times.parse_ms(self.depart)
 
 
 class ParkingRequest(_Part):
@@ -301,7 +303,7 @@ class ParkingRequest(_Part):
     @property
     def arrive_ms(self) -> int | None:
         """Unix ms; None: as soon as can be."""
-        return None if self.arrive is None else parse_ms(self.arrive)
+        return None if self.arrive is None else times.parse_ms(self.arrive)
 
 
 Request = TypeVar("Request", bound=BaseModel)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from citywise.apps.travel_planner.roads.gazetteer import Entry, Found, Gazetteer, Kind, folded
-from citywise.backend.space.geometry import apart_m
+from citywise.backend.app import geometry
 
 _KINDS: dict[str, Kind] = {
     "parking": "garage", "garage": "garage", "garages": "garage", "parkering": "garage",
@@ -53,7 +53,7 @@ def _nearest(gazetteer: Gazetteer, kind: Kind, near: tuple[float, float] | None)
     """The places of a kind, the nearest first."""
 
     def away(entry: Entry) -> float:
-        return float(apart_m(entry.lon, entry.lat, *near)) if near else 0.0
+        return float(geometry.apart_m(entry.lon, entry.lat, *near)) if near else 0.0
 
     entries = sorted((each for each in gazetteer.entries if each.kind == kind), key=away)
     return [Found(e.id, e.name, e.kind, e.detail, e.lon, e.lat, 1.0, e.starts_ms) for e in entries]

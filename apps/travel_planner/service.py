@@ -13,11 +13,7 @@ from sqlalchemy import Engine, select
 from citywise.apps.travel_planner import trips
 from citywise.apps.travel_planner.tables import TripRow
 from citywise.apps.travel_planner.trips import APP
-from citywise.backend.errors import CitywiseError
-from citywise.backend.settings import Settings
-from citywise.backend.store import clocks
-from citywise.backend.store.heartbeat import beat
-from citywise.backend.store.outbox import begin
+from citywise.backend.app import CitywiseError, Settings, beat, clocks, outbox
 
 if TYPE_CHECKING:
     from citywise.apps.travel_planner.follower import Follower
@@ -121,7 +117,7 @@ class Service:
 
     def _trim(self) -> None:
         with self._engine.begin() as connection:
-            begin(connection)
+            outbox.begin(connection)
             trips.trim(connection, clocks.read(connection).now_ms)
 
     def _beat(self) -> None:

@@ -19,8 +19,7 @@ from citywise.apps.travel_planner.roads.snapping import Snap
 from citywise.apps.travel_planner.task import Task
 from citywise.apps.travel_planner.travel import access_m, off_street
 from citywise.apps.travel_planner.wording import Values
-from citywise.backend.space.geometry import between, project
-from citywise.backend.times import iso_or_none
+from citywise.backend.app import geometry, times
 
 _HOLDS_MS = 2 * 3_600_000
 """So far ahead a garage that is full now is not offered; later it is as it usually is."""
@@ -103,9 +102,9 @@ def _by_distance(errand: Errand) -> list[tuple[Garage, float]]:
     if not garages:
         return []
     goal = errand.request.destination
-    at = project(np.array([g.lon for g in garages]), np.array([g.lat for g in garages]))
-    here = project(np.array([goal.lon]), np.array([goal.lat]))
-    crow = between(at, here.x, here.y)
+    at = geometry.project(np.array([g.lon for g in garages]), np.array([g.lat for g in garages]))
+    here = geometry.project(np.array([goal.lon]), np.array([goal.lat]))
+    crow = geometry.between(at, here.x, here.y)
     return [(garages[i], float(crow[i])) for i in np.argsort(crow, kind="stable")]
 
 
@@ -168,7 +167,7 @@ def refusal(errand: Errand, spotted: Spotted) -> Json | None:
             if opens is None
             else say("reasons", "closed_until", opens=errand.words.clock(opens))
         )
-        return {"code": "closed", "opens": iso_or_none(opens), "text": text}
+        return {"code": "closed", "opens": times.iso_or_none(opens), "text": text}
     if spotted.walk_m is None:
         return {"code": "no-way", "text": say("reasons", "no-way")}
     if errand.start is not None and spotted.driven is None:

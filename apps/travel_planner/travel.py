@@ -19,8 +19,7 @@ from citywise.apps.travel_planner.requests import RequestError, Spot, TravelRequ
 from citywise.apps.travel_planner.roads import Mode, RoadNetwork
 from citywise.apps.travel_planner.roads.snapping import MOST_SNAP_M, Snap
 from citywise.apps.travel_planner.task import Task
-from citywise.backend.space.geometry import between, project
-from citywise.backend.times import iso
+from citywise.backend.app import geometry, times
 
 CRITERIA = ("time", "pollution", "distance", "cost", "walk")
 """What counts for dominance, in the order that decides where wishes do not."""
@@ -51,9 +50,9 @@ def plan_travel(journey: Journey) -> Json:
     choice = choose({name: c.values for name, c in named.items()}, wanted, journey.words, "ways")
     return {
         "kind": "travel",
-        "now": iso(journey.conditions.now_ms),
+        "now": times.iso(journey.conditions.now_ms),
         "request": request.model_dump(mode="json", by_alias=True, exclude_none=False),
-        "departs": iso(journey.depart_ms),
+        "departs": times.iso(journey.depart_ms),
         **_places(journey, searches),
         **_routes(journey, choice, named),
         "modes": _modes(searches),
@@ -121,9 +120,9 @@ def _too_far(
 
 def off_street(path: str, spot: Spot, network: RoadNetwork) -> RequestError:
     """What to say of a point that is too far from every street; suggests the nearest corner."""
-    corners = project(network.lon, network.lat)
-    here = project(np.array([spot.lon]), np.array([spot.lat]))
-    metres = between(corners, here.x, here.y)
+    corners = geometry.project(network.lon, network.lat)
+    here = geometry.project(np.array([spot.lon]), np.array([spot.lat]))
+    metres = geometry.between(corners, here.x, here.y)
     near = int(np.argmin(metres))
     lat, lon = round(float(network.lat[near]), 5), round(float(network.lon[near]), 5)
     return point_fault(

@@ -9,7 +9,7 @@ from citywise.apps.travel_planner import following, proposals
 from citywise.apps.travel_planner.following import done_share, driven, is_off_route, line_of
 from citywise.apps.travel_planner.replanning import values_of
 from citywise.apps.travel_planner.trips import Body, Content, Trip
-from citywise.backend.times import iso, iso_or_none
+from citywise.backend.app import times
 
 _NOT_SHOWN = ("cause", "cause_level", "causes", "spent", "way")
 
@@ -22,10 +22,10 @@ def trip_object(trip: Trip, now_ms: int, language: str) -> dict[str, Any]:
         "id": trip.id,
         "kind": trip.kind,
         "state": trip.state,
-        "now": iso(now_ms),
-        "created": iso(trip.created_ms),
-        "updated": iso(trip.updated_ms),
-        "ended": iso_or_none(trip.ended_ms),
+        "now": times.iso(now_ms),
+        "created": times.iso(trip.created_ms),
+        "updated": times.iso(trip.updated_ms),
+        "ended": times.iso_or_none(trip.ended_ms),
         "request": content.request,
         "origin": content.origin,
         "to": content.to,
@@ -36,7 +36,7 @@ def trip_object(trip: Trip, now_ms: int, language: str) -> dict[str, Any]:
         "progress": _progress(content, left_m, now_ms),
         "ahead": _ahead(content, left_m),
         "proposal": content.proposal and _proposal(content.proposal, language),
-        "snoozed_until": iso_or_none(content.snoozed_until_ms),
+        "snoozed_until": times.iso_or_none(content.snoozed_until_ms),
         "garage": (content.outlook or {}).get("garage"),
     }
 
@@ -63,8 +63,8 @@ def _position(content: Content, now_ms: int) -> dict[str, Any] | None:
         "heading": found.heading,
         "accuracy_m": found.accuracy_m,
         "speed_kmh": found.speed_kmh,
-        "at": iso_or_none(found.at_ms),
-        "heard": iso(found.heard_ms),
+        "at": times.iso_or_none(found.at_ms),
+        "heard": times.iso(found.heard_ms),
         "age_s": max(0, now_ms - found.heard_ms) / 1000,
     }
 
@@ -94,8 +94,8 @@ def _progress(content: Content, left_m: float | None, now_ms: int) -> dict[str, 
         "remaining_s": time_s,
         "remaining_pollution": values.get("pollution"),
         "remaining_cost": values.get("cost"),
-        "arrives": None if time_s is None else iso(now_ms + round(time_s * 1000)),
-        "measured": iso_or_none(outlook["at_ms"] if outlook else None),
+        "arrives": None if time_s is None else times.iso(now_ms + round(time_s * 1000)),
+        "measured": times.iso_or_none(outlook["at_ms"] if outlook else None),
         "live": outlook is not None,
         "steps": _steps(content, scale),
     }

@@ -16,11 +16,8 @@ import orjson
 from sqlalchemy import Connection, Select, delete, func, insert, select
 
 from citywise.apps.travel_planner.tables import TripRow
-from citywise.backend.privacy.boxes import Boxes, boxes_for
-from citywise.backend.settings import Settings
-from citywise.backend.store.models import OutboxRow
-from citywise.backend.store.upsert import upsert
-from citywise.backend.times import iso, iso_or_none, wall_ms
+from citywise.backend.app import OutboxRow, Settings, times, upsert
+from citywise.backend.app import boxes as sealing
 
 Kind = Literal["travel", "parking"]
 State = Literal["following", "arrived", "ended"]
@@ -137,9 +134,9 @@ def new_id() -> str:
 # --- Boxes ---------------------------------------------------------------------------------------
 
 
-def boxes_of(settings: Settings) -> Boxes:
+def boxes_of(settings: Settings) -> sealing.Boxes:
     """The boxes of a system's trips, as this process opens them."""
-    return boxes_for(settings, TRIP)
+    return sealing.boxes_for(settings, TRIP)
 
 
 def _content(body: dict[str, Any]) -> Content:
@@ -153,18 +150,20 @@ def _content(body: dict[str, Any]) -> Content:
 # --- Rows ----------------------------------------------------------------------------------------
 
 
-def find(connection: Connection, boxes: Boxes, trip_id: str) -> Trip | None:
+def find(connection: Connection, boxes: sealing.Boxes, trip_id: str) -> Trip | None:
     """The trip of an id; None where there is none (any more)."""
     return next(iter(_read(connection, boxes, _ROWS.where(TripRow.id == trip_id))), None)
 
 
-def of_user(connection: Connection, boxes: Boxes, user: str) -> list[Trip]:
+def of_user(connection: Connection, boxes: sealing.Boxes, user: str) -> list[Trip]:
     """A user's trips: those being followed first, then the newest."""
     mine = _ROWS.where(TripRow.user == user).order_by(TripRow.created_ms.desc(), TripRow.id)
     return sorted(_read(connection, boxes, mine), key=lambda trip: trip.state != "following")
 
 
-def followed(connection: Connection, boxes: Boxes, instance: str | None = None) -> list[Trip]:
+def followed(
+    connection: Connection, boxes: sealing.Boxes, instance: str | None = None
+) -> list[Trip]:
     """The trips being followed, of all or by a template instance."""
     query = _ROWS.where(TripRow.state == "following").order_by(TripRow.id)
     if instance is not None:
@@ -175,7 +174,7 @@ def followed(connection: Connection, boxes: Boxes, instance: str | None = None) 
 _ROWS = select(TripRow.__table__)
 
 
-def _read(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Trip]:
+def _read(connection: Connection, boxes: sealing.Boxes, query: Select[Any]) -> list[Trip]:
     rows = connection.execute(query).mappings().all()
     contents = [
         None if text is None else _content(orjson.loads(text))
@@ -189,7 +188,7 @@ def _read(connection: Connection, boxes: Boxes, query: Select[Any]) -> list[Trip
     ]
 
 
-def save(connection: Connection, boxes: Boxes, trip: Trip) -> Trip:
+def save(connection: Connection, boxes: sealing.Boxes, trip: Trip) -> Trip:
     """Write a trip, in a transaction that has called `announcing.begin`; raises `BoxError`."""
     row = {one.name: getattr(trip, one.name) for one in fields(Trip) if one.name != "content"}
     [box] = boxes.close([(trip.user, orjson.dumps(asdict(trip.content)))])
@@ -203,7 +202,7 @@ def tell(connection: Connection, trip: Trip, change: Change, now_ms: int) -> Non
         "t_ms": now_ms,
         "kind": TRIP,
         "body": {"trip": trip.id, "kind": trip.kind, "change": change},
-        "created_ms": wall_ms(),
+        "created_ms": times.wall_ms(),
         "user": trip.user,
     }
     connection.execute(insert(OutboxRow), [row])
@@ -244,9 +243,9 @@ def _exported(trip: Trip) -> dict[str, Any]:
         "id": trip.id,
         "kind": trip.kind,
         "state": trip.state,
-        "created": iso(trip.created_ms),
-        "updated": iso(trip.updated_ms),
-        "ended": iso_or_none(trip.ended_ms),
+        "created": times.iso(trip.created_ms),
+        "updated": times.iso(trip.updated_ms),
+        "ended": times.iso_or_none(trip.ended_ms),
         **orjson.loads(orjson.dumps(asdict(trip.content))),
     }
 

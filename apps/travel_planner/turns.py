@@ -15,7 +15,7 @@ import numpy as np
 
 from citywise.apps.travel_planner.roads import Mode, RoadNetwork
 from citywise.apps.travel_planner.roads.network import F64, I64
-from citywise.backend.space.geometry import plane
+from citywise.backend.app import geometry
 
 _LOOK_M = 15.0
 """Metres of a street that say whereto it leads, before and behind a corner."""
@@ -94,7 +94,7 @@ class _Corners:
         self._network = network
         self._order: I64 = np.argsort(network.tail, kind="stable")
         self._first = np.searchsorted(network.tail[self._order], np.arange(network.nodes + 1))
-        self._scale = plane(float(network.lat.mean()))
+        self._scale = geometry.plane(float(network.lat.mean()))
         self._drivable = network.allows(Mode.CAR)
         self._rings: dict[int, frozenset[int]] = {}
 

@@ -24,7 +24,7 @@ from citywise.apps.travel_planner.roads.garages import Garage
 from citywise.apps.travel_planner.roads.network import I32
 from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.trips import Body, Content, Trip
-from citywise.backend.times import iso
+from citywise.backend.app import times
 
 LIKELY_FULL = 0.5
 """Chance of being full on arrival from which a garage that fills up is given up."""
@@ -149,7 +149,7 @@ class Watch:
         limits = content.request.get("constraints") or ()
         relaxed = given_up or replanning.is_used_up(limits, spent)
         said = [*wanted, *(one for one in causes if one not in wanted)]
-        now = iso(conditions.now_ms)
+        now = times.iso(conditions.now_ms)
         return proposals.proposal(content, option, said, rest.values, relaxed=relaxed, now=now)
 
     def _best(self, trip: Trip, spent: Values, conditions: Conditions) -> tuple[Body | None, bool]:

@@ -12,7 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from citywise.apps.travel_planner.decisions import Conflict, Constraint, Loosening, Reason
-from citywise.backend.times import ZONE, from_ms
+from citywise.backend.app import times
 
 _WORDS = Path(__file__).with_name("words")
 _SIGNS = {"<": "<", "<=": "≤", "=": "=", ">=": "≥", ">": ">"}
@@ -131,7 +131,7 @@ class Words:
 
     def clock(self, t_ms: int) -> str:
         """The city's time of day, `07:30`."""
-        return from_ms(t_ms).astimezone(ZoneInfo(ZONE)).strftime("%H:%M")
+        return times.from_ms(t_ms).astimezone(ZoneInfo(times.ZONE)).strftime("%H:%M")
 
     def name(self, on: str) -> str:
         """What a quantity is called."""

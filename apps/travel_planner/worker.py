@@ -38,14 +38,11 @@ from citywise.apps.travel_planner.transit.kept import Kept
 from citywise.apps.travel_planner.transit.request import is_timetabled
 from citywise.apps.travel_planner.transit.request import read as read_transit
 from citywise.apps.travel_planner.transit.roads import Around
+from citywise.backend.app import PlaceRow, Settings, spawned, times
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.places import stored
 from citywise.backend.repeats import Repeats
-from citywise.backend.settings import Settings
-from citywise.backend.spawned import asker, receive, send
 from citywise.backend.store.database import create_engine_for
-from citywise.backend.store.models import PlaceRow
-from citywise.backend.times import iso, iso_or_none
 
 LOG = logging.getLogger(__name__)
 REFRESH_S = 0.2
@@ -116,7 +113,7 @@ class Desk:
             found = self._transit().board(body["stop"], since_ms // 1000, minutes, most, language)
         except RequestError as error:
             return Reply(404, more={"detail": error.faults[0]["message"]})
-        return _json({"now": iso(conditions.now_ms), **found})
+        return _json({"now": times.iso(conditions.now_ms), **found})
 
     def _transit(self) -> Transit:
         """The timetables of the city; raises `RequestError` where there are none."""
@@ -252,7 +249,7 @@ def found_object(found: Found) -> Json:
         "detail": found.detail,
         "lat": found.lat,
         "lon": found.lon,
-        "starts": iso_or_none(found.starts_ms),
+        "starts": times.iso_or_none(found.starts_ms),
     }
 
 
@@ -266,18 +263,18 @@ def point_feature(entry: Any) -> Json:
             "name": entry.name,
             "kind": entry.kind,
             "detail": entry.detail,
-            "starts": iso_or_none(entry.starts_ms),
+            "starts": times.iso_or_none(entry.starts_ms),
         },
     }
 
 
 def serve(channel: socket.socket, desk: Callable[[Settings], Desk] = Desk) -> None:
     """Answer what comes over a socket until it closes; the first frame has the settings."""
-    opened = desk(Settings.model_validate(receive(channel).head))
-    send(channel, _answered(opened, {"do": "warm"}).frame())
+    opened = desk(Settings.model_validate(spawned.receive(channel).head))
+    spawned.send(channel, _answered(opened, {"do": "warm"}).frame())
     while True:
-        question = receive(channel).head
-        send(channel, _answered(opened, question).frame())
+        question = spawned.receive(channel).head
+        spawned.send(channel, _answered(opened, question).frame())
 
 
 def _answered(desk: Desk, question: Mapping[str, Any]) -> Reply:
@@ -297,7 +294,7 @@ def main() -> None:
     for handler in logging.getLogger().handlers:
         handler.addFilter(Repeats())
     try:
-        serve(asker())
+        serve(spawned.asker())
     except (EOFError, OSError):
         return  # who asked is gone
 

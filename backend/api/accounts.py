@@ -123,7 +123,7 @@ def log_out() -> Response:
         )
     with state().engine.begin() as connection:
         logins.close(connection, login.account, login.id)
-    presence.end_streams(login=login.id)
+    state().end_streams(login=login.id)
     leave = sign_in.way_out(login)
     answer = Response(status=204) if leave is None else as_json({"leave": leave})
     identity.forget(answer)
@@ -214,8 +214,8 @@ def change_account(account_id: str) -> Response:
         after = administration.change(
             connection, actor, found.id, roles=body.roles, disabled=body.disabled
         )
-    presence.end_streams(user=account_id)  # They come back with the rights of now.
-    presence.tell_broker()
+    state().end_streams(user=account_id)  # They come back with the rights of now.
+    state().tell_broker()
     return as_json(_shown(after))
 
 

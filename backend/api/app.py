@@ -110,6 +110,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
         for key, address in web.parts.navigation.items():
             pages.add(app, key, address, named, files)
         pages.add_shortcuts(app, web.parts.shortcuts, files)
+        pages.add_manifests(app, web.parts.installable, files)
         pages.add_everywhere(app, web.parts.everywhere, files)
     openapi.describe(app, [web.parts.openapi for web in brought if web.parts.openapi])
     access.install(app)

@@ -12,7 +12,6 @@ from sqlalchemy import Connection, func, select
 
 from citywise.backend.api import access, parameters
 from citywise.backend.api.answers import as_json
-from citywise.backend.api.languages import asked
 from citywise.backend.api.problems import not_found
 from citywise.backend.api.state import state
 from citywise.backend.api.templates import Speech, Versions, newest, numbers, spoken_schema
@@ -69,7 +68,7 @@ class _Shelf:
 
 
 def _shelf(app: str | None = None) -> _Shelf:
-    language = asked()
+    language = parameters.language()
     with state().engine.connect() as connection:
         return _Shelf(
             newest(connection, app), numbers(connection), _instances(connection), language

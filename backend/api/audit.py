@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from citywise.backend.api import access, control, identity, parameters, presence
+from citywise.backend.api import access, control, identity, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.problems import not_found
@@ -47,8 +47,8 @@ def undo_action(action_id: int) -> Response:
         control.pace_as_before(there)
     with as_problems(), engine.begin() as connection:
         undone = audit.undo(connection, action_id, actor)
-    presence.end_streams(user=undone.target)
-    presence.tell_broker()
+    state().end_streams(user=undone.target)
+    state().tell_broker()
     return as_json(_shown(undone, {actor: identity.person().name}))
 
 

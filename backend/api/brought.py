@@ -61,6 +61,8 @@ def tried(app: str, parts: Parts, others: Sequence[Web] = ()) -> Web:
         below.register_blueprint(blueprint)
     for blueprint in (below, *pages):
         scratch.register_blueprint(blueprint)
+    for start in parts.installable.values():
+        scratch.add_url_rule(f"{start}.webmanifest", start, access.door(lambda: ""))
     for endpoint in scratch.view_functions:
         access.of(scratch, endpoint)
     _refuse_limits(scratch, parts.limits, others)

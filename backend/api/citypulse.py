@@ -14,7 +14,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from sqlalchemy import Connection, select
 
-from citywise.backend.api import access, limits, parameters, presence, problems, sessions
+from citywise.backend.api import access, limits, parameters, problems, sessions
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.open_events import OpenEvents, template_now
 from citywise.backend.api.state import state
@@ -68,7 +68,7 @@ def end_contextual_events() -> Response:
     with state().engine.begin() as connection:
         sessions.find(connection, session)
         sessions.forget(connection, session)
-    presence.end_streams(user=session)
+    state().end_streams(user=session)
     return Response(status=204)
 
 

@@ -12,7 +12,8 @@ from flask import Blueprint, Response, request
 
 from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.entitled import Reader
-from citywise.backend.api.hub import PAGE, Hub, Message, Subscription
+from citywise.backend.api.hub import PAGE, Hub, Subscription
+from citywise.backend.api.hub import Message as Message
 from citywise.backend.api.problems import ProblemError, bad_parameter
 from citywise.backend.api.state import state
 

@@ -78,7 +78,7 @@ def _base() -> str:
 
 
 def _words() -> Words:
-    language = languages.asked()
+    language = parameters.language()
     texts = languages.strings(language)
     names = {k.removeprefix("event."): v for k, v in texts.items() if k.startswith("event.")}
     return Words(language, texts["feed.title"], texts["feed.level"], texts["feed.over"], names)

@@ -10,18 +10,17 @@ from typing import TypeVar
 from gevent.threadpool import ThreadPool
 
 from citywise.backend.api import aside, limits
-from citywise.backend.api.turns import Turns
 
 Result = TypeVar("Result")
 
 PATIENCE_S = 10.0
 MOST_OF_ONE = 4
 """Of one address; others come in between."""
-_TURNS = Turns(1, "too many people are logging in at once; try again in a minute")
+_TURNS = limits.Turns(1, "too many people are logging in at once; try again in a minute")
 
 
 def turn() -> AbstractContextManager[None]:
-    """Wait for one's turn to hash a password; see `Turns.turn`."""
+    """Wait for one's turn to hash a password; see `limits.Turns.turn`."""
     return _TURNS.turn(limits.address(), MOST_OF_ONE, PATIENCE_S)
 
 

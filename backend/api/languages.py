@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import cast
 
 import orjson
-from flask import Request, request
+from flask import Request
 
-from citywise.backend.api import parameters
 from citywise.backend.machine import REPOSITORY
 
 LANGUAGES = {"en": "English", "da": "Dansk"}
@@ -28,9 +27,3 @@ def chosen(of: Request) -> str:
     if remembered in LANGUAGES:
         return remembered
     return of.accept_languages.best_match(list(LANGUAGES)) or "en"
-
-
-def asked() -> str:
-    """The language of an answer of the API: `lang=`, else as the pages choose it."""
-    found = parameters.choices("lang", LANGUAGES)
-    return found[0] if found else chosen(request)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from flask import Flask, current_app, request
@@ -176,3 +179,48 @@ def _too_many(kind: str, who: str) -> ProblemError:
     )
     problem.headers["Retry-After"] = str(wait)
     return problem
+
+
+class Turns:
+    """Turns at one kind of work.
+
+    Parameters
+    ----------
+    places:
+        How much of it is done at once.
+    busy:
+        What is said to who has to come again.
+    """
+
+    def __init__(self, places: int, busy: str) -> None:
+        self._free = threading.BoundedSemaphore(places)
+        self._there: Counter[str] = Counter()
+        self._busy = busy
+
+    @contextmanager
+    def turn(self, who: str, of_one: int, patience_s: float) -> Iterator[None]:
+        """Wait for a turn and have it; take it before a connection to the database, so that
+        nobody who waits keeps one from others.
+
+        Raises a 503 where that takes more than `patience_s`, or where `who`, a person or an
+        address, has or waits for `of_one` of them: others come in between.
+        """
+        if self._there[who] >= of_one:
+            raise self._refused()
+        self._there[who] += 1
+        try:
+            if not self._free.acquire(timeout=patience_s):
+                raise self._refused()
+            try:
+                yield
+            finally:
+                self._free.release()
+        finally:
+            self._there[who] -= 1
+            if not self._there[who]:
+                del self._there[who]
+
+    def _refused(self) -> ProblemError:
+        problem = ProblemError(503, "busy", "Busy", self._busy)
+        problem.headers["Retry-After"] = "60"
+        return problem

@@ -112,8 +112,8 @@ def change_me() -> Response:
                 tokens.revoke_all(connection, user)
         account = accounts.known(connection, user)
     if body.password is not None:
-        presence.end_streams(user=user)  # Those that still may come back by themselves.
-        presence.tell_broker()
+        state().end_streams(user=user)  # Those that still may come back by themselves.
+        state().tell_broker()
     shown = presence.shown(asker)
     return as_json({**shown, "name": account.name})
 
@@ -132,7 +132,7 @@ def forget_me() -> Response:
         _prove(body.password, "password")
     city = state()
     forgetting.forget(city.engine, city.settings, user)
-    presence.end_streams(user=user)
+    state().end_streams(user=user)
     answer = as_json({"user": user, "forgotten": True}, status=202)
     identity.forget(answer)
     return answer
@@ -243,7 +243,7 @@ def close_login(login_id: str) -> Response:
     with state().engine.begin() as connection:
         if not logins.close(connection, identity.own_id(), login_id):
             raise not_found(f"login {login_id!r}")
-    presence.end_streams(login=login_id)
+    state().end_streams(login=login_id)
     return Response(status=204)
 
 
@@ -273,7 +273,7 @@ def create_token() -> Response:
         if tokens.OF_CITY & token.rights:
             after = {"label": token.label, "rights": sorted(token.rights), **_scope(token)}
             audit.record(connection, user, "token.issued", token.id, None, after)
-    presence.tell_broker()
+    state().tell_broker()
     bearer = f"{token.id}.{secret}"
     return as_json({**_token(token), "secret": secret, "bearer": bearer, **_topics(token)}, 201)
 
@@ -286,8 +286,8 @@ def revoke_token(token_id: str) -> Response:
     with state().engine.begin() as connection:
         if not tokens.revoke(connection, identity.own_id(), token_id):
             raise not_found(f"token {token_id!r}")
-    presence.end_streams(device=token_id)
-    presence.tell_broker()
+    state().end_streams(device=token_id)
+    state().tell_broker()
     return Response(status=204)
 
 

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Select, and_, or_, select
 
 from citywise.backend.api import access, identity, parameters
 from citywise.backend.api.answers import as_json
-from citywise.backend.api.languages import asked
 from citywise.backend.api.state import state
 from citywise.backend.notices import book
 from citywise.backend.notices.objects import attention_object, notice_object
@@ -28,7 +27,7 @@ Query = Select[Any]
 
 def worded(connection: Connection, notices: Sequence[book.Notice]) -> list[dict[str, Any]]:
     """The objects of some rows of `notices`, in the language asked for."""
-    language, spoken = asked(), wordings(connection, notices)
+    language, spoken = parameters.language(), wordings(connection, notices)
     return [
         notice_object(notice, spoken(notice), language) | attention_object(notice)
         for notice in notices

@@ -193,6 +193,20 @@ def add_shortcuts(app: Flask, shortcuts: Mapping[str, str], files: PageFiles) ->
     offered.extend((files, key, address) for key, address in shortcuts.items())
 
 
+def add_manifests(app: Flask, installable: Mapping[str, str], files: PageFiles) -> None:
+    """Serve manifests of pages of an app that can be installed alone: by a text, the address."""
+    for key, start in installable.items():
+        name = f"manifest-{files.app}-{key.replace('.', '-')}"
+        app.add_url_rule(f"{start}.webmanifest", name, access.door(_manifest_of(files, key, start)))
+
+
+def _manifest_of(files: PageFiles, key: str, start: str) -> Callable[[], Response]:
+    def manifest() -> Response:
+        return web_manifest(translator(chosen(request), files)(key), start)
+
+    return manifest
+
+
 def add_everywhere(app: Flask, names: Iterable[str], files: PageFiles) -> None:
     """Load modules of an app's `static/` with every page; one that is not there is noted."""
     there = [files.address(name) for name in names if files.holds(name)]
@@ -216,11 +230,13 @@ def navigation(language: str) -> list[Place]:
     return [first, *brought, *rest]
 
 
-def page(name: str, status: int = 200, **values: Any) -> Response:
+def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) -> Response:
     """Render a page in the person's language and theme: one of the templates of the app that
-    answers, or else of the shell."""
+    answers, or else of the shell. With `has_map` it is given what shows the city's map."""
     if status == 200 and (chosen_now := _remembered()) is not None:
         return chosen_now
+    if has_map:
+        values |= _map()
     language = chosen(request)
     theme = request.cookies.get("theme", "auto")
     own = _owner()
@@ -271,22 +287,20 @@ def _drawn() -> Iterator[str]:
     return (page.drawn for page in added.values() if page.drawn is not None)
 
 
-def with_map(name: str, **values: Any) -> Response:
-    """Render a page that holds the city's map, as `page` does."""
+def _map() -> Mapping[str, Any]:
+    """What templates show the city's map with."""
     from citywise.backend.api import (
         city_map,  # It loads folium and pandas, a third of what a start loads.
     )
 
     city = state()
     parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)
-    return page(
-        name,
-        scripts=parts.scripts,
-        styles=parts.styles,
-        map_html=parts.html,
-        map_script=parts.script,
-        **values,
-    )
+    return {
+        "scripts": parts.scripts,
+        "styles": parts.styles,
+        "map_html": parts.html,
+        "map_script": parts.script,
+    }
 
 
 def _remembered() -> Response | None:
@@ -308,7 +322,7 @@ def _remembered() -> Response | None:
 @access.city
 def show_map() -> Response:
     """The live map."""
-    return with_map("map")
+    return page("map", has_map=True)
 
 
 @blueprint.get("/list")

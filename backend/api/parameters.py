@@ -10,6 +10,7 @@ import orjson
 from flask import request
 from pydantic import TypeAdapter, ValidationError
 
+from citywise.backend.api.languages import LANGUAGES, chosen
 from citywise.backend.api.problems import ProblemError, bad_parameter
 from citywise.backend.kinds import Identifier
 from citywise.backend.times import parse_ms
@@ -154,3 +155,9 @@ def _has_nul(value: Any) -> bool:
 
 def _bad_body(detail: str) -> ProblemError:
     return ProblemError(400, "bad-body", "Bad body", detail)
+
+
+def language() -> str:
+    """The language of an answer: `lang=`, else as the pages choose it."""
+    found = choices("lang", LANGUAGES)
+    return found[0] if found else chosen(request)

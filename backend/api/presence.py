@@ -1,11 +1,10 @@
-"""Who is there: what `/me` shows of who asks, and ending what they have open."""
+"""Who is there: what `/me` shows of who asks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from citywise.backend.api.state import state
-from citywise.backend.network import broker_rights
 from citywise.backend.people.principal import Principal
 
 
@@ -25,16 +24,3 @@ def shown(principal: Principal) -> dict[str, Any]:
         "provider": state().settings.sign_in.shown or None,
         "passwords": state().settings.sign_in.passwords,
     }
-
-
-def end_streams(
-    *, user: str | None = None, login: str | None = None, device: str | None = None
-) -> None:
-    """End at once the event streams of an account, or those that one login or token opened."""
-    state().hub.end(user=user, login=login, device=device)
-
-
-def tell_broker() -> None:
-    """Let the embedded broker know whom it may let in now; after the commit of the change."""
-    city = state()
-    broker_rights.write(city.engine, city.settings)

@@ -18,7 +18,7 @@ from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Response as Redirect
 
-from citywise.backend.api import access, identity, limits, parameters, presence
+from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.origin import origin
@@ -198,8 +198,8 @@ def _entered(desk: _Desk, pending: Pending | None) -> Redirect:
 
 def _tell(account: Account) -> None:
     """Rights may be others now: open streams and devices have those of now."""
-    presence.end_streams(user=account.id)
-    presence.tell_broker()
+    state().end_streams(user=account.id)
+    state().tell_broker()
 
 
 def _linked(pending: Pending, claims: Mapping[str, Any]) -> Redirect:

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from citywise.backend.api.hub import Hub
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
+from citywise.backend.network import broker_rights
 from citywise.backend.settings import Settings
 
 
@@ -26,6 +27,17 @@ class WebState:
         """The kinds of observations and places as they are now."""
         with self.engine.connect() as connection:
             return self.known_kinds.read(connection)
+
+    def tell_broker(self) -> None:
+        """Let the embedded broker know whom it may let in now; after the commit of the change."""
+        broker_rights.write(self.engine, self.settings)
+
+    def end_streams(
+        self, *, user: str | None = None, login: str | None = None, device: str | None = None
+    ) -> None:
+        """End at once the event streams of an account or a channel, or those that one login or
+        token opened."""
+        self.hub.end(user=user, login=login, device=device)
 
 
 def state() -> WebState:

@@ -98,6 +98,9 @@ class Parts:
     shortcuts: Mapping[str, str] = field(default_factory=dict)
     """What people may start directly where Citywise is installed: key of a text of the app
     (`pages.…`) → address."""
+    installable: Mapping[str, str] = field(default_factory=dict)
+    """Pages that can be installed alone: key of a text of the app → address. The manifest is at the
+    address with `.webmanifest` behind, which templates name in the block `manifest`."""
     everywhere: Sequence[str] = ()
     """Modules in `static/` that every page loads, also those of others; keep them small."""
     openapi: Path | None = None
@@ -245,6 +248,7 @@ def _misdeclared(parts: Any) -> str | None:
         ("settings", parts.settings, type),
         ("limits", parts.limits, Limit),
         ("shortcuts", parts.shortcuts, str),
+        ("installable", parts.installable, str),
     ):
         is_sound = isinstance(declared, Mapping) and all(
             isinstance(key, str) and isinstance(value, kind) for key, value in declared.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from flask import Flask
@@ -96,7 +97,7 @@ def play(
     meeting = make(alice)
     reasoner = Reasoner(settings, engine)
     found = Play(alice, join(app, meeting, attendee="a2"), meeting, reasoner)
-    monkeypatch.setattr(rights, "wall_ms", lambda: found.now_ms)
+    monkeypatch.setattr(rights, "times", SimpleNamespace(wall_ms=lambda: found.now_ms))
     alice.post(f"{of(meeting)}/actions", {"do": "start"})
     found.put((LEAST + MOST) / 2)
     found.share()

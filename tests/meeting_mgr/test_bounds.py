@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -30,7 +31,7 @@ HOUR_MS = 60 * MINUTE_MS
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """No two requests come in the same millisecond."""
     ticks = count(NOW_MS, 10)
-    monkeypatch.setattr(rights, "wall_ms", lambda: next(ticks))
+    monkeypatch.setattr(rights, "times", SimpleNamespace(wall_ms=lambda: next(ticks)))
 
 
 def changed(found: MeetingRecord, now_ms: int, **changes: Any) -> MeetingRecord:

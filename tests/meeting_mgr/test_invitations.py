@@ -13,6 +13,8 @@ from citywise.apps.meeting_mgr.papers import invitations, letters
 from citywise.apps.meeting_mgr.papers.invitations import Invited, Organizer
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.backend.api.pages import translator
+from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.page_files import PageFiles
 from citywise.backend.times import parse_ms
 
 STARTS, ENDS = parse_ms("2026-07-14T19:42:00+02:00"), parse_ms("2026-07-14T20:42:00+02:00")
@@ -34,6 +36,9 @@ MEETING = Meeting(
 )
 
 
+FILES = PageFiles("meeting_mgr", REPOSITORY / "apps" / "meeting_mgr")
+
+
 def record(state: MeetingState = "planned", version: int = 3, **changes: Any) -> MeetingRecord:
     meeting = MEETING.model_copy(update=changes)
     return MeetingRecord("m-x", "u-host", state, version, meeting, (), "k", STARTS, STARTS)
@@ -45,7 +50,7 @@ def invited(found: MeetingRecord, email: str | None = "meetings@city.example") -
 
 def entry(found: Invited, language: str = "en") -> tuple[Calendar, Event]:
     """The calendar that somebody gets, and the event in it."""
-    text = invitations.calendar(found, STARTS, translator(language))
+    text = invitations.calendar(found, STARTS, translator(language, FILES))
     calendar = Calendar.from_ical(text)
     assert isinstance(calendar, Calendar)
     (event,) = calendar.events
@@ -59,7 +64,7 @@ def test_where_nobody_has_an_address_nobody_is_asked_to_come() -> None:
 
 def listed(found: MeetingRecord, now_ms: int = STARTS) -> list[str]:
     """The agenda in an invitation."""
-    return invitations.described(invited(found), now_ms, translator("en")).split("\n")[3:]
+    return invitations.described(invited(found), now_ms, translator("en", FILES)).split("\n")[3:]
 
 
 def test_what_is_put_off_is_not_listed_and_makes_nothing_later() -> None:
@@ -98,7 +103,7 @@ def test_an_invitation_holds_what_a_calendar_needs() -> None:
 
 
 def test_times_are_in_utc_and_the_agenda_by_the_citys_clock() -> None:
-    text = invitations.calendar(invited(record()), STARTS, translator("en")).decode()
+    text = invitations.calendar(invited(record()), STARTS, translator("en", FILES)).decode()
     assert "DTSTART:20260714T174200Z" in text
     assert "DTEND:20260714T184200Z" in text
     _, event = entry(invited(record()))
@@ -138,7 +143,7 @@ def test_without_a_mail_address_the_organizer_has_none() -> None:
 
 
 def test_no_line_is_longer_than_calendars_take() -> None:
-    text = invitations.calendar(invited(record()), STARTS, translator("da"))
+    text = invitations.calendar(invited(record()), STARTS, translator("da", FILES))
     assert text.endswith(b"\r\n")
     assert max(map(len, text.split(b"\r\n"))) <= 75
 
@@ -153,7 +158,9 @@ def test_no_line_is_longer_than_calendars_take() -> None:
 def test_letters_say_what_when_where_and_how_to_join(
     language: str, subject: str, line: str
 ) -> None:
-    found = letters.written(invited(record()), MEETING.attendees, STARTS, translator(language))
+    found = letters.written(
+        invited(record()), MEETING.attendees, STARTS, translator(language, FILES)
+    )
     assert [one.to for one in found] == ["alice@example.org", "bobby@example.org"]
     assert found[0].subject == subject
     assert line in found[0].text
@@ -163,14 +170,14 @@ def test_letters_say_what_when_where_and_how_to_join(
 
 def test_a_letter_of_a_cancellation_says_so() -> None:
     found = letters.written(
-        invited(record("cancelled")), MEETING.attendees, STARTS, translator("en")
+        invited(record("cancelled")), MEETING.attendees, STARTS, translator("en", FILES)
     )
     assert (found[0].method, found[0].subject) == ("CANCEL", "Cancelled: Business Meeting; æøå")
 
 
 def test_a_title_in_braces_is_no_form_to_fill_in() -> None:
     found = letters.written(
-        invited(record(title="{host} {0}")), MEETING.attendees, STARTS, translator("en")
+        invited(record(title="{host} {0}")), MEETING.attendees, STARTS, translator("en", FILES)
     )
     assert "“{host} {0}”" in found[0].text
 

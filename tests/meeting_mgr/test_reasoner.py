@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -267,7 +268,9 @@ def test_a_room_s_sensors_count_for_those_who_are_in_it(kept: Kept, engine: Engi
 def test_who_is_judged_by_the_room_stays_so_when_the_process_is_started_again(
     kept: Kept, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citywise.apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS)
+    monkeypatch.setattr(
+        "citywise.apps.meeting_mgr.process.reasoner.times", SimpleNamespace(wall_ms=lambda: NOW_MS)
+    )
     meeting = kept.make(room="office-1")
     _move(kept, meeting, 56.17, 10.19)
     bob = kept.join(meeting, "distance")
@@ -312,7 +315,8 @@ def test_a_process_that_is_started_again_goes_on_from_what_was_concluded(
     kept: Kept, reasoner: Reasoner, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "citywise.apps.meeting_mgr.process.reasoner.wall_ms", lambda: NOW_MS + 60_000
+        "citywise.apps.meeting_mgr.process.reasoner.times",
+        SimpleNamespace(wall_ms=lambda: NOW_MS + 60_000),
     )
     meeting = kept.make()
     bob = kept.join(meeting, "noise")
@@ -553,7 +557,9 @@ def test_a_process_that_begins_after_the_clock_was_set_back_does_not_wait_either
     reasoner.step([heard(meeting, bob, noise_db=QUIET)], NOW_MS)
     reasoner.step([heard(meeting, bob, NOW_MS + 20_000, noise_db=LOUD)], NOW_MS + 20_000)
     back_ms = NOW_MS - HOUR_MS
-    monkeypatch.setattr("citywise.apps.meeting_mgr.process.reasoner.wall_ms", lambda: back_ms)
+    monkeypatch.setattr(
+        "citywise.apps.meeting_mgr.process.reasoner.times", SimpleNamespace(wall_ms=lambda: back_ms)
+    )
     again = Reasoner(kept.settings, engine)
     for late_s in range(11):
         at_ms = back_ms + late_s * 1000

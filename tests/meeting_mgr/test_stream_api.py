@@ -161,7 +161,8 @@ def test_a_meeting_is_read_once_for_all_who_follow_it(
         return found(connection, boxes, meeting_id)
 
     monkeypatch.setattr(store, "find", counted)
-    snapshots = Snapshots(app.extensions["citywise"])
+    web = app.extensions["citywise"]
+    snapshots = Snapshots(web.engine, web.settings)
     first = snapshots.after(1, meeting["id"])
     assert snapshots.after(first.position, meeting["id"]) is first
     assert len(reads) == 1

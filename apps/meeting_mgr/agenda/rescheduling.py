@@ -13,7 +13,7 @@ from citywise.apps.meeting_mgr.agenda.planning import told
 from citywise.apps.meeting_mgr.busy import merged
 from citywise.apps.meeting_mgr.model import Attendee, Meeting
 from citywise.apps.meeting_mgr.planned import MINUTE_MS
-from citywise.backend.times import ZONE, from_ms, to_ms
+from citywise.backend.app import times
 from citywise.reasoning import WindowFacts, parse_file
 from citywise.reasoning.engines.clingo.solver import SolverEngine
 
@@ -73,11 +73,11 @@ def _engine() -> SolverEngine:
 
 def _days(now_ms: int) -> Iterator[int]:
     """When the working hours of the days to come begin, but of Saturdays and Sundays."""
-    zone = ZoneInfo(ZONE)
-    today = from_ms(now_ms).astimezone(zone).date()
+    zone = ZoneInfo(times.ZONE)
+    today = times.from_ms(now_ms).astimezone(zone).date()
     for day in (today + timedelta(days=n) for n in range(DAYS)):
         if day.weekday() < _WEEKDAYS:
-            yield to_ms(datetime.combine(day, OPENS, zone).astimezone(UTC))
+            yield times.to_ms(datetime.combine(day, OPENS, zone).astimezone(UTC))
 
 
 def _slots(meeting: Meeting, days: Sequence[int], minutes: int, now_ms: int) -> Iterator[str]:

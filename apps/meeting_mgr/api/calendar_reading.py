@@ -9,13 +9,11 @@ import signal
 from citywise.apps.meeting_mgr.model import Busy
 from citywise.apps.meeting_mgr.papers import calendar_process
 from citywise.backend.api import gone
-from citywise.backend.api.turns import Turns
-from citywise.backend.app import identity, limits, problems
-from citywise.backend.spawned import EndedError, Spawned
+from citywise.backend.app import identity, limits, problems, spawned
 
 LOG = logging.getLogger("citywise.meeting_mgr.calendars")
 MOST_AT_ONCE, MOST_OF_ONE, PATIENCE_S = 2, 1, 10.0
-_TURNS = Turns(
+_TURNS = limits.Turns(
     MOST_AT_ONCE,
     "calendars are read one after the other, and yours too; try again when the one before is read",
 )
@@ -32,14 +30,14 @@ def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
     with _TURNS.turn(who, MOST_OF_ONE, PATIENCE_S):
         cpu_s = calendar_process.CPU_S
         try:
-            process = Spawned(calendar_process.MODULE)
+            process = spawned.Spawned(calendar_process.MODULE)
             try:
                 with gone.ending(process.end):
                     found = calendar_process.ask(process, ics, since_ms, until_ms)
             finally:
                 process.end(patience_s=1.0)
             cpu_s = found.cpu_s
-        except EndedError as error:
+        except spawned.EndedError as error:
             if error.status == -signal.SIGXCPU:
                 raise problems.invalid(
                     [problems.fault("body", f"more than {cpu_s:g} s of work")]

@@ -31,7 +31,6 @@ from citywise.apps.meeting_mgr.steps import (
     taking_part,
 )
 from citywise.apps.meeting_mgr.steps.drafts import Changes
-from citywise.backend.api import presence
 from citywise.backend.app import (
     access,
     as_json,
@@ -105,7 +104,7 @@ def change_meeting(meeting_id: str) -> Response:
         if (changes := body.changes()).model_fields_set:
             _write(work, record, editing.edit(record, changes, work.now_ms))
         answer = _shown(work, meeting_id)
-    presence.tell_broker()
+    state().tell_broker()
     return answer
 
 
@@ -122,7 +121,7 @@ def cancel_meeting(meeting_id: str) -> Response:
         else:
             _write(work, record, running.cancel(record, work.now_ms, work.people(record)))
             answer = _shown(work, meeting_id)
-    presence.tell_broker()
+    state().tell_broker()
     return answer
 
 
@@ -137,7 +136,7 @@ def act(meeting_id: str) -> Response:
         _write(work, record, _step(work, record, body))
         answer = _shown(work, meeting_id)
     if body.do in ("start", "end", "remove"):
-        presence.tell_broker()
+        state().tell_broker()
     return answer
 
 

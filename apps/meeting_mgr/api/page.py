@@ -8,8 +8,8 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from citywise.apps.meeting_mgr.conferences import framing
-from citywise.backend.api import languages, pages, security
-from citywise.backend.app import access, state
+from citywise.backend.api import security
+from citywise.backend.app import access, page, state
 from citywise.backend.network import websocket
 
 blueprint = Blueprint("meeting_pages", __name__)
@@ -19,23 +19,14 @@ blueprint = Blueprint("meeting_pages", __name__)
 @access.city
 def show_meetings() -> Response:
     """The meetings somebody hosts, and a form for the next."""
-    return pages.page("meetings", section="meetings")
-
-
-@blueprint.get("/meetings.webmanifest")
-@access.door
-def manifest() -> Response:
-    """The manifest of the meetings alone: installed from one of their pages, they open with the
-    list of them."""
-    t = pages.translator(languages.chosen(request))
-    return pages.web_manifest(t("meetings.shortcut"), "/meetings")
+    return page("meetings", section="meetings")
 
 
 @blueprint.get("/meetings/<meeting_id>")
 @access.city
 def show_meeting(meeting_id: str) -> Response:
     """The host's panel of a meeting; who may not see it is told so by the API alone."""
-    return pages.page("meeting", meeting_id=meeting_id, section="meetings")
+    return page("meeting", meeting_id=meeting_id, section="meetings")
 
 
 @blueprint.get("/meet/<meeting_id>")
@@ -46,4 +37,4 @@ def show_meet(meeting_id: str) -> Response:
     broker = websocket.address(state().settings, request.host)
     if broker is not None:
         security.allow("connect-src", websocket.origin(broker))
-    return pages.page("meet", meeting_id=meeting_id, section="meetings")
+    return page("meet", meeting_id=meeting_id, section="meetings")

@@ -29,7 +29,6 @@ from citywise.apps.meeting_mgr.papers.minutes import Minutes
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import editing
 from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
-from citywise.backend.api import languages
 from citywise.backend.app import (
     access,
     as_json,
@@ -40,10 +39,10 @@ from citywise.backend.app import (
     problems,
     read_body,
     state,
+    times,
     translator,
 )
 from citywise.backend.people import accounts
-from citywise.backend.times import iso, wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr.papers")
 blueprint = Blueprint("meeting_papers", __name__)
@@ -65,7 +64,7 @@ def show_invitation(meeting_id: str) -> Response:
     """An invitation, a change of it or a cancellation, for any calendar."""
     parameters.only("lang")
     invited = _invited(meeting_id)
-    entry = invitations.calendar(invited, wall_ms(), translator(languages.asked()))
+    entry = invitations.calendar(invited, times.wall_ms(), translator(parameters.language()))
     return _file(entry, f"{CALENDAR}; method={invitations.method(invited.record)}", "meeting.ics")
 
 
@@ -78,8 +77,8 @@ def send_invitations(meeting_id: str) -> Response:
     invited = _invited(meeting_id)
     to = _recipients(invited.record, body)
     limits.spend("mails", f"user {identity.own_id()}", max(1, len(to)))
-    t = translator(languages.asked())
-    mails = letters.written(invited, to, wall_ms(), t)
+    t = translator(parameters.language())
+    mails = letters.written(invited, to, times.wall_ms(), t)
     try:
         sent = mailing.send(mails, configured.of(state().settings), invited.organizer.name)
     except NoMailError as error:
@@ -130,7 +129,9 @@ def read_calendar(meeting_id: str, attendee_id: str) -> Response:
             _draft(one, busy if one.id == attendee_id else None) for one in record.meeting.attendees
         ]
         work.write(editing.edit(record, Changes(attendees=tuple(drafts)), work.now_ms))
-    return as_json({"busy": [{"from": iso(b.from_ms), "until": iso(b.until_ms)} for b in busy]})
+    return as_json(
+        {"busy": [{"from": times.iso(b.from_ms), "until": times.iso(b.until_ms)} for b in busy]}
+    )
 
 
 # --- Minutes -------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def read_calendar(meeting_id: str, attendee_id: str) -> Response:
 def show_minutes(meeting_id: str) -> Response:
     """The minutes as one page, to print and to keep."""
     parameters.only("lang")
-    language = languages.asked()
+    language = parameters.language()
     page = minutes_page.page(_minutes(meeting_id), language, translator(language))
     answer = _file(page.encode(), "text/html; charset=utf-8", "minutes.html", shown=True)
     answer.headers["Content-Language"] = language
@@ -153,7 +154,7 @@ def show_minutes(meeting_id: str) -> Response:
 def show_minutes_as_markdown(meeting_id: str) -> Response:
     """The minutes as Markdown."""
     parameters.only("lang")
-    text = minutes_files.markdown(_minutes(meeting_id), translator(languages.asked()))
+    text = minutes_files.markdown(_minutes(meeting_id), translator(parameters.language()))
     return _file(text.encode(), "text/markdown; charset=utf-8", "minutes.md")
 
 
@@ -163,7 +164,7 @@ def show_minutes_as_calendar(meeting_id: str) -> Response:
     """The minutes as an entry of a calendar, at the time at which the meeting was."""
     parameters.only("lang")
     made = _minutes(meeting_id)
-    entry = minutes_files.calendar(made, translator(languages.asked()), wall_ms())
+    entry = minutes_files.calendar(made, translator(parameters.language()), times.wall_ms())
     return _file(entry, CALENDAR, "minutes.ics")
 
 

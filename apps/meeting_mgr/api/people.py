@@ -18,7 +18,7 @@ from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingError, Step
 from citywise.apps.meeting_mgr.steps import consent, taking_part
 from citywise.apps.meeting_mgr.telling import person_channel
-from citywise.backend.api import forgery, presence
+from citywise.backend.api import forgery
 from citywise.backend.app import (
     access,
     as_json,
@@ -67,7 +67,7 @@ def join(meeting_id: str) -> Response:
         (person,) = step.people
         answer = _shown(work, Seat(step.record, person), 201)
     rights.remember(answer, person, secret)
-    presence.tell_broker()
+    state().tell_broker()
     return answer
 
 
@@ -105,8 +105,8 @@ def leave(meeting_id: str) -> Response:
     is_forgotten = bool(parameters.boolean("forget"))
     with seated(meeting_id) as (work, seat):
         work.write(taking_part.leave(*seat, work.now_ms, forget=is_forgotten))
-    presence.end_streams(user=person_channel(seat.person.id))
-    presence.tell_broker()
+    state().end_streams(user=person_channel(seat.person.id))
+    state().tell_broker()
     answer = Response(status=204)
     rights.forget(answer, meeting_id)
     return answer
@@ -161,7 +161,7 @@ def open_mqtt(meeting_id: str) -> Response:
             return as_json({"mqtt": None})
         person = seat.person.id
         password = store.give_broker_secret(work.connection, person)
-    presence.tell_broker()
+    state().tell_broker()
     topic = topics.of_person(city.broker, meeting_id, person)
     return as_json({"mqtt": {"url": url, "username": person, "password": password, "topic": topic}})
 

@@ -23,10 +23,9 @@ from citywise.apps.meeting_mgr.record import (
     Step,
     is_person_id,
 )
-from citywise.backend.app import identity, limits, outbox, problems, state
-from citywise.backend.privacy.boxes import BoxError, Boxes
+from citywise.backend.app import boxes as sealing
+from citywise.backend.app import identity, limits, outbox, problems, state, times
 from citywise.backend.store.outage import is_full
-from citywise.backend.times import wall_ms
 
 COOKIE = "citywise-meeting"
 LOG = logging.getLogger(__name__)
@@ -53,7 +52,7 @@ class Work(NamedTuple):
     time, Unix ms)."""
 
     connection: Connection
-    boxes: Boxes
+    boxes: sealing.Boxes
     now_ms: int
 
     def hosted(self, meeting_id: str) -> MeetingRecord:
@@ -106,7 +105,7 @@ class Work(NamedTuple):
 def reading() -> Iterator[Work]:
     """Reading only."""
     with _answered(), state().engine.connect() as connection:
-        yield Work(connection, boxes(), wall_ms())
+        yield Work(connection, boxes(), times.wall_ms())
 
 
 @contextmanager
@@ -116,7 +115,7 @@ def working() -> Iterator[Work]:
     of this one, and as it waits in SQLite, this one could not go on."""
     with _answered(), state().engine.begin() as connection:
         outbox.begin(connection)
-        yield Work(connection, boxes(), wall_ms())
+        yield Work(connection, boxes(), times.wall_ms())
 
 
 @contextmanager
@@ -129,7 +128,7 @@ def seated(meeting_id: str) -> Iterator[tuple[Work, Seat]]:
         yield work, work.seat(meeting_id)
 
 
-def boxes() -> Boxes:
+def boxes() -> sealing.Boxes:
     """What opens the boxes of this system's meetings."""
     return store.boxes_of(state().settings)
 
@@ -146,7 +145,7 @@ def _answered() -> Iterator[None]:
         raise problems.invalid([problems.fault(error.field, message, error.code)]) from None
     except MeetingError as error:
         raise problems.ProblemError(409, error.code, "Not possible now", error.detail) from None
-    except (OperationalError, BoxError, OSError, sqlite3.Error) as error:
+    except (OperationalError, sealing.BoxError, OSError, sqlite3.Error) as error:
         if is_full(error):
             raise  # a 507 (`backend.api.problems`)
         if isinstance(error, OperationalError):  # What it says holds what was to be written.

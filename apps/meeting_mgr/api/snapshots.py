@@ -7,14 +7,14 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from sqlalchemy import Engine
+
 from citywise.apps.meeting_mgr import store
 from citywise.apps.meeting_mgr.api.showing import Showing
 from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.views import View
-from citywise.backend.api.state import WebState
-from citywise.backend.app import outbox
-from citywise.backend.times import wall_ms
+from citywise.backend.app import Settings, outbox, times
 
 _MOST, _KEPT_S = 100, 10.0
 
@@ -52,8 +52,8 @@ class Snapshot:
 class Snapshots:
     """The last snapshots of a system's meetings, few and for seconds: they are not sealed."""
 
-    def __init__(self, web: WebState) -> None:
-        self.web = web
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self.engine, self._settings = engine, settings
         self._found: OrderedDict[str, Snapshot] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -78,10 +78,10 @@ class Snapshots:
             self._found.popitem(last=False)
 
     def _read(self, meeting_id: str) -> Snapshot:
-        boxes = store.boxes_of(self.web.settings)
-        with self.web.engine.connect() as connection:
+        boxes = store.boxes_of(self._settings)
+        with self.engine.connect() as connection:
             # Time and position first: what is announced meanwhile is at most read too early.
-            at_ms, position = wall_ms(), outbox.newest(connection)
+            at_ms, position = times.wall_ms(), outbox.newest(connection)
             record = store.find(connection, boxes, meeting_id)
             people = () if record is None else store.people_of(connection, boxes, record)
         return Snapshot(position, at_ms, record, tuple(people))

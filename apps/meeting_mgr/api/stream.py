@@ -9,7 +9,6 @@ from citywise.apps.meeting_mgr.api.rights import reading
 from citywise.apps.meeting_mgr.api.showing import Showing
 from citywise.apps.meeting_mgr.api.snapshots import Snapshots
 from citywise.apps.meeting_mgr.telling import MEETING, host_channel, person_channel
-from citywise.backend.api.hub import Message
 from citywise.backend.app import Reader, access, event_stream, identity, limits, parameters, state
 
 blueprint = Blueprint("meeting_stream", __name__)
@@ -43,7 +42,7 @@ def _served(reader: Reader, meeting_id: str, viewer: str = "") -> Response:
     """The stream of a reader: of the host, or of somebody who takes part."""
     web, snapshots, showing = state(), _snapshots(), Showing.of_request()
 
-    def shown(message: Message) -> Message | None:
+    def shown(message: event_stream.Message) -> event_stream.Message | None:
         """What has changed with all that is there now; the last tells that nothing is."""
         told = orjson.loads(message.data) if message.event == MEETING else {}
         if told.get("meeting") != meeting_id:
@@ -52,15 +51,16 @@ def _served(reader: Reader, meeting_id: str, viewer: str = "") -> Response:
         if view is None:
             web.hub.end(user=reader.user)
         body = {"change": told["change"], "person": told["person"], "meeting": view}
-        return Message(MEETING, orjson.dumps(body), message.id, reader.user)
+        return event_stream.Message(MEETING, orjson.dumps(body), message.id, reader.user)
 
     return event_stream.served(reader, shown)
 
 
 def _snapshots() -> Snapshots:
     """Those of the current application's database."""
-    web = state()
-    found = current_app.extensions.get(_EXTENSION)
-    if not isinstance(found, Snapshots) or found.web is not web:
-        found = current_app.extensions[_EXTENSION] = Snapshots(web)
+    web, kept = state(), current_app.extensions
+    of, found = kept.get(_EXTENSION, (None, None))
+    if not isinstance(found, Snapshots) or of is not web:
+        found = Snapshots(web.engine, web.settings)
+        kept[_EXTENSION] = web, found
     return found

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from citywise.apps.meeting_mgr.model import Capability, Person, Reason, Value
 from citywise.apps.meeting_mgr.record import Change, MeetingRecord
 from citywise.apps.meeting_mgr.settings import Meetings
-from citywise.backend.times import iso
+from citywise.backend.app import times
 
 Body = dict[str, Any]
 TOLD: tuple[Change, ...] = (
@@ -88,7 +88,7 @@ class Webhook:
         current = record.meeting.current()
         return {
             "event": change,
-            "at": iso(at_ms),
+            "at": times.iso(at_ms),
             "meeting": {
                 "id": record.id,
                 "title": record.meeting.title,
@@ -145,7 +145,11 @@ def _told_of(person: Person) -> Body:
         "presents": person.presents,
         "asked": None if person.asked is None else person.asked.what,
         "abilities": {
-            name: {"state": one.state, "since": iso(one.since_ms), "because": list(one.because)}
+            name: {
+                "state": one.state,
+                "since": times.iso(one.since_ms),
+                "because": list(one.because),
+            }
             for name, one in state.abilities.items()
         },
         "wanted": wanted(person).model_dump(mode="json"),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from citywise.apps.meeting_mgr.model import Busy
 from citywise.apps.meeting_mgr.papers.calendar_bounds import CalendarError
 from citywise.apps.meeting_mgr.papers.calendars import busy
-from citywise.backend.spawned import Frame, Spawned, asker, receive, send
+from citywise.backend.app import spawned
 from citywise.reasoning.limits import patience_s
 
 MODULE = "citywise.apps.meeting_mgr.papers.calendar_process"
@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
 
 def ask(
-    process: Spawned,
+    process: spawned.Spawned,
     ics: bytes,
     since_ms: int,
     until_ms: int,
@@ -45,12 +45,12 @@ def ask(
 ) -> Read:
     """Let a process read a calendar; raises what `Spawned.exchange` does."""
     question = {"since_ms": since_ms, "until_ms": until_ms, "cpu_s": cpu_s}
-    told = process.exchange(Frame(question, ics), patience_s(cpu_s)).head
+    told = process.exchange(spawned.Frame(question, ics), patience_s(cpu_s)).head
     found = tuple(Busy(from_ms=one, until_ms=other) for one, other in told["busy"])
     return Read(found, told["error"], told["cpu_s"])
 
 
-def answer(question: Frame) -> dict[str, Any]:
+def answer(question: spawned.Frame) -> dict[str, Any]:
     """What is in a calendar, or what is wrong with it."""
     head = question.head
     _limit(head["cpu_s"])
@@ -85,8 +85,8 @@ def _limit(cpu_s: float) -> None:
 
 def main() -> None:
     """Read what is asked about, answer, and end."""
-    channel = asker()
-    send(channel, Frame(answer(receive(channel))))
+    channel = spawned.asker()
+    spawned.send(channel, spawned.Frame(answer(spawned.receive(channel))))
 
 
 if __name__ == "__main__":

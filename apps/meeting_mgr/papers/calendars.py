@@ -13,8 +13,7 @@ from citywise.apps.meeting_mgr.busy import merged
 from citywise.apps.meeting_mgr.model import Attendee, Busy
 from citywise.apps.meeting_mgr.papers.calendar_bounds import CalendarError, refuse_excess
 from citywise.apps.meeting_mgr.papers.recurring import Span, Steps, naive, occurrences, zone_of
-from citywise.backend.app import CitywiseError
-from citywise.backend.times import from_ms, to_ms
+from citywise.backend.app import CitywiseError, times
 
 MOST_BUSY = next(
     one.max_length for one in Attendee.model_fields["busy"].metadata if hasattr(one, "max_length")
@@ -39,7 +38,7 @@ def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
     busy times of a `VFREEBUSY`. Raises `CalendarError`.
     """
     refuse_excess(ics)
-    spans = list(_spans(_parsed(ics), Span(from_ms(since_ms), from_ms(until_ms))))
+    spans = list(_spans(_parsed(ics), Span(times.from_ms(since_ms), times.from_ms(until_ms))))
     found = tuple(_merged(spans, since_ms, until_ms))
     if len(found) > MOST_BUSY:
         raise CalendarError(
@@ -99,7 +98,7 @@ def _of_event(
     lasting = _Lasting.of(event)
     since = asked.begin - min(max(lasting.length, timedelta()), _LONGEST) - _MARGIN
     for begin in occurrences(event, Span(since, asked.end), steps):
-        if is_change or (str(event.get("UID")), to_ms(begin)) not in moved:
+        if is_change or (str(event.get("UID")), times.to_ms(begin)) not in moved:
             yield Span(begin, max(begin, lasting.until(begin)))
 
 
@@ -145,7 +144,7 @@ def _moved(event: Event) -> Iterator[tuple[str, int]]:
     instead = event.get("RECURRENCE-ID")
     if instead is not None:
         zone = zone_of(instead.dt)
-        yield str(event.get("UID")), to_ms(naive(instead.dt, zone).replace(tzinfo=zone))
+        yield str(event.get("UID")), times.to_ms(naive(instead.dt, zone).replace(tzinfo=zone))
 
 
 def _told(free_busy: Component) -> Iterator[Span]:
@@ -158,5 +157,7 @@ def _told(free_busy: Component) -> Iterator[Span]:
 
 def _merged(spans: Iterable[Span], since_ms: int, until_ms: int) -> Iterator[Busy]:
     """Spans that touch as one, cut to what is asked about."""
-    clipped = ((max(to_ms(one), since_ms), min(to_ms(other), until_ms)) for one, other in spans)
+    clipped = (
+        (max(times.to_ms(one), since_ms), min(times.to_ms(other), until_ms)) for one, other in spans
+    )
     return merged(Busy(from_ms=one, until_ms=other) for one, other in clipped if one < other)

@@ -12,7 +12,7 @@ from icalendar import Alarm, Calendar, Event, vCalAddress, vText
 from citywise.apps.meeting_mgr.model import Attendee, Item, Meeting
 from citywise.apps.meeting_mgr.planned import Span, planned
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.backend.times import ZONE, from_ms
+from citywise.backend.app import times
 
 PRODUCT = "-//Citywise//meeting_mgr//EN"
 REMINDER = timedelta(minutes=10)
@@ -101,7 +101,7 @@ def clock(ms: int) -> str:
 
 def local(ms: int) -> datetime:
     """A time by the city's clock."""
-    return from_ms(ms).astimezone(ZoneInfo(ZONE))
+    return times.from_ms(ms).astimezone(ZoneInfo(times.ZONE))
 
 
 def _titled(meeting: Meeting, item: Item, t: Translate) -> str:
@@ -115,11 +115,11 @@ def _event(invited: Invited, now_ms: int, t: Translate) -> Event:
     event = Event()
     event.add("uid", uid(record))
     event.add("sequence", record.version)
-    event.add("dtstamp", from_ms(now_ms))
-    event.add("created", from_ms(record.created_ms))
-    event.add("last-modified", from_ms(record.updated_ms))
-    event.add("dtstart", from_ms(meeting.starts_ms))
-    event.add("dtend", from_ms(meeting.ends_ms))
+    event.add("dtstamp", times.from_ms(now_ms))
+    event.add("created", times.from_ms(record.created_ms))
+    event.add("last-modified", times.from_ms(record.updated_ms))
+    event.add("dtstart", times.from_ms(meeting.starts_ms))
+    event.add("dtend", times.from_ms(meeting.ends_ms))
     event.add("summary", meeting.title)
     event.add("location", meeting.room.name)
     if meeting.room.lat is not None and meeting.room.lon is not None:

@@ -9,7 +9,7 @@ from icalendar import Event
 from citywise.apps.meeting_mgr.papers.invitations import Translate, new_calendar
 from citywise.apps.meeting_mgr.papers.minutes import Minutes
 from citywise.apps.meeting_mgr.papers.minutes_words import Section, Words
-from citywise.backend.times import from_ms
+from citywise.backend.app import times
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()<>#+!|~$&])")
 _LISTED = re.compile(r"^(\d*)([-=:.])")
@@ -38,9 +38,9 @@ def calendar(minutes: Minutes, t: Translate, now_ms: int) -> bytes:
     words = Words(minutes, t)
     event = Event()
     event.add("uid", f"{minutes.id}-minutes@citywise")
-    event.add("dtstamp", from_ms(now_ms))
-    event.add("dtstart", from_ms(minutes.began_ms))
-    event.add("dtend", from_ms(minutes.ended_ms))
+    event.add("dtstamp", times.from_ms(now_ms))
+    event.add("dtstart", times.from_ms(minutes.began_ms))
+    event.add("dtend", times.from_ms(minutes.ended_ms))
     event.add("summary", words.title)
     event.add("location", minutes.meeting.room.name)
     event.add("description", "\n\n".join(map(_plain, words.sections())))

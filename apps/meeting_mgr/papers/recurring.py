@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 from dateutil.rrule import rrulestr
 from icalendar import Event
 
-from citywise.backend.app import CitywiseError
-from citywise.backend.times import ZONE
+from citywise.backend.app import CitywiseError, times
 
 MOST, MOST_IN_ALL = 20_000, 200_000
 """Occurrences of one event, and of all, that are counted at most: some 50 years of every day."""
@@ -78,7 +77,7 @@ def occurrences(event: Event, asked: Span, steps: Steps) -> list[datetime]:
 def zone_of(moment: date | datetime) -> tzinfo:
     """That of a moment; whole days and times without one are the city's."""
     zone = moment.tzinfo if isinstance(moment, datetime) else None
-    return zone or ZoneInfo(ZONE)
+    return zone or ZoneInfo(times.ZONE)
 
 
 def naive(moment: date | datetime, zone: tzinfo) -> datetime:

@@ -26,8 +26,7 @@ from citywise.apps.meeting_mgr.conferences.hooks import HookError, Message, Outc
 from citywise.apps.meeting_mgr.process.faults import PASSING, tell
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.telling import MEETING, host_channel
-from citywise.backend.app import OutboxRow, Settings, outbox
-from citywise.backend.times import wall_ms
+from citywise.backend.app import OutboxRow, Settings, outbox, times
 
 LOG = logging.getLogger("citywise.meeting_mgr.hooks")
 POLL_S = 0.2
@@ -77,7 +76,7 @@ class Deliveries:
 
     def step(self, now_ms: int | None = None) -> int:
         """Take up what is new and send what is due; how many messages still wait."""
-        at_ms = wall_ms() if now_ms is None else now_ms
+        at_ms = times.wall_ms() if now_ms is None else now_ms
         self._take_up()
         for meeting, queue in list(self._queues.items()):
             self._go_on(meeting, queue, at_ms)

@@ -9,10 +9,10 @@ import traceback
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
-from citywise.backend.privacy.boxes import KeysAwayError
+from citywise.backend.app import boxes
 
 LOG = logging.getLogger("citywise.meeting_mgr")
-PASSING = (OperationalError, InterfaceError, NoConnectionError, sqlite3.Error, KeysAwayError)
+PASSING = (OperationalError, InterfaceError, NoConnectionError, sqlite3.Error, boxes.KeysAwayError)
 """The database or the keys (`sqlite3.Error` is theirs) are locked or away: no meeting's fault,
 and soon over. Any other error may be that of one meeting."""
 

@@ -15,9 +15,8 @@ import paho.mqtt.client as paho
 from citywise.apps.meeting_mgr import topics
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.topics import Source
-from citywise.backend.app import BrokerSession
+from citywise.backend.app import BrokerSession, times
 from citywise.backend.settings import Broker
-from citywise.backend.times import wall_ms
 
 MOST = 20_000
 """Messages that wait to be taken; beyond it the oldest go."""
@@ -82,5 +81,5 @@ class Inbox:
             return
         if len(self._waiting) == MOST:
             self.lost += 1
-        self._waiting.append(Heard(source, bytes(message.payload), wall_ms()))
+        self._waiting.append(Heard(source, bytes(message.payload), times.wall_ms()))
         self.arrived.set()

@@ -30,8 +30,7 @@ from citywise.apps.meeting_mgr.readings import BadReadingError
 from citywise.apps.meeting_mgr.record import Change, Step
 from citywise.apps.meeting_mgr.steps import taking_part
 from citywise.apps.meeting_mgr.tables import MeetingRow
-from citywise.backend.app import Settings, outbox
-from citywise.backend.times import wall_ms
+from citywise.backend.app import Settings, outbox, times
 
 AGAIN_S = 60.0
 """So often agendas of running meetings are thought about because time passes."""
@@ -69,7 +68,7 @@ class Reasoner:
         self._lives: dict[str, Live] = {}
         self._aside = Aside()
         self._unheard: deque[Heard] = deque(maxlen=MOST)
-        self._since_ms, self._now_ms = wall_ms(), 0
+        self._since_ms, self._now_ms = times.wall_ms(), 0
         self._again_at = time.monotonic()
         self._written: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()

@@ -18,9 +18,8 @@ from citywise.apps.meeting_mgr.process import deliveries
 from citywise.apps.meeting_mgr.process.faults import tell
 from citywise.apps.meeting_mgr.process.inbox import Inbox
 from citywise.apps.meeting_mgr.process.reasoner import Reasoner
-from citywise.backend.app import CitywiseError, Settings, beat, outbox
+from citywise.backend.app import CitywiseError, Settings, beat, outbox, times
 from citywise.backend.network import broker_rights
-from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.meeting_mgr")
 POLL_S = 0.05
@@ -76,7 +75,7 @@ class Service:
         heard = self._inbox.take()  # before the outbox: who joined since may have sent already
         if self._reasoner is None:
             self._reasoner = Reasoner(self._settings, self._engine)
-        self._reasoner.step(heard, wall_ms())
+        self._reasoner.step(heard, times.wall_ms())
         now = time.monotonic()
         if now >= self._trim_at:
             self._trim_at = now + TRIM_S
@@ -114,7 +113,7 @@ class Service:
     def _trim(self) -> None:
         with self._engine.begin() as connection:
             outbox.begin(connection)
-            removed = store.trim(connection, store.boxes_of(self._settings), wall_ms())
+            removed = store.trim(connection, store.boxes_of(self._settings), times.wall_ms())
         if removed:
             broker_rights.write(self._engine, self._settings)
 

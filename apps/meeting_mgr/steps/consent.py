@@ -14,7 +14,7 @@ from citywise.apps.meeting_mgr.steps.sharing import (
     told_with,
     without,
 )
-from citywise.backend.times import iso
+from citywise.backend.app import times
 
 
 def share(
@@ -99,6 +99,6 @@ def require_open(record: MeetingRecord) -> None:
 
 def _require_near(record: MeetingRecord, now_ms: int) -> None:
     if is_too_early(record, now_ms):
-        first = iso(record.meeting.starts_ms - EARLIEST_MS)
+        first = times.iso(record.meeting.starts_ms - EARLIEST_MS)
         detail = f"The meeting is not before you yet; share from {first} on, or when it runs."
         raise MeetingError("too-early", detail)

@@ -17,7 +17,7 @@ from citywise.apps.meeting_mgr.entries import (
 )
 from citywise.apps.meeting_mgr.model import CAPABILITIES, Person
 from citywise.apps.meeting_mgr.views.shown import View
-from citywise.backend.times import iso
+from citywise.backend.app import times
 
 CONTEXT = 400
 """So many entries are read at most to tell what is news; no step writes nearly as many."""
@@ -96,7 +96,7 @@ class _News:
 
     def _sentence(self, entry: Entry) -> dict[str, Any]:
         said = entry.body.model_dump(mode="json", exclude={"capability"})
-        return {"id": entry.id, "at": iso(entry.at_ms), "person": entry.person, **said}
+        return {"id": entry.id, "at": times.iso(entry.at_ms), "person": entry.person, **said}
 
     def _is_news(self, entry: Entry) -> bool:
         match entry.body:

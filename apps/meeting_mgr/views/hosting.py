@@ -18,8 +18,8 @@ from citywise.apps.meeting_mgr.model import (
 from citywise.apps.meeting_mgr.planned import Span
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import bounds
-from citywise.apps.meeting_mgr.views.shown import View, head, seen, times
-from citywise.backend.times import iso, iso_or_none
+from citywise.apps.meeting_mgr.views.shown import View, head, item_times, seen
+from citywise.backend.app import times
 
 
 def host(
@@ -41,7 +41,7 @@ def host(
         "join": {
             "url": join_url,
             "key": record.join_key,
-            "renewed": iso_or_none(meeting.renewed_ms),
+            "renewed": times.iso_or_none(meeting.renewed_ms),
         },
         "attendees": [_attendee(one) for one in meeting.attendees],
         "absent": [
@@ -53,7 +53,7 @@ def host(
         "people": [_host_person(record, person) for person in _without_former(people)],
         "proposals": [_proposal(one) for one in record.proposals],
         "decisions": [
-            {"at": iso(one.at_ms), "item": one.item, "title": one.title, "text": one.text}
+            {"at": times.iso(one.at_ms), "item": one.item, "title": one.title, "text": one.text}
             for one in meeting.decisions
         ],
         "rules": meeting.rules.model_dump(mode="json"),
@@ -70,14 +70,16 @@ def brief(record: MeetingRecord) -> View:
         "state": record.state,
         "title": meeting.title,
         "room": meeting.room.name,
-        "starts": iso(meeting.starts_ms),
-        "ends": iso(meeting.ends_ms),
+        "starts": times.iso(meeting.starts_ms),
+        "ends": times.iso(meeting.ends_ms),
         "attendees": len(meeting.attendees),
     }
 
 
 def _attendee(one: Attendee) -> View:
-    busy = [{"from": iso(each.from_ms), "until": iso(each.until_ms)} for each in one.busy]
+    busy = [
+        {"from": times.iso(each.from_ms), "until": times.iso(each.until_ms)} for each in one.busy
+    ]
     return {**one.model_dump(exclude={"busy"}), "busy": busy}
 
 
@@ -87,7 +89,7 @@ def _host_agenda(record: MeetingRecord, people: Sequence[Person], now_ms: int) -
     return [
         {
             **item.model_dump(exclude={"began_ms", "ended_ms"}),
-            **times(item, spans.get(item.id)),
+            **item_times(item, spans.get(item.id)),
             "attendance": _attendance(record, item, spans.get(item.id), people, now_ms),
         }
         for item in meeting.in_order()
@@ -147,13 +149,15 @@ def _moved(meeting: Meeting, now_ms: int) -> View:
     """Of the sensors whose bounds have been moved of late, how often that is still possible
     before those who share them are asked anew, and until when that is so."""
     found = {name: bounds.left(meeting, name, now_ms) for name in SENSORS}
-    return {name: {"left": one[0], "until": iso(one[1])} for name, one in found.items() if one}
+    return {
+        name: {"left": one[0], "until": times.iso(one[1])} for name, one in found.items() if one
+    }
 
 
 def _proposal(one: Proposal) -> View:
     return {
         "number": one.number,
-        "at": iso(one.at_ms),
+        "at": times.iso(one.at_ms),
         "kind": one.kind,
         "causes": [cause.model_dump() for cause in one.causes],
         "options": [_option(option) for option in one.options],
@@ -167,9 +171,9 @@ def _option(option: Proposed) -> View:
     return {
         **option.model_dump(exclude={"agenda", "starts_ms", "ends_ms"}),
         "agenda": [
-            {"item": one.item, "starts": iso(one.starts_ms), "minutes": one.minutes}
+            {"item": one.item, "starts": times.iso(one.starts_ms), "minutes": one.minutes}
             for one in option.agenda
         ],
-        "starts": iso_or_none(option.starts_ms),
-        "ends": iso_or_none(option.ends_ms),
+        "starts": times.iso_or_none(option.starts_ms),
+        "ends": times.iso_or_none(option.ends_ms),
     }

@@ -9,8 +9,8 @@ from citywise.apps.meeting_mgr import planned
 from citywise.apps.meeting_mgr.agenda.attendance import lack_of, needed
 from citywise.apps.meeting_mgr.model import OPEN, Ended, Item, Person
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.apps.meeting_mgr.views.shown import View, abilities, head, other, seen, times
-from citywise.backend.times import iso
+from citywise.apps.meeting_mgr.views.shown import View, abilities, head, item_times, other, seen
+from citywise.backend.app import times
 
 
 def participant(
@@ -48,8 +48,8 @@ def before_joining(record: MeetingRecord) -> View:
         "state": record.state,
         "title": meeting.title,
         "room": {"name": meeting.room.name},
-        "starts": iso(meeting.starts_ms),
-        "ends": iso(meeting.ends_ms),
+        "starts": times.iso(meeting.starts_ms),
+        "ends": times.iso(meeting.ends_ms),
         "attendees": [{"id": one.id, "name": one.name} for one in meeting.attendees],
         "shows_abilities": meeting.rules.show_abilities_to_all,
     }
@@ -67,7 +67,7 @@ def _measures(record: MeetingRecord) -> bool:
 
 def _me(me: Person, people: Sequence[Person]) -> View:
     sensors = {
-        name: {"state": one.state, "since": iso(one.since_ms)}
+        name: {"state": one.state, "since": times.iso(one.since_ms)}
         for name, one in me.state.sensors.items()
     }
     surroundings = {"says": me.says_surroundings, "surroundings": me.state.surroundings}
@@ -84,7 +84,7 @@ def _me(me: Person, people: Sequence[Person]) -> View:
 
 
 def _ended(one: Ended) -> View:
-    return {"sensor": one.sensor, "because": one.because, "at": iso(one.at_ms)}
+    return {"sensor": one.sensor, "because": one.because, "at": times.iso(one.at_ms)}
 
 
 def _devices(me: Person, people: Sequence[Person]) -> int:
@@ -114,7 +114,7 @@ def _agenda(record: MeetingRecord, me: Person, now_ms: int) -> list[View]:
             "minutes": item.minutes,
             "sensitive": item.sensitive,
             "state": item.state,
-            **times(item, spans.get(item.id)),
+            **item_times(item, spans.get(item.id)),
         }
         for item in meeting.in_order()
     ]
@@ -138,7 +138,7 @@ def _needed(record: MeetingRecord, me: Person, now_ms: int) -> View | None:
         "item": item.id,
         "title": item.title,
         "role": "speaker" if _is_mine(item, me) else "listener",
-        "from": iso(span.starts_ms),
+        "from": times.iso(span.starts_ms),
         "sensitive": item.sensitive,
         "needs": needed(item, me.attendee),
         "lacks": lack.lacks,

@@ -9,7 +9,7 @@ from citywise.apps.meeting_mgr import planned
 from citywise.apps.meeting_mgr.model import CAPABILITIES, AbilityState, Item, Person
 from citywise.apps.meeting_mgr.planned import Span
 from citywise.apps.meeting_mgr.record import MeetingRecord
-from citywise.backend.times import iso, iso_or_none
+from citywise.backend.app import times
 
 View = Mapping[str, Any]
 """JSON, times in ISO 8601."""
@@ -22,25 +22,25 @@ def head(record: MeetingRecord, now_ms: int, conference: View | None) -> dict[st
         "id": record.id,
         "state": record.state,
         "title": meeting.title,
-        "starts": iso(meeting.starts_ms),
-        "ends": iso(meeting.ends_ms),
-        "now": iso(now_ms),
+        "starts": times.iso(meeting.starts_ms),
+        "ends": times.iso(meeting.ends_ms),
+        "now": times.iso(now_ms),
         "current": None if item is None else _current(item, now_ms),
         "conference": conference or {"kind": meeting.conference},
     }
 
 
 def _current(item: Item, now_ms: int) -> View:
-    began = iso_or_none(item.began_ms)
+    began = times.iso_or_none(item.began_ms)
     return {"item": item.id, "began": began, "left_s": planned.left_s(item, now_ms)}
 
 
-def times(item: Item, span: Span | None) -> dict[str, str | None]:
+def item_times(item: Item, span: Span | None) -> dict[str, str | None]:
     return {
-        "began": iso_or_none(item.began_ms),
-        "ended": iso_or_none(item.ended_ms),
-        "starts": None if span is None else iso(span.starts_ms),
-        "ends": None if span is None else iso(span.ends_ms),
+        "began": times.iso_or_none(item.began_ms),
+        "ended": times.iso_or_none(item.ended_ms),
+        "starts": None if span is None else times.iso(span.starts_ms),
+        "ends": None if span is None else times.iso(span.ends_ms),
     }
 
 
@@ -54,20 +54,20 @@ def seen(person: Person) -> dict[str, Any]:
         "hand": person.hand,
         "muted": person.muted,
         "presents": person.presents,
-        "asked": None if asked is None else {"what": asked.what, "at": iso(asked.at_ms)},
+        "asked": None if asked is None else {"what": asked.what, "at": times.iso(asked.at_ms)},
     }
 
 
 def other(person: Person) -> dict[str, Any]:
     """What all may see of anybody."""
     state = person.state
-    since = iso_or_none(state.presence_since_ms or None)
+    since = times.iso_or_none(state.presence_since_ms or None)
     return {
         "id": person.id,
         "name": person.name,
-        "joined": iso(person.joined_ms),
-        "left": iso_or_none(person.left_ms),
-        "presence": {"state": state.presence, "since": since or iso(person.joined_ms)},
+        "joined": times.iso(person.joined_ms),
+        "left": times.iso_or_none(person.left_ms),
+        "presence": {"state": state.presence, "since": since or times.iso(person.joined_ms)},
     }
 
 
@@ -76,6 +76,6 @@ def abilities(person: Person) -> View:
     unknown = AbilityState(state="unknown", since_ms=person.joined_ms, because=("not_shared",))
     found = ((name, person.state.abilities.get(name, unknown)) for name in CAPABILITIES)
     return {
-        name: {"state": one.state, "since": iso(one.since_ms), "because": one.because}
+        name: {"state": one.state, "since": times.iso(one.since_ms), "because": one.because}
         for name, one in found
     }

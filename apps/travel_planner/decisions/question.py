@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 Op = Literal["<", "<=", "=", ">=", ">"]
 Direction = Literal["minimise", "maximise"]

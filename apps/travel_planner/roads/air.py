@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from citywise.apps.travel_planner.roads.network import F64, I64, RoadNetwork
-from citywise.backend.space.geometry import project
+from citywise.backend.app import geometry
 
 OLDEST_MS = 3 * 3_600_000
 """Readings that are older are left out."""
@@ -54,7 +54,7 @@ class AirMap:
     def _around(self, network: RoadNetwork) -> tuple[I64, F64]:
         """The nearest stations of each edge and their weights: rows by edge."""
         lon, lat = np.array([station[1:] for station in self.stations], dtype=np.float64).T
-        places, middles = project(lon, lat), project(*_middles(network).T)
+        places, middles = geometry.project(lon, lat), geometry.project(*_middles(network).T)
         count = min(_NEAREST, len(self.stations))
         tree = cKDTree(np.column_stack((places.x, places.y)))
         ranks = list(range(1, count + 1))

@@ -17,7 +17,7 @@ from shapely.geometry import mapping
 from shapely.geometry.base import BaseGeometry
 
 from citywise.apps.travel_planner.roads.network import NetworkError
-from citywise.backend.space.geometry import METRES_PER_DEGREE, plane
+from citywise.backend.app import geometry as ground
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _drawn(
         area = _square_metres(shape)
         if shape.is_empty or (kind in AREAS and area < LEAST_M2):
             continue
-        thinned = shape.simplify(_TOLERANCE_M / METRES_PER_DEGREE)
+        thinned = shape.simplify(_TOLERANCE_M / ground.METRES_PER_DEGREE)
         rounded = shapely.set_precision(thinned, 10.0**-_DECIMALS)
         if not rounded.is_empty:
             properties = {"kind": kind, "name": name}
@@ -131,5 +131,5 @@ def _rounded(geometry: Any) -> Json:
 def _square_metres(shape: BaseGeometry) -> float:
     if shape.is_empty:
         return 0.0
-    wide, high = plane(shape.centroid.y)
+    wide, high = ground.plane(shape.centroid.y)
     return float(shape.area * wide * high)

@@ -15,8 +15,8 @@ import click
 from citywise.apps.travel_planner.roads.basemap import Basemap
 from citywise.apps.travel_planner.roads.gazetteer import Gazetteer, garages
 from citywise.apps.travel_planner.roads.network import Mode, RoadNetwork
+from citywise.backend.app import Settings
 from citywise.backend.ingest.payloads import Place
-from citywise.backend.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ import shapely
 
 from citywise.apps.travel_planner.roads.network import F64, I64, Mode, RoadNetwork
 from citywise.apps.travel_planner.roads.travel_times import FADING_MS
+from citywise.backend.app import geometry as ground
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.packs.ontology import PREFIXES, city
-from citywise.backend.space.geometry import project
 from citywise.reasoning import Iri, KnowledgeSource
 from citywise.reasoning.rdf import knowledge
 
@@ -106,7 +106,7 @@ class Reach:
     """Finds the edges near geometries; built once for a network, thread-safe for reading."""
 
     def __init__(self, network: RoadNetwork) -> None:
-        at = project(network.shape[:, 0], network.shape[:, 1])
+        at = ground.project(network.shape[:, 0], network.shape[:, 1])
         counts = np.diff(network.shape_at)
         lines = shapely.linestrings(
             np.column_stack((at.x, at.y)), indices=np.repeat(np.arange(network.edges), counts)
@@ -127,7 +127,7 @@ class Reach:
 
     def _find(self, geometry: Mapping[str, Any], metres: float) -> I64:
         points = np.array(geometry["coordinates"], dtype=np.float64).reshape(-1, 2)
-        at = project(points[:, 0], points[:, 1])
+        at = ground.project(points[:, 0], points[:, 1])
         plane = np.column_stack((at.x, at.y))
         stands = (plane == plane[0]).all()
         shape = shapely.points(plane[0]) if stands else shapely.linestrings(plane)

@@ -16,10 +16,10 @@ import numpy as np
 from citywise.apps.travel_planner.roads.learned import usual
 from citywise.apps.travel_planner.roads.network import F64
 from citywise.apps.travel_planner.roads.tariffs import Tariff
+from citywise.backend.app import times
 from citywise.backend.ingest.payloads import Place, Price
 from citywise.backend.ingest.places import readable
 from citywise.backend.opening import is_open
-from citywise.backend.times import ZONE
 
 STALE_S = 90 * 60
 """Seconds after which a count is called old."""
@@ -107,7 +107,7 @@ class Garage:
         """Whether it is open at a stream time; None: not known."""
         if self.hours is None:
             return None
-        return is_open(self.hours, t_ms, ZONE)
+        return is_open(self.hours, t_ms, times.ZONE)
 
     def opens_after(self, t_ms: int) -> int | None:
         """Stream time from which it is open next, `t_ms` if it is; None: not known, or not

@@ -16,8 +16,8 @@ import numpy as np
 import orjson
 
 from citywise.apps.travel_planner.roads.network import F64, MEND, NetworkError
+from citywise.backend.app import geometry
 from citywise.backend.ingest.payloads import Place
-from citywise.backend.space.geometry import apart_m
 
 Kind = Literal["street", "junction", "garage", "stop", "venue", "place", "event"]
 """A cultural event happens at a venue; a place is what a map shows beside all these."""
@@ -129,7 +129,7 @@ class Gazetteer:
             raise NetworkError(f"{path}: not a list of named places ({error}); {MEND}") from error
 
     def _metres(self, at: tuple[float, float]) -> F64:
-        return apart_m(self._at[:, 0], self._at[:, 1], *at)
+        return geometry.apart_m(self._at[:, 0], self._at[:, 1], *at)
 
     def _found(self, index: int, score: float) -> Found:
         return Found(**asdict(self.entries[index]), score=round(score, 3))

@@ -19,17 +19,15 @@ from citywise.apps.travel_planner.roads.network import F64, I64
 from citywise.apps.travel_planner.roads.roles import Roles
 from citywise.apps.travel_planner.roads.travel_times import pace
 from citywise.apps.travel_planner.tables import LearnedRow
+from citywise.backend.app import ReadingRow, times, upsert
 from citywise.backend.kinds.installed import KnownKinds
-from citywise.backend.store.models import ReadingRow
-from citywise.backend.store.upsert import upsert
-from citywise.backend.times import ZONE
 
 SLOTS = 7 * 24
 HALF_LIFE_MS = 28 * 24 * 3_600_000
 ENOUGH = 2.0
 """Less weight than that tells nothing of an hour."""
 _HOUR_MS = 3_600_000
-_ZONE = ZoneInfo(ZONE)
+_ZONE = ZoneInfo(times.ZONE)
 _DAYS = (range(5), range(5, 7))
 """Days that are alike: an hour of which too little is known is as it is on the others."""
 

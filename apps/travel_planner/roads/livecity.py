@@ -17,13 +17,13 @@ from citywise.apps.travel_planner.roads.gathering import Gathering
 from citywise.apps.travel_planner.roads.learned import Weeks
 from citywise.apps.travel_planner.roads.network import RoadNetwork
 from citywise.apps.travel_planner.roads.tariffs import ASSUMED, Tariff
+from citywise.backend.app import EventRow, PlaceRow, ReadingRow, clocks
+from citywise.backend.app import geometry as ground
 from citywise.backend.city.events import OPERATOR
 from citywise.backend.ingest.places import stored
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
-from citywise.backend.space.geometry import Spot
-from citywise.backend.store import clocks
-from citywise.backend.store.models import EventRow, OperatorEventRow, PlaceRow, ReadingRow
+from citywise.backend.store.models import OperatorEventRow
 
 _LEARNED_EVERY_S = 60.0
 """Seconds (wall clock) between looks at what is usual."""
@@ -181,7 +181,7 @@ def _event(row: Mapping[Any, Any]) -> OpenEvent | None:
     geometry = place.get("geometry")
     if geometry is None:
         return None
-    spot = Spot.of(geometry, directed=False)
+    spot = ground.Spot.of(geometry, directed=False)
     return OpenEvent(
         id=row["id"],
         type=row["type"],

@@ -19,7 +19,7 @@ from citywise.apps.travel_planner.roads.gazetteer import Entry, folded
 from citywise.apps.travel_planner.roads.network import I64, Mode, RoadNetwork
 from citywise.apps.travel_planner.roads.segments import Segment
 from citywise.apps.travel_planner.roads.streets import APART_M
-from citywise.backend.space.geometry import plane
+from citywise.backend.app import geometry
 
 STOP_M = 30.0
 """How far from its street a bus stop may stand."""
@@ -107,7 +107,7 @@ class Names:
         if not streets:
             return
         edges = self._edges_with_stops()
-        scale = plane(self._network.lat.mean())
+        scale = geometry.plane(self._network.lat.mean())
         lines: list[LineString] = [
             LineString(self._network.line(edge) * scale) for edge in edges.tolist()
         ]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 F64 = npt.NDArray[np.float64]
 F32 = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from citywise.apps.travel_planner.roads.network import F64, I32, Bools, RoadNetwork
-from citywise.backend.space.geometry import project, ranges
+from citywise.backend.app import geometry
 
 _DECIMALS = 6
 """Of degrees in coordinates: about a decimetre."""
@@ -60,7 +60,9 @@ class Path:
     def _shape(self, edges: I32) -> F64:
         """The points of whole edges, one after the other."""
         begins = self.network.shape_at[edges]
-        return self.network.shape[ranges(begins, self.network.shape_at[edges + 1] - begins)]
+        return self.network.shape[
+            geometry.ranges(begins, self.network.shape_at[edges + 1] - begins)
+        ]
 
     @cached_property
     def holds(self) -> Bools:
@@ -84,7 +86,7 @@ def stretch(line: F64, begin: float, end: float, planar: F64 | None = None) -> F
     """
     if begin <= 0.0 and end >= 1.0:
         return line
-    along = _along(np.stack(project(*line.T)[:2], axis=1) if planar is None else planar)
+    along = _along(np.stack(geometry.project(*line.T)[:2], axis=1) if planar is None else planar)
     shares = np.concatenate(([begin], along[(along > begin) & (along < end)], [end]))
     return np.column_stack([np.interp(shares, along, line[:, axis]) for axis in (0, 1)])
 

@@ -20,8 +20,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from citywise.apps.travel_planner.roads.building import Position
 from citywise.apps.travel_planner.roads.network import F64, I32, Mode, RoadNetwork
+from citywise.backend.app import geometry
 from citywise.backend.city.aarhus import MOTORWAY_LIMIT_KMH, SEGMENT_COLUMNS, read_csv
-from citywise.backend.space.geometry import apart_m
 
 Ints = npt.NDArray[np.integer[Any]]
 
@@ -140,7 +140,7 @@ class Matcher:
         return self._on_road[order], away[order]
 
     def _metres(self, nodes: I32, at: Position) -> F64:
-        return apart_m(self._network.lon[nodes], self._network.lat[nodes], *at)
+        return geometry.apart_m(self._network.lon[nodes], self._network.lat[nodes], *at)
 
     def _walk(self, before: I32, source: int, target: int) -> list[int]:
         edges = []

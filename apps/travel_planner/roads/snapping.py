@@ -11,7 +11,7 @@ import shapely
 
 from citywise.apps.travel_planner.roads.network import I32, I64, RoadNetwork
 from citywise.apps.travel_planner.roads.paths import stretch
-from citywise.backend.space.geometry import Shapes, between, project
+from citywise.backend.app import geometry
 
 MOST_SNAP_M = 1500.0
 """Metres: what is further from all streets is not in the city."""
@@ -49,7 +49,7 @@ class Snapper:
 
     def snap(self, lon: float, lat: float, most_m: float = MOST_SNAP_M) -> Snap | None:
         """The nearest point, or None if there is none within so many metres."""
-        at = project(np.array([lon]), np.array([lat]))
+        at = geometry.project(np.array([lon]), np.array([lat]))
         point, factor = shapely.Point(at.x[0], at.y[0]), float(at.factor[0])
         found = self._tree.query_nearest(point, max_distance=2 * most_m / factor)
         if not len(found):
@@ -58,7 +58,7 @@ class Snapper:
         line = self._lines[street]
         share = float(shapely.line_locate_point(line, point, normalized=True))
         there = shapely.line_interpolate_point(line, share, normalized=True)
-        metres = float(between(at, np.array([there.x]), np.array([there.y]))[0])
+        metres = float(geometry.between(at, np.array([there.x]), np.array([there.y]))[0])
         return self._at(street, share, metres) if metres <= most_m else None
 
     def _at(self, street: int, share: float, metres: float) -> Snap:
@@ -73,13 +73,13 @@ class Snapper:
         return Snap(edge, share, float(lon), float(lat), metres, int(self._twins[edge]))
 
 
-def _lines(network: RoadNetwork, edges: I64) -> Shapes:
+def _lines(network: RoadNetwork, edges: I64) -> geometry.Shapes:
     """Planar polylines of edges."""
     counts = network.shape_at[edges + 1] - network.shape_at[edges]
     owner = np.repeat(np.arange(len(edges)), counts)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     points = network.shape[network.shape_at[edges][owner] + within]
-    at = project(points[:, 0], points[:, 1])
+    at = geometry.project(points[:, 0], points[:, 1])
     return np.asarray(shapely.linestrings(np.column_stack((at.x, at.y)), indices=owner))
 
 

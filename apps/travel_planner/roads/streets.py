@@ -10,7 +10,7 @@ import numpy as np
 
 from citywise.apps.travel_planner.roads.gazetteer import Entry
 from citywise.apps.travel_planner.roads.network import F64, RoadNetwork
-from citywise.backend.space.geometry import plane
+from citywise.backend.app import geometry
 
 BOTH = " / "
 """Between the names of a road that has one at each end, and of streets that cross."""
@@ -39,7 +39,7 @@ def _streets(network: RoadNetwork) -> Iterator[Entry]:
 def _middles(network: RoadNetwork, edges: Sequence[int]) -> Iterator[tuple[float, float]]:
     """A point on each of the streets that the edges of one name make up."""
     left = np.array([_middle(network.line(edge)) for edge in edges])
-    scale = plane(left[:, 1].mean())
+    scale = geometry.plane(left[:, 1].mean())
     while len(left):
         near = np.hypot(*((left - left[0]) * scale).T) <= APART_M
         off = np.hypot(*((left[near] - left[near].mean(axis=0)) * scale).T)

@@ -10,7 +10,7 @@ import numpy as np
 
 from citywise.apps.travel_planner.roads.graph import ModeGraph, Position, Tree, Weighted
 from citywise.apps.travel_planner.roads.snapping import Snap
-from citywise.backend.space.geometry import apart_m, ranges
+from citywise.backend.app import geometry
 
 _MOST_WAYS = 1.5
 """Most ways are no longer than so many times the distance as the crow flies."""
@@ -44,7 +44,7 @@ class Search:
         self._standing = Position(start.edge, start.share) if same else None
         self._between = _Between(begins, stops, graph)
         self._start, self._end = start, end
-        self._crow_m = float(apart_m(start.lon, start.lat, end.lon, end.lat))
+        self._crow_m = float(geometry.apart_m(start.lon, start.lat, end.lon, end.lat))
 
     def best(self, weighted: Weighted, limit: float = math.inf) -> Way | None:
         """The shortest way, None if all are closed, or weigh more than `limit`."""
@@ -169,7 +169,7 @@ class _Between:
         begins = np.array([graph.within[start.edge], *graph.arc_at[arcs], last])
         chosen = np.array([graph.arc_of[start.edge], *arcs], dtype=np.int64)
         stops = np.append(graph.arc_at[chosen + 1], graph.within[end.edge] + 1)
-        edges = graph.arc_edges[ranges(begins, stops - begins)].tolist()
+        edges = graph.arc_edges[geometry.ranges(begins, stops - begins)].tolist()
         return Way(start, end, edges)
 
 

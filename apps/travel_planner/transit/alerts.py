@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from citywise.apps.travel_planner.transit.feed import Feed
+from citywise.apps.travel_planner.transit.realtime import Alert, Informed, Translations
 from citywise.apps.travel_planner.transit.timetable import Part
-from citywise.backend.gtfs_realtime import Alert, Informed, Translations
 
 
 def holds(alert: Alert, start: int, end: int) -> bool:

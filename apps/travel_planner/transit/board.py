@@ -9,9 +9,9 @@ from typing import Any
 from citywise.apps.travel_planner.transit.alerts import alert_object, on_ride, on_stop
 from citywise.apps.travel_planner.transit.days import Calendar, Pattern
 from citywise.apps.travel_planner.transit.live import Live
+from citywise.apps.travel_planner.transit.realtime import Alert
 from citywise.apps.travel_planner.transit.telling import iso
 from citywise.apps.travel_planner.transit.timetable import Part, Timetable
-from citywise.backend.gtfs_realtime import Alert
 
 Json = dict[str, Any]
 

@@ -19,16 +19,15 @@ from citywise.apps.travel_planner.transit.journeys import Journey, Place, journe
 from citywise.apps.travel_planner.transit.leads import cycling, parking
 from citywise.apps.travel_planner.transit.live import Live
 from citywise.apps.travel_planner.transit.offers import Offer, chosen
+from citywise.apps.travel_planner.transit.realtime import Message, RealtimeError
+from citywise.apps.travel_planner.transit.realtime import read as read_message
 from citywise.apps.travel_planner.transit.request import End, TransitRequest, read
 from citywise.apps.travel_planner.transit.roads import Around, road_offers
 from citywise.apps.travel_planner.transit.streets import Streets
 from citywise.apps.travel_planner.transit.telling import Telling, iso
 from citywise.apps.travel_planner.transit.timetable import Timetable
 from citywise.apps.travel_planner.wording import Values, Words
-from citywise.backend.errors import CitywiseError
-from citywise.backend.gtfs_realtime import Message, RealtimeError
-from citywise.backend.gtfs_realtime import read as read_message
-from citywise.backend.times import parse_ms
+from citywise.backend.app import CitywiseError, times
 
 _FIRST_S, _LAST_S = 31_536_000, 7_258_118_400
 _OLD_S = 900
@@ -210,9 +209,9 @@ class Transit:
 def time_of(request: TransitRequest, timetable: Timetable, at_ms: int | None) -> int:
     """When one departs, or arrives; Unix seconds."""
     if request.arrive is not None:
-        at = parse_ms(request.arrive) // 1000
+        at = times.parse_ms(request.arrive) // 1000
     elif request.depart is not None or at_ms is not None:
-        ms = parse_ms(request.depart) if request.depart is not None else at_ms or 0
+        ms = times.parse_ms(request.depart) if request.depart is not None else at_ms or 0
         at = -(-ms // 1000)
     else:
         first = min(timetable.feeds, key=lambda feed: feed.first_day())

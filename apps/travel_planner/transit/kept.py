@@ -19,7 +19,7 @@ from citywise.apps.travel_planner.transit import town
 from citywise.apps.travel_planner.transit.decide import Transit, message_in
 from citywise.apps.travel_planner.transit.feed import Feed, read_feed
 from citywise.apps.travel_planner.transit.timetable import Timetable
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 LOG = logging.getLogger(__name__)
 FOLDER = "timetables"

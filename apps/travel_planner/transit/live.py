@@ -10,6 +10,13 @@ from datetime import date, datetime, timedelta
 from citywise.apps.travel_planner.transit.calls import Call, clock_s, day_of
 from citywise.apps.travel_planner.transit.days import Pattern, pattern_of
 from citywise.apps.travel_planner.transit.feed import Feed, Trip
+from citywise.apps.travel_planner.transit.realtime import (
+    Alert,
+    Message,
+    Moment,
+    StopUpdate,
+    TripUpdate,
+)
 from citywise.apps.travel_planner.transit.timetable import (
     Calls,
     Entry,
@@ -21,7 +28,6 @@ from citywise.apps.travel_planner.transit.timetable import (
     index_of,
     planned,
 )
-from citywise.backend.gtfs_realtime import Alert, Message, Moment, StopUpdate, TripUpdate
 
 MOST_FAULTS = 100
 """That are kept in words; the others are counted."""

@@ -16,7 +16,7 @@ from citywise.apps.travel_planner.requests import (
     point_fault,
 )
 from citywise.apps.travel_planner.requests import read as read_as
-from citywise.backend.times import parse_ms
+from citywise.backend.app import times
 
 MOST_ALTERNATIVES = 1_000
 MOST_VIA = 5
@@ -87,7 +87,7 @@ class TransitRequest(_Part):
     def _is_a_time(cls, text: str | None) -> str | None:
         if text is not None:
             try:
-                parse_ms(text)
+                times.parse_ms(text)
             except (ValueError, OverflowError):
                 raise ValueError(
                     f"found {text[:40]!r}, expected a time in ISO 8601 with a zone"

@@ -15,7 +15,7 @@ from citywise.apps.travel_planner.roads import Mode
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.transit.offers import Offer
 from citywise.apps.travel_planner.transit.request import TransitRequest
-from citywise.backend.times import iso
+from citywise.backend.app import times as clock
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ def road_offers(
     if request.via or request.start.stop is not None or request.to.stop is not None:
         return
     conditions, planner = around.conditions, around.planner
-    depart = iso(max(at * 1000, conditions.now_ms))
+    depart = clock.iso(max(at * 1000, conditions.now_ms))
     for mode in (Mode.CAR, Mode.BICYCLE):
         body = {
             "from": request.start.model_dump(include={"lat", "lon"}),

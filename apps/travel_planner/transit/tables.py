@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 MOST_BYTES = 200_000_000
 """Of one unpacked table."""

@@ -12,8 +12,8 @@ from citywise.apps.travel_planner.transit.alerts import alert_object, on_ride
 from citywise.apps.travel_planner.transit.feed import Feed
 from citywise.apps.travel_planner.transit.ground import Ground, straight_m
 from citywise.apps.travel_planner.transit.journeys import Journey, Place, Ride, ends_of
+from citywise.apps.travel_planner.transit.realtime import Alert
 from citywise.apps.travel_planner.transit.timetable import Part
-from citywise.backend.gtfs_realtime import Alert
 
 _Json = Mapping[str, Any]
 Lines = Callable[[str, tuple[float, float], tuple[float, float]], list[tuple[float, float]] | None]

@@ -21,8 +21,14 @@ from citywise.apps.travel_planner.roads.simulated import SOURCE
 from citywise.apps.travel_planner.transit.calls import Call
 from citywise.apps.travel_planner.transit.feed import Feed, Stop, Trip
 from citywise.apps.travel_planner.transit.ground import straight_m
-from citywise.backend.gtfs_realtime import Message, Moment, StopUpdate, TripRef, TripUpdate
-from citywise.backend.times import ZONE
+from citywise.apps.travel_planner.transit.realtime import (
+    Message,
+    Moment,
+    StopUpdate,
+    TripRef,
+    TripUpdate,
+)
+from citywise.backend.app import times
 
 _FIRST_S, _LAST_S = 5 * 3600, 24 * 3600
 _DAYS = 400
@@ -65,7 +71,7 @@ def is_town(network: RoadNetwork) -> bool:
 
 def timetable(router: Router, now_ms: int) -> Feed:
     """The lines of the town, every day from 5 to 24 o'clock, for a year before and after now."""
-    feed = Feed("town", ZoneInfo(ZONE))
+    feed = Feed("town", ZoneInfo(times.ZONE))
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
     feed.days["daily"] = {today + timedelta(n) for n in range(-_DAYS, _DAYS + 1)}
     for line in _LINES:

@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from google.transit import gtfs_realtime_pb2 as wire
 
-from citywise.backend.errors import CitywiseError
+from citywise.backend.app import CitywiseError
 
 MOST_BYTES = 50_000_000
 Translations = tuple[tuple[str, str], ...]
