@@ -312,6 +312,9 @@ NAME = re.compile(r"\b(rdfs?|owl)_(\w+)")
 """A term of the vocabularies in the text of `regimes`."""
 
 
+_TERMS = Iri, Blank, RdfLiteral
+
+
 def constant(term: RdfTerm) -> Constant:
     """A term of RDF as these rules have it."""
     return Constant(cast("Value", term))
@@ -321,7 +324,7 @@ def known(term: Term) -> RdfTerm | None:
     """The term of RDF that a rule has; None for a variable, a number that `count` gives, and the
     name of a rule."""
     value: object = term.value if isinstance(term, Constant) else None
-    return value if isinstance(value, Iri | Blank | RdfLiteral) else None
+    return value if isinstance(value, _TERMS) else None
 
 
 def head(rule: Rule) -> Scan:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -225,14 +225,14 @@ class _Instance:
     split: _Split
     values: Mapping[str, RdfTerm]
 
-    @property
+    @cached_property
     def head(self) -> Scan:
         return _filled(head(self.split.rule), self.values)
 
-    @property
-    def body(self) -> Iterator[Scan]:
+    @cached_property
+    def body(self) -> tuple[Scan, ...]:
         """What it asks of instances."""
-        return (_filled(atom, self.values) for atom in self.split.dynamic)
+        return tuple(_filled(atom, self.values) for atom in self.split.dynamic)
 
     @property
     def different(self) -> Iterator[Compare]:
@@ -242,7 +242,8 @@ class _Instance:
 
 def _filled(atom: Scan, values: Mapping[str, RdfTerm]) -> Scan:
     """An atom with values in the place of variables."""
-    return Scan(atom.relation, tuple(_value(term, values) for term in atom.terms))
+    # No generator: a large schema makes a hundred thousand of these.
+    return Scan(atom.relation, tuple([_value(term, values) for term in atom.terms]))
 
 
 def _compared(found: Compare, values: Mapping[str, RdfTerm]) -> Compare:
@@ -250,8 +251,9 @@ def _compared(found: Compare, values: Mapping[str, RdfTerm]) -> Compare:
 
 
 def _value(term: Term, values: Mapping[str, RdfTerm]) -> Term:
-    given = values.get(term.name) if isinstance(term, Variable) else None
-    return term if given is None else constant(given)
+    if term.__class__ is not Variable or term.name not in values:
+        return term
+    return constant(values[term.name])
 
 
 @dataclass(frozen=True)
