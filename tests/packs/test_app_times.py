@@ -44,6 +44,15 @@ def test_the_example_is_sound_and_does_what_its_scenario_expects(app: Path) -> N
     assert "first: 4 notices as expected" in citywise("app", "test", app)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("rain_commute", "week: 4"), ("school_speed", "day: 4")]
+)
+def test_the_other_examples_are_sound_and_do_what_they_say(name: str, said: str) -> None:
+    example = REPOSITORY / "examples" / name
+    assert citywise("check", example) == ""
+    assert f"{said} notices as expected" in citywise("app", "test", example)
+
+
 def test_it_is_explained_how_long_is_left(app: Path) -> None:
     asked = ["--instance", "alice.air", "--notice", "bad_air", "--about", "park"]
     text = citywise("app", "why", app, "first", *asked, "--at", "2026-05-04T07:32:00Z")

@@ -7,11 +7,12 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, select
 
 from citywise.backend.ingest import log, records
 from citywise.backend.ingest.acceptance import Acceptor
@@ -23,7 +24,7 @@ from citywise.backend.pipeline.results import Results
 from citywise.backend.pipeline.worker import READINGS, Task, Worker
 from citywise.backend.settings import Ingest
 from citywise.backend.store.models import CursorRow, DeadLetterRow, EventRow, OutboxRow, PlaceRow
-from citywise.backend.times import from_ms, iso
+from citywise.backend.times import from_ms, iso, parse_ms
 from tests.databases import begun
 
 START_MS = 1_407_196_800_000
@@ -57,7 +58,7 @@ class System:
         self._writer = log.LogWriter(self.folder / "log")
         with self.engine.begin() as connection:
             for kind, sensor in self.sensors:
-                place = _place(kind, sensor)
+                place = place_of(kind, sensor)
                 row = {**place.summary(), "body": place.model_dump(mode="json"), "updated_ms": 0}
                 connection.execute(PlaceRow.__table__.insert(), [row])  # type: ignore[attr-defined]
         self.restart_ingest()
@@ -71,7 +72,7 @@ class System:
         limits = Ingest(clock="topic", horizon_s=self.horizon_s, future_tolerance_s=1e6)
         self._acceptor = Acceptor("citywise", limits, builtin())
         for kind, sensor in self.sensors:
-            self._acceptor.know(_place(kind, sensor))
+            self._acceptor.know(place_of(kind, sensor))
         for entry in records.read(self.folder / "log", 0, self._writer.end):
             if isinstance(entry, records.Reading | records.Withdrawal):
                 self._acceptor.remember(entry)
@@ -140,26 +141,10 @@ class System:
 
     # -- what is known --------------------------------------------------------------
 
-    def events(self) -> list[Told]:
-        """The events that have been, each as what it is."""
-        query = select(EventRow).where(EventRow.withdrawn_ms.is_(None))
-        with self.engine.connect() as connection:
-            return sorted(_told(row) for row in connection.execute(query))
-
     def heard(self) -> list[Told]:
         """The events as a client has them that followed the announcements."""
-        known: dict[str, dict[str, Any]] = {}
         with self.engine.connect() as connection:
-            for kind, body in connection.execute(
-                select(OutboxRow.kind, OutboxRow.body).order_by(OutboxRow.id)
-            ):
-                if kind == "event.withdrawn":
-                    del known[body["id"]]
-                else:
-                    assert kind == "event.opened" or body["id"] in known, (kind, body)
-                    known[body["id"]] = body
-        names = ("type", "level", "start", "end")
-        return sorted((e["place"]["id"], *(str(e[n]) for n in names)) for e in known.values())
+            return followed(connection)
 
     def announced(self) -> list[str]:
         """The kinds of the announcements, in order."""
@@ -181,19 +166,51 @@ class System:
     def stored(self) -> list[Told]:
         """What `heard` is to be."""
         with self.engine.connect() as connection:
-            rows = connection.execute(select(EventRow).where(EventRow.withdrawn_ms.is_(None)))
-            return sorted(
-                (r.place_id, r.type, str(r.level), iso(r.start_ms), str(r.end_ms and iso(r.end_ms)))
-                for r in rows
-            )
+            return standing_events(connection)
+
+    @classmethod
+    def of_order(
+        cls,
+        folder: Path,
+        sensors: Sequence[tuple[str, str]],
+        last: Iterable[dict[str, Any]],
+        requests: Sequence[str] = ("traffic_jam",),
+    ) -> list[Told]:
+        """What `stored` gives of readings that come in order of their times, once each."""
+        system = cls(folder, sensors, requests, horizon_s=0)
+        ordered = sorted(last, key=lambda one: parse_ms(one["observed_at"]))
+        for at, some in groupby(ordered, key=lambda one: one["observed_at"]):
+            system.hear(some)
+            system.tick(parse_ms(at))
+        system.tick(parse_ms(ordered[-1]["observed_at"]) + 60_000)
+        system.work()
+        return system.stored()
 
 
-def _told(row: Any) -> Told:
-    end = -1 if row.end_ms is None else row.end_ms
-    return row.type, row.place_id, row.start_ms, row.level, row.confirmed_ms, end
+def followed(connection: Connection) -> list[Told]:
+    """The events as who followed the announcements has them."""
+    known: dict[str, dict[str, Any]] = {}
+    query = select(OutboxRow.kind, OutboxRow.body).where(OutboxRow.kind.startswith("event."))
+    for kind, body in connection.execute(query.order_by(OutboxRow.id)):
+        if kind == "event.withdrawn":
+            del known[body["id"]]
+        else:
+            assert kind == "event.opened" or body["id"] in known, (kind, body)
+            known[body["id"]] = body
+    names = ("type", "level", "start", "end")
+    return sorted((e["place"]["id"], *(str(e[n]) for n in names)) for e in known.values())
 
 
-def _place(kind: str, sensor: str) -> Place:
+def standing_events(connection: Connection) -> list[Told]:
+    """The events in the store."""
+    rows = connection.execute(select(EventRow.__table__).where(EventRow.withdrawn_ms.is_(None)))
+    return sorted(
+        (r.place_id, r.type, str(r.level), iso(r.start_ms), str(r.end_ms and iso(r.end_ms)))
+        for r in rows
+    )
+
+
+def place_of(kind: str, sensor: str) -> Place:
     point = {"type": "Point", "coordinates": [10.1, 56.1]}
     of_kind = {"traffic": "road", "parking": "garage"}[kind]
     body = {"id": sensor, "kind": of_kind, "name": sensor, "geometry": point, "sensors": [kind]}
@@ -212,6 +229,7 @@ class Disorder:
     corrected: float = 0.05
     withdrawn: float = 0.03
     most_late_ms: int = 1_800_000
+    start_ms: int = START_MS
 
     def __post_init__(self) -> None:
         self.arrivals: list[tuple[int, int, dict[str, Any]]] = []
@@ -219,7 +237,7 @@ class Disorder:
         self.standing: dict[tuple[str, str, int], dict[str, Any]] = {}
         for step in range(self.steps):
             for kind, sensor in self.sensors:
-                self._reading(kind, sensor, START_MS + step * self.step_ms)
+                self._reading(kind, sensor, self.start_ms + step * self.step_ms)
         self.arrivals.sort(key=lambda one: one[:2])
         said: dict[tuple[str, str, int], dict[str, Any] | None] = {}
         for _at, _number, one in self.arrivals:
@@ -253,4 +271,4 @@ class Disorder:
 
     @property
     def end_ms(self) -> int:
-        return max(self.arrivals[-1][0], START_MS + self.steps * self.step_ms) + self.step_ms
+        return max(self.arrivals[-1][0], self.start_ms + self.steps * self.step_ms) + self.step_ms

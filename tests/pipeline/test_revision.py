@@ -8,30 +8,10 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from tests.pipeline.revising import START_MS, Disorder, System, Told, message
+from tests.pipeline.revising import START_MS, Disorder, System, message
 
 ROADS = [("traffic", str(number)) for number in range(4)]
 BOTH = [*ROADS, ("parking", "G1"), ("parking", "G2")]
-
-
-def in_order(folder: Path, stream: Disorder, requests: tuple[str, ...]) -> list[Told]:
-    """The events of what the sensors said in the end, in order of its time."""
-    system = System(folder, stream.sensors, requests, horizon_s=0)
-    by_time: dict[str, list[dict[str, object]]] = {}
-    for one in sorted(stream.last, key=lambda o: o["observed_at"]):
-        by_time.setdefault(one["observed_at"], []).append(one)
-    for step in range(stream.steps):
-        ms = START_MS + step * stream.step_ms
-        for messages in (m for at, m in by_time.items() if at == _iso(ms)):
-            system.hear(messages)
-        system.tick(ms + 1000)
-    system.tick(stream.end_ms)
-    system.work()
-    return system.events()
-
-
-def _iso(ms: int) -> str:
-    return str(message("traffic", "1", ms, None)["observed_at"])
 
 
 def _cases() -> list[ParameterSet]:
@@ -66,7 +46,7 @@ def test_disorder_with_restarts_ends_in_the_events_of_the_stream_in_order(
     system.tick(stream.end_ms)
     system.work()
     assert system.dead == []
-    assert system.events() == in_order(tmp_path / "other", stream, requests)
+    assert system.stored() == System.of_order(tmp_path / "other", BOTH, stream.last, requests)
     assert system.heard() == system.stored()
 
 
@@ -95,7 +75,7 @@ def test_what_is_corrected_is_told_once_with_the_reading(tmp_path: Path) -> None
     system.hear([message("traffic", "1", START_MS + 300_000, None)])
     system.work()
     assert system.announced()[4:] == ["event.withdrawn"]
-    assert system.events() == []
+    assert system.stored() == []
     system.hear([message("traffic", "1", START_MS + 300_000, jam)])
     system.work()
     assert system.announced()[5:] == ["event.opened", "event.cleared"]

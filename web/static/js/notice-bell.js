@@ -3,10 +3,11 @@
 import { tried } from './doing.js';
 import { h, icon, keyed, setText } from './elements.js';
 import { mute } from './notice-actions.js';
-import { noticeName, wholeText } from './notice-words.js';
+import { noticeName, takenBackText, wholeText } from './notice-words.js';
 import { heldBecause, notices } from './notices.js';
 import { t } from './strings.js';
 import { at } from './times.js';
+import { toast } from './toast.js';
 import { city } from './city.js';
 import { user } from './user.js';
 
@@ -43,6 +44,8 @@ customElements.define('notice-bell', class extends HTMLElement {
     notices.follow(() => this.#show());
     user.follow(() => this.#show());
     notices.addEventListener('told', ({ detail }) => detail.alert && !detail.closed && this.#say(detail));
+    // Who was alerted hears that there was no reason for it.
+    notices.addEventListener('told', ({ detail }) => detail.alerted && detail.taken_back && toast(takenBackText(detail)));
     this.menu.addEventListener('toggle', () => {
       this.place.replaceChildren();
       this.#show();
