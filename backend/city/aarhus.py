@@ -325,10 +325,12 @@ def _merged(streams: Iterable[Iterator[Instant]]) -> Iterator[Instant]:
 
 
 def _distinct(readings: list[Reading]) -> list[Reading]:
+    if len({reading["sensor"] for reading in readings}) == len(readings):
+        return readings
     seen: dict[object, Reading] = {}
     for reading in readings:
         seen.setdefault(reading["sensor"], reading)
-    return readings if len(seen) == len(readings) else list(seen.values())
+    return list(seen.values())
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -408,7 +410,8 @@ def _parquet_instants(
     _require(path, file, columns)
     for ms, table in _slices(path, _record_batches(path, file, columns, begin, until)):
         if begin <= ms <= until:
-            values = {name: _plain(table[name]) for name in table.column_names}
+            # Not the times, which are all the same: as Python's they cost as much as the rest.
+            values = {name: _plain(table[name]) for name in columns if name != "timestamp"}
             yield ms, readings(values, iso(ms))
 
 

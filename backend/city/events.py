@@ -78,18 +78,19 @@ def changes(before: Iterable[str], after: Iterable[str]) -> list[Change]:
     new = dict(_events(atoms))
     ends = {(e[0], e[1], e[2]): e[3] for e in _ended(atoms)}
     found: list[Change] = []
-    for key, event in sorted(old.items()):
-        if key not in new:
-            by = ends.get((event.type, event.place, event.opened_by), event.confirmed_by)
-            found.append(Change("event.cleared", event, by))
-    for key, event in sorted(new.items()):
-        if key not in old:
-            found.append(Change("event.opened", event, event.opened_by))
-            if event.confirmed_by != event.opened_by:
-                found.append(Change("event.updated", event, event.confirmed_by))
-    for key, event in sorted(new.items()):
-        if key in old and event != old[key]:
+    # Sorted is only what changed: most events stand, and are the same objects as before.
+    for key in sorted(old.keys() - new.keys()):
+        event = old[key]
+        by = ends.get((event.type, event.place, event.opened_by), event.confirmed_by)
+        found.append(Change("event.cleared", event, by))
+    for key in sorted(new.keys() - old.keys()):
+        event = new[key]
+        found.append(Change("event.opened", event, event.opened_by))
+        if event.confirmed_by != event.opened_by:
             found.append(Change("event.updated", event, event.confirmed_by))
+    stand = ((key, event) for key, event in new.items() if key in old)
+    for key in sorted(key for key, event in stand if event is not old[key] and event != old[key]):
+        found.append(Change("event.updated", new[key], new[key].confirmed_by))
     return found
 
 

@@ -39,9 +39,12 @@ MOST_ROWS = 1 << _INDEX_BITS
 """Of one record."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
-    """One accepted observation, where it stands in the log, and its values."""
+    """One accepted observation, where it stands in the log, and its values.
+
+    Nobody changes one; frozen it would take three times as long to make.
+    """
 
     kind: str
     sensor: str

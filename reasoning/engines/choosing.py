@@ -112,7 +112,7 @@ class Adaptive:
         known = self._classes.setdefault(facts.bit_length(), _Class())
         if not known.seconds:
             return Turn(self._expected(facts))
-        seconds, best = known.best
+        seconds, best = self._best(known)
         known.since += 1
         others = [way for way in self._ways if way != best]
         # Below 10 ms too little can be won to pay for trials.
@@ -141,6 +141,17 @@ class Adaptive:
             # Each trial lost makes the next one rarer; a trial won begins anew, since things have
             # changed.
             known.wait = min(2 * known.wait, _LONGEST_WAIT) if lost else _FIRST_WAIT
+
+    def _best(self, known: _Class) -> tuple[float, Way]:
+        """The fastest way. The first is left for another whole one only where that saves enough:
+        to come back to it costs a window that is read anew, which nobody measures here."""
+        seconds, best = known.best
+        first = self._ways[0]
+        if not best.buckets and first in known.seconds:
+            its = median(known.seconds[first])
+            if its < seconds + WORTH_S:
+                return its, first
+        return seconds, best
 
     def _expected(self, facts: int) -> Way:
         """The best for the nearest size that was measured, else by the number of facts."""

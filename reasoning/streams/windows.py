@@ -504,8 +504,7 @@ class Contents:
         rows are."""
         others: list[Held] = []
         number = 0
-        for end, some in groupby(items, _end):
-            held = list(some)
+        for end, held in _by_end(items):
             rows, sizes = self._encoder.shaped([each.item for each in held], base)
             if not rows:
                 others += held
@@ -540,6 +539,16 @@ class Contents:
 def _end(held: Held) -> int:
     item = held.item
     return item.time if item.until is None else item.until
+
+
+def _by_end(items: Sequence[Held]) -> Iterator[tuple[int, Sequence[Held]]]:
+    """Items that end together, as mostly all do that enter with a tick."""
+    ends = {held.item.time if held.item.until is None else None for held in items}
+    if len(ends) == 1 and (end := ends.pop()) is not None:
+        yield end, items
+        return
+    for end, some in groupby(items, _end):
+        yield end, list(some)
 
 
 def _text(atoms: Iterable[str]) -> str:

@@ -172,6 +172,18 @@ def test_a_faster_solver_takes_over_and_the_incremental_engine_is_tried_again(
     assert len(incremental.calls) > begun + 100
 
 
+def test_a_solver_that_saves_little_does_not_take_over() -> None:
+    """Each return to the incremental engine reads the window anew, which no measurement shows."""
+    ways = Adaptive([KEPT, WHOLE])
+    for way, seconds in ((KEPT, 0.012), (WHOLE, 0.008)):
+        ways.choose(100)
+        ways.took(100, way, seconds)
+    assert ways.choose(100).way == KEPT
+    ways.took(100, KEPT, 0.1)
+    ways.took(100, KEPT, 0.1)
+    assert ways.choose(100).way == WHOLE
+
+
 def test_an_engine_that_reaches_a_limit_leaves_the_next_window_to_the_other(clock: Clock) -> None:
     def stopped() -> float:
         raise LimitError("stopped")

@@ -203,7 +203,7 @@ class _Running:
         """Whether rows of shapes must be taken apart: of a subject other things are said, too."""
         self._subjects: dict[Shape, set[Value]] = {}
         """What the rows of shapes speak of."""
-        self._said: deque[tuple[int, Shape, Collection[Value]]] = deque()
+        self._said: deque[tuple[int, Shape, set[Value]]] = deque()
         """The same by when it ends."""
         self.unforeseen: frozenset[Signature] = frozenset()
         self.overlapping: frozenset[str] = frozenset()
@@ -304,7 +304,7 @@ class _Running:
 
     def _see_to_subjects(self, shape: Shape, rows: list[Row], until: int | None) -> None:
         """Each subject has one row, of one shape."""
-        new = dict(zip(map(itemgetter(0), rows), rows, strict=True))
+        new = set(map(itemgetter(0), rows))
         if len(new) < len(rows) and len(new) < len(set(rows)):
             self._clash()
         if any(not known.isdisjoint(new) for known in self._subjects.values()):
