@@ -8,7 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from citywise.apps.travel_planner.roads import City, NetworkError, city_of, cityfiles
-from citywise.apps.travel_planner.roads.cityfiles import GAZETTEER, NETWORK, network_file, prepare
+from citywise.apps.travel_planner.roads.cityfiles import (
+    BASEMAP,
+    GAZETTEER,
+    NETWORK,
+    network_file,
+    prepare,
+)
 from citywise.backend.city_commands import city
 from citywise.backend.ingest.payloads import Place, Point
 from citywise.backend.settings import City as Section
@@ -56,7 +62,11 @@ def test_an_import_is_written_where_the_planners_look_and_shown(
 
 def test_an_import_goes_into_a_folder_of_ones_own(tmp_path: Path, file: Path) -> None:
     told("import", file, "--into", tmp_path / "mine")
-    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == [GAZETTEER, NETWORK]
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == [
+        BASEMAP,
+        GAZETTEER,
+        NETWORK,
+    ]
     assert "named points" in told("show", "--in", tmp_path / "mine")
 
 
