@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citywise.backend import spawned, times
+    from citywise.backend import handing, spawned, times
     from citywise.backend.api import access, event_stream, identity, limits, parameters, problems
     from citywise.backend.api.answers import as_json
     from citywise.backend.api.aside import aside
@@ -64,6 +64,7 @@ __all__ = [
     "clocks",
     "event_stream",
     "geometry",
+    "handing",
     "identity",
     "later",
     "limits",
@@ -96,6 +97,7 @@ _WHERE: Mapping[str, str] = {
     "event_stream": "api.event_stream",
     "EventRow": "store.models:EventRow",
     "geometry": "space.geometry",
+    "handing": "handing",
     "identity": "api.identity",
     "Limit": "packs.parts:Limit",
     "limits": "api.limits",

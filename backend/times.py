@@ -6,9 +6,14 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time_ns
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 ZONE = "Europe/Copenhagen"
 """The city's time zone: what its people call ten o'clock."""
+_LATEST_MS = 4_102_444_800_000
+"""2100: what is later is a slip."""
 _LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
 
 
@@ -53,3 +58,23 @@ def parse_ms(text: str) -> int:
     if moment.tzinfo is None:
         raise ValueError("has no time zone")
     return to_ms(moment)
+
+
+def instant_ms(told: object) -> int:
+    """Unix milliseconds of a text that says a time; raises `ValueError` that says what it is
+    instead."""
+    try:
+        ms = parse_ms(told) if isinstance(told, str) else None
+        if ms is not None:
+            iso(ms)  # In UTC it may lie in the year 10000.
+            return ms
+    except (ValueError, OverflowError, OSError):
+        pass
+    found = told[:40] if isinstance(told, str) else told
+    raise ValueError(f"found {found!r:.60}, expected a time in ISO 8601 with a zone")
+
+
+Milliseconds = Annotated[int, Field(ge=0, lt=_LATEST_MS)]
+"""A field that holds a time as we keep it."""
+Instant = Annotated[Milliseconds, BeforeValidator(instant_ms)]
+"""A field of a body that holds a time as it is sent: ISO 8601 with a zone."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from citywise.backend.app import Settings
+from citywise.backend.app import Settings, handing
 from citywise.backend.system_option import of_a_system
 
 
@@ -33,22 +33,20 @@ def replay_room(settings: Settings, file: Path, room: str, speed: float) -> None
     FILE is one of UCI's Occupancy Detection or Room Occupancy Estimation (CSV, may be gzipped).
     """
     from citywise.apps.meeting_mgr import replaying, topics
-    from citywise.backend import mqtt
     from citywise.backend.supervisor import as_run
 
     recording = [*replaying.rows(file)]
     broker = as_run(settings).broker
     topic = topics.of_room(broker, room)
-    client = mqtt.connect(broker, f"replay-{room}")
+    hand = handing.Hand(broker)
     try:
         click.echo(f"{len(recording)} readings go to {topic}; Ctrl-C ends it", err=True)
         sent = replaying.send(
             recording,
             speed,
-            lambda payload: client.publish(topic, payload, 1).wait_for_publish(5),
+            lambda payload: hand.give(topic, payload),
             threading.Event(),
         )
         click.echo(f"{sent} readings sent")
     finally:
-        client.disconnect()
-        client.loop_stop()
+        hand.close()

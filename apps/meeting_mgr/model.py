@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from citywise.backend.app import times
 from citywise.backend.people.names import is_seen
 
 APP = "meeting_mgr"
@@ -105,7 +106,7 @@ def _address(text: str) -> str:
 Text = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 LongText = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_lines)]
 Email = Annotated[str, Field(max_length=254), AfterValidator(_address)]
-Instant = Annotated[int, Field(ge=0, lt=4_102_444_800_000)]
+Instant = times.Milliseconds
 LARGEST_BOUND = 1e9
 """In the unit of its sensor; no device tells as much."""
 Bound = Annotated[float, Field(ge=-LARGEST_BOUND, le=LARGEST_BOUND)]

@@ -8,8 +8,7 @@ from typing import TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from citywise.apps.meeting_mgr.model import Room, Sensor, Value
-from citywise.backend.app import CitywiseError
-from citywise.backend.instants import Instant
+from citywise.backend.app import CitywiseError, times
 
 MAX_BYTES = 2_000
 """A reading with all there is takes some 300."""
@@ -53,14 +52,14 @@ class Reading(Value):
     """What a device tells of itself at a time (ISO 8601 with a zone, by the device's clock:
     it orders readings and is believed in nothing else)."""
 
-    at: Instant
+    at: times.Instant
     values: Values
 
 
 class RoomReading(Value):
     """What a room's sensors tell."""
 
-    at: Instant
+    at: times.Instant
     values: RoomValues
 
 

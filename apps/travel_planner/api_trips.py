@@ -37,7 +37,6 @@ from citywise.backend.ingest import inlet
 from citywise.backend.notices import advising
 from citywise.backend.people import consents
 from citywise.backend.store.exclusion import CONTEXT_OF, exclude
-from citywise.backend.store.outage import is_full
 
 blueprint = Blueprint("trips", __name__)
 LOG = logging.getLogger(__name__)
@@ -283,7 +282,7 @@ def _work() -> Iterator[Work]:
             outbox.begin(connection)
             yield Work(connection, _boxes(), clocks.read(connection).now_ms)
     except (sealing.BoxError, OSError, sqlite3.Error) as error:  # It may name files of the server.
-        if is_full(error):
+        if problems.is_full(error):
             raise  # a 507 (`backend.api.problems`)
         LOG.warning("trips cannot be opened or sealed: %s", error)
         detail = "trips cannot be kept now: their keys cannot be used; try again later"

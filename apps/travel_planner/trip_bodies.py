@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from citywise.apps.travel_planner.trips import Position
-from citywise.backend.instants import instant_ms
+from citywise.backend.app import times
 
 LONGEST_SNOOZE_MIN = 240
 
@@ -21,7 +21,7 @@ class ToldPosition(_Body):
 
     lat: float = Field(ge=-90, le=90)
     lon: float = Field(ge=-180, le=180)
-    at: Annotated[int, BeforeValidator(instant_ms)] | None = None
+    at: Annotated[int, BeforeValidator(times.instant_ms)] | None = None
     """By the device's clock: what is not later than the last is out of order."""
     heading: float | None = Field(default=None, ge=0, le=360)
     accuracy_m: float | None = Field(default=None, ge=0, le=100_000)

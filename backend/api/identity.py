@@ -10,6 +10,7 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.wrappers import Response as BaseResponse
 
 from citywise.backend.api import forgery, parameters, sessions
+from citywise.backend.api.forgery import refuse_unproven as refuse_unproven
 from citywise.backend.api.problems import ProblemError, not_found
 from citywise.backend.api.state import state
 from citywise.backend.people import accounts, logins, names, tokens

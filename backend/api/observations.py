@@ -14,9 +14,9 @@ from citywise.backend.api import access, identity, limits, parameters
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.aside import aside
 from citywise.backend.api.body_faults import faults
-from citywise.backend.api.handing import NotHandedError, hand
 from citywise.backend.api.problems import ProblemError, fault, invalid, not_found
 from citywise.backend.api.state import state
+from citywise.backend.handing import NotHandedError, hand
 from citywise.backend.kinds import IDENTITY, Reader
 
 blueprint = Blueprint("observations", __name__)

@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.packs import broken
-from citywise.backend.store.outage import is_full
+from citywise.backend.store.outage import is_full as is_full
 
 _OWNERS = "citywise-owners"
 CONTENT_TYPE = "application/problem+json"

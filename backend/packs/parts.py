@@ -170,18 +170,32 @@ def brought(paths: Iterable[Path] = ()) -> Brought:
     """What all apps bring that there are."""
     usable: dict[str, Parts] = {}
     folders: dict[str, Path] = {}
+    sections: dict[str, str] = {}
     installed = {app_name(folder): folder for folder in available(tuple(paths))}
     for name, folder in installed.items():
         if (module := said(folder, "python")) is None:
             continue
         folders[name] = folder
         try:
-            usable[name] = load(folder, module)
+            parts = load(folder, module)
+            _refuse_taken(name, folder, parts, sections)
+            usable[name] = parts
+            sections |= dict.fromkeys(parts.settings, name)
             broken.mended(name, "python")
         except PartsError as error:
             broken.note(name, "python", error)
     unusable = tuple(sorted(folders.keys() - usable.keys()))
     return Brought(usable, unusable, folders, installed)
+
+
+def _refuse_taken(name: str, folder: Path, parts: Parts, sections: Mapping[str, str]) -> None:
+    """Raise `PartsError` where an app declares a section of the configuration that another has:
+    each would read the other's."""
+    for section in sorted(parts.settings.keys() & sections.keys()):
+        raise PartsError(
+            f"{folder / FILE}: `python`: `settings` declares `{section}`, a section of the app "
+            f"`{sections[section]}`; call it `{name}`"
+        )
 
 
 def brought_to(settings: Settings) -> Brought:

@@ -120,6 +120,17 @@ def test_no_app_takes_a_section_of_ours(tmp_path: Path) -> None:
     broken._faults.clear()
 
 
+def test_of_two_apps_with_one_section_the_second_is_left_out_and_told_what_to_call_it(
+    tmp_path: Path,
+) -> None:
+    with with_python(tmp_path, "loud", code(section="meetings")):
+        brought = brought_to(Settings())
+        assert ("meeting_mgr" in brought.parts, "loud" in brought.unusable) == (True, True)
+        told = "declares `meetings`, a section of the app `meeting_mgr`; call it `loud`"
+        assert told in broken.known()[0].reason
+    broken._faults.clear()
+
+
 def test_calls_count_as_of_the_app_s_own_kind(
     app: AppFolder, tmp_path: Path, engine: Engine
 ) -> None:

@@ -11,10 +11,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import Engine
 
-from citywise.backend import mqtt
-from citywise.backend.api import handing, observations
-from citywise.backend.api.handing import NotHandedError, hand
+from citywise.backend import handing, mqtt
+from citywise.backend.api import observations
 from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.handing import NotHandedError, hand
 from citywise.backend.people import accounts, tokens
 from citywise.backend.people.scopes import Scope
 from citywise.backend.settings import Broker, Settings

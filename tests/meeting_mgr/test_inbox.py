@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from citywise.apps.meeting_mgr import topics
-from citywise.apps.meeting_mgr.api import forwarding
-from citywise.apps.meeting_mgr.api.forwarding import Forwarder, NotForwardedError
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.process import inbox
 from citywise.apps.meeting_mgr.process.inbox import Inbox
 from citywise.apps.meeting_mgr.topics import Source
-from citywise.backend import mqtt
+from citywise.backend import handing, mqtt
 from citywise.backend.broker import EmbeddedBroker
+from citywise.backend.handing import Hand, NotHandedError
 from citywise.backend.machine import free_port
-from citywise.backend.settings import Broker, Settings
+from citywise.backend.settings import Broker
 from citywise.backend.times import wall_ms
 from tests.api.town import soon
 from tests.brokers import SENT, City, client
 from tests.ports import nobody_at
 
 MEETING, BOB = "m-" + "a" * 20, "p-" + "b" * 20
+TOPIC = f"town/meetings/{MEETING}/{BOB}"
 RIGHTS = {BOB: {"user": BOB, "write": [f"meetings/{MEETING}/{BOB}"]}}
 
 
@@ -45,9 +45,8 @@ def opened(city: City) -> Iterator[Inbox]:
 
 
 @pytest.fixture
-def forwarder(city: City, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forwarder]:
-    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
-    found = Forwarder(city.settings.of_process("web"))
+def forwarder(city: City) -> Iterator[Hand]:
+    found = Hand(city.settings.of_process("web"), SENT, is_sure=False)
     yield found
     found.close()
 
@@ -81,14 +80,14 @@ def test_what_was_retained_is_no_reading(city: City) -> None:
 
 
 def test_of_more_than_can_wait_the_oldest_go_and_are_counted(
-    monkeypatch: pytest.MonkeyPatch, city: City, forwarder: Forwarder
+    monkeypatch: pytest.MonkeyPatch, city: City, forwarder: Hand
 ) -> None:
     monkeypatch.setattr(inbox, "MOST", 3)
     small = Inbox(city.settings.of_process(APP))
     small.open()
     assert small.wait_connected(SENT)
     for number in range(6):  # By one connection: of several, what is sent later may come first.
-        forwarder.send(MEETING, BOB, b"%d" % number)
+        forwarder.give(TOPIC, b"%d" % number)
     soon(lambda: small._waiting and small._waiting[-1].payload == b"5")
     heard = small.take()
     small.close()
@@ -99,60 +98,55 @@ def test_of_more_than_can_wait_the_oldest_go_and_are_counted(
 # --- Forwarding ----------------------------------------------------------------------------------
 
 
-def test_what_a_browser_posts_comes_as_if_it_had_sent_it(
-    opened: Inbox, forwarder: Forwarder
-) -> None:
-    forwarder.send(MEETING, BOB, b"posted")
+def test_what_a_browser_posts_comes_as_if_it_had_sent_it(opened: Inbox, forwarder: Hand) -> None:
+    forwarder.give(TOPIC, b"posted")
     assert opened.arrived.wait(SENT)
     assert [(one.source, one.payload) for one in opened.take()] == [
         (Source(MEETING, BOB), b"posted")
     ]
 
 
-def test_all_of_a_process_share_one_connection(
-    city: City, opened: Inbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
-    settings = Settings(broker=city.settings.of_process("web"))
+def test_all_of_a_process_share_one_connection(city: City, opened: Inbox) -> None:
+    web = city.settings.of_process("web")
     try:
         for _ in range(3):
-            forwarding.send(settings, MEETING, BOB, b"posted")
-        assert len(forwarding._forwarders) == 1
+            handing.hand(web, TOPIC, b"posted", SENT, is_sure=False)
+        assert len(handing._hands) == 1
         heard = 0
         while heard < 3:
             assert opened.arrived.wait(SENT)
             heard += len(opened.take())
     finally:
-        forwarding.close()
+        handing.close()
 
 
 def test_without_a_broker_a_reading_is_refused_with_what_to_do() -> None:
     with nobody_at() as port:
-        away = Forwarder(Broker(port=port))
-        with pytest.raises(NotForwardedError, match="was not handed to the broker"):
-            away.send(MEETING, BOB, b"posted")
+        away = Hand(Broker(port=port), is_sure=False)
+        with pytest.raises(NotHandedError, match="not handed to the broker"):
+            away.give(TOPIC, b"posted")
 
 
 @pytest.mark.slow
 def test_a_broker_that_goes_away_is_said_and_one_that_comes_back_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
     port = free_port()
     first = EmbeddedBroker(port, "city", "password", apps={APP: topics.TOPICS})
     first.start()
-    forwarder = Forwarder(Broker(port=port, username="city", password="password"))
-    forwarder.send(MEETING, BOB, b"posted")
+    at = Broker(port=port, username="city", password="password")
+    forwarder = Hand(at, SENT, is_sure=False)
+    forwarder.give(TOPIC, b"posted")
     first.stop()
-    while forwarder._session.is_connected:  # it has to notice first
+    while forwarder.is_connected:  # it has to notice first
         threading.Event().wait(0.005)
-    monkeypatch.setattr(forwarding, "CONNECT_S", 0.1)
-    with pytest.raises(NotForwardedError):
-        forwarder.send(MEETING, BOB, b"posted")
+    forwarder.patience_s = 0.1
+    with pytest.raises(NotHandedError):
+        forwarder.give(TOPIC, b"posted")
     second = EmbeddedBroker(port, "city", "password", apps={APP: topics.TOPICS})
     second.start()
-    monkeypatch.setattr(forwarding, "CONNECT_S", SENT)
-    forwarder.send(MEETING, BOB, b"posted")
+    forwarder.patience_s = SENT
+    forwarder.give(TOPIC, b"posted")
     forwarder.close()
     second.stop()
 
@@ -160,7 +154,7 @@ def test_a_broker_that_goes_away_is_said_and_one_that_comes_back_is_found(
 def test_a_broker_that_was_not_there_is_not_looked_for_by_every_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(forwarding, "REST_S", SENT)
+    monkeypatch.setattr(handing, "REST_S", SENT)
     looked_for: list[str] = []
     connect = mqtt.connect
 
@@ -170,17 +164,16 @@ def test_a_broker_that_was_not_there_is_not_looked_for_by_every_reading(
 
     monkeypatch.setattr(mqtt, "connect", counted)
     with nobody_at() as port:
-        away = Forwarder(Broker(port=port))
+        away = Hand(Broker(port=port), is_sure=False)
         for _ in range(5):
-            with pytest.raises(NotForwardedError, match="was not handed to the broker"):
-                away.send(MEETING, BOB, b"posted")
+            with pytest.raises(NotHandedError, match="not handed to the broker"):
+                away.give(TOPIC, b"posted")
     assert len(looked_for) == 1
 
 
 def test_a_reading_does_not_wait_behind_another_for_a_broker_that_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(forwarding, "CONNECT_S", 0.01)
     asked, answered = threading.Event(), threading.Event()
 
     def silent(*_given: Any, **_more: Any) -> Any:
@@ -189,12 +182,12 @@ def test_a_reading_does_not_wait_behind_another_for_a_broker_that_does_not_answe
         raise ConnectionError("no answer")
 
     monkeypatch.setattr(mqtt, "connect", silent)
-    away = Forwarder(Broker())
+    away = Hand(Broker(), 0.01, is_sure=False)
     refused: list[str] = []
 
     def send() -> None:
-        with pytest.raises(NotForwardedError) as caught:
-            away.send(MEETING, BOB, b"posted")
+        with pytest.raises(NotHandedError) as caught:
+            away.give(TOPIC, b"posted")
         refused.append(str(caught.value))
 
     first = threading.Thread(target=send)

@@ -17,13 +17,13 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import OperationalError
 
 from citywise.apps.meeting_mgr import store
-from citywise.apps.meeting_mgr.api import forwarding
 from citywise.apps.meeting_mgr.api import people as api_people
 from citywise.apps.meeting_mgr.entries import AbilityChanged
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow
+from citywise.backend import handing
 from citywise.backend.api.limits import LIMITS
 from citywise.backend.network import websocket
-from citywise.backend.settings import Settings
+from citywise.backend.settings import Broker, Settings
 from tests.api.browsers import Browser
 from tests.databases import tables
 from tests.meeting_mgr.hosted import Json, conclude, host, join, make, me, of, people, show
@@ -45,10 +45,11 @@ def forwarded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, Any]]:
     """What would go to the broker."""
     found: list[tuple[str, str, Any]] = []
 
-    def send(_settings: Settings, meeting: str, person: str, body: bytes) -> None:
+    def send(_broker: Broker, topic: str, body: bytes, *_: object, **_more: object) -> None:
+        meeting, person = topic.split("/")[-2:]
         found.append((meeting, person, orjson.loads(body)))
 
-    monkeypatch.setattr(forwarding, "send", send)
+    monkeypatch.setattr(handing, "hand", send)
     return found
 
 
@@ -173,10 +174,10 @@ def test_readings_are_taken_twice_a_second_of_each(
 def test_who_hears_that_the_broker_is_away_can_try_again(
     bob: Browser, meeting: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def send(*_: object) -> None:
-        raise forwarding.NotForwardedError("not handed to the broker at 10.1.2.3:1883; again")
+    def send(*_: object, **_more: object) -> None:
+        raise handing.NotHandedError("not handed to the broker at 10.1.2.3:1883; again")
 
-    monkeypatch.setattr(forwarding, "send", send)
+    monkeypatch.setattr(handing, "hand", send)
     answer = bob.post(f"{me(meeting)}/readings", NOISY)
     assert (answer.status_code, answer.json["type"]) == (503, "urn:citywise:problem:broker-away")
     assert "10.1.2.3" not in answer.text

@@ -22,7 +22,7 @@ from citywise.apps.meeting_mgr.model import (
     Value,
 )
 from citywise.apps.meeting_mgr.steps.drafts import AttendeeDraft, Changes
-from citywise.backend.instants import Instant
+from citywise.backend.app import times
 
 Key = Annotated[str, Field(min_length=1, max_length=64)]
 Word = Literal["on", "off"]
@@ -34,8 +34,8 @@ _NEEDS = {"go_to": "item", "extend": "minutes"} | dict.fromkeys(
 class ToldBusy(Busy):
     """When somebody has no time."""
 
-    from_ms: Instant = Field(alias="from")
-    until_ms: Instant = Field(alias="until")
+    from_ms: times.Instant = Field(alias="from")
+    until_ms: times.Instant = Field(alias="until")
 
 
 class ToldAttendee(AttendeeDraft):
@@ -47,8 +47,8 @@ class ToldAttendee(AttendeeDraft):
 class ToldMeeting(Changes):
     """What a host writes of a meeting, with times as they are sent."""
 
-    starts_ms: Instant | None = Field(default=None, alias="starts")
-    ends_ms: Instant | None = Field(default=None, alias="ends")
+    starts_ms: times.Instant | None = Field(default=None, alias="starts")
+    ends_ms: times.Instant | None = Field(default=None, alias="ends")
     attendees: tuple[ToldAttendee, ...] | None = Field(default=None, max_length=200, strict=False)
 
     def changes(self) -> Changes:
@@ -62,8 +62,8 @@ class NewMeeting(ToldMeeting):
 
     title: Text
     room: Room
-    starts_ms: Instant = Field(alias="starts")
-    ends_ms: Instant = Field(alias="ends")
+    starts_ms: times.Instant = Field(alias="starts")
+    ends_ms: times.Instant = Field(alias="ends")
 
 
 class ChangedMeeting(ToldMeeting):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from flask import Blueprint, Response, request
 
 from citywise.apps.meeting_mgr import readings, store, topics, views
-from citywise.apps.meeting_mgr.api import forwarding, rights
+from citywise.apps.meeting_mgr.api import rights
 from citywise.apps.meeting_mgr.api.bodies import Joining, OwnWord, Sharing
 from citywise.apps.meeting_mgr.api.rights import Seat, Work, reading, seated, working
 from citywise.apps.meeting_mgr.api.showing import Showing
@@ -18,10 +18,10 @@ from citywise.apps.meeting_mgr.model import Person
 from citywise.apps.meeting_mgr.record import MeetingError, Step
 from citywise.apps.meeting_mgr.steps import consent, taking_part
 from citywise.apps.meeting_mgr.telling import person_channel
-from citywise.backend.api import forgery
 from citywise.backend.app import (
     access,
     as_json,
+    handing,
     identity,
     limits,
     parameters,
@@ -34,6 +34,8 @@ from citywise.backend.network import websocket
 blueprint = Blueprint("meeting_people", __name__)
 MOST_PEOPLE = 500
 """Who joins a meeting, those who have left included."""
+PATIENCE_S = 1.0
+"""For the broker to take a reading: the next one comes within a second."""
 
 
 @blueprint.get("/meetings/<meeting_id>/join")
@@ -51,7 +53,7 @@ def show_link(meeting_id: str) -> Response:
 def join(meeting_id: str) -> Response:
     """Take part: the browser is given what says from now on who it is in this meeting."""
     parameters.only()
-    forgery.refuse_unproven(identity.principal())
+    identity.refuse_unproven(identity.principal())
     body = read_body(Joining)
     with working() as work:
         record = work.linked(meeting_id, body.key)
@@ -139,9 +141,12 @@ def tell(meeting_id: str) -> Response:
         seat = work.seat(meeting_id)
         consent.require_open(seat.record)
     rights.spend(seat, "readings")
+    broker = state().settings.broker
     try:
-        forwarding.send(state().settings, meeting_id, seat.person.id, told)
-    except forwarding.NotForwardedError as error:  # Where it is is told by the app's process.
+        topic = topics.of_person(broker, meeting_id, seat.person.id)
+        # Once: one that is sent again later would be taken for a new one.
+        handing.hand(broker, topic, told, PATIENCE_S, is_sure=False)
+    except handing.NotHandedError as error:  # Where it is is told by the app's process.
         detail = "readings cannot be passed on now: the broker is away; send the next one"
         raise problems.ProblemError(503, "broker-away", "Broker away", detail) from error
     return as_json({}, 202)

@@ -25,7 +25,6 @@ from citywise.apps.meeting_mgr.record import (
 )
 from citywise.backend.app import boxes as sealing
 from citywise.backend.app import identity, limits, outbox, problems, state, times
-from citywise.backend.store.outage import is_full
 
 COOKIE = "citywise-meeting"
 LOG = logging.getLogger(__name__)
@@ -146,7 +145,7 @@ def _answered() -> Iterator[None]:
     except MeetingError as error:
         raise problems.ProblemError(409, error.code, "Not possible now", error.detail) from None
     except (OperationalError, sealing.BoxError, OSError, sqlite3.Error) as error:
-        if is_full(error):
+        if problems.is_full(error):
             raise  # a 507 (`backend.api.problems`)
         if isinstance(error, OperationalError):  # What it says holds what was to be written.
             raise _unavailable("the database does not answer") from None
