@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
+import clingo
 import pytest
 
 from citywise.reasoning.errors import ItemError, SolvingError
@@ -22,6 +23,8 @@ from citywise.reasoning.explain import (
     conflicts,
     explain,
 )
+from citywise.reasoning.explain.instances import record
+from citywise.reasoning.explain.rules import read
 from citywise.reasoning.explain.tree import NodeKind, render
 from citywise.reasoning.languages.casp.parsing import parse
 from citywise.reasoning.model.engine import AnswerSet
@@ -458,3 +461,26 @@ def test_a_request_without_answer_is_explained_by_its_conflict() -> None:
         "└─ rule ban: :- a.\n"
         "   └─ forbids a\n"
     )
+
+
+CHAIN = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). far(X) :- e(X,_), #count { Y : r(X,Y) } > 3."
+
+
+def test_of_a_large_answer_only_what_an_atom_rests_on_is_looked_at() -> None:
+    facts = [f"e({n},{n + 1})" for n in range(6)]
+    explainer = Explainer(Request("test", CHAIN), dict.fromkeys(facts, ()))
+    assert explainer.answer is not None
+    rules, model = read(CHAIN), explainer.answer.atoms
+    everything, some = record(rules, model), record(rules, model, clingo.parse_term("r(0,2)"))
+    assert len(everything.instances) == 6 + 15 + 3
+    assert sorted(str(each.head) for each in some.instances) == ["r(0,1)", "r(0,2)"]
+    assert {*map(str, some.reached or ())} == {"r(0,2)", "r(0,1)", "e(0,1)", "e(1,2)"}
+
+
+def test_the_reasons_are_the_same_whatever_was_asked_before() -> None:
+    facts: dict[str, tuple[Origin, ...]] = {f"e({n},{n + 1})": () for n in range(6)}
+    explainer = Explainer(Request("test", CHAIN), facts)
+    atoms = [f"r({n},5)" for n in range(5)] + ["far(0)", "far(1)"]
+    told = {atom: str(explainer.explain(atom)) for atom in atoms}
+    for atom in atoms:
+        assert str(explain(Request("test", CHAIN), facts, atom)) == told[atom]
