@@ -16,6 +16,8 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("web", "ontologies")
+BUILD_ONLY = {"node_modules/esbuild-wasm"}
+"""Libraries that make what the wheel has: they themselves are not in it."""
 LEFT_OUT = shutil.ignore_patterns("*.map", "*.ts")
 """Of a library of npm: what neither Node nor a browser reads. Licences stay."""
 
@@ -55,7 +57,10 @@ def libraries() -> list[str]:
     wanted = [
         name
         for name, package in packages.items()
-        if name and not others & package.keys() and not name.startswith("node_modules/@types/")
+        if name
+        and name not in BUILD_ONLY
+        and not others & package.keys()
+        and not name.startswith("node_modules/@types/")
     ]
     missing = [name for name in wanted if not (ROOT / name).is_dir()]
     if missing:

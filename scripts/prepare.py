@@ -37,6 +37,7 @@ TEMPORARY = CACHE / "tmp"
 PIP_CACHE = CACHE / "pip"
 LOG = CACHE / "prepare.log"
 CHROMIUM = CACHE / "chromium"
+BUNDLER = ROOT / "scripts" / "bundle.mjs"
 
 # Disk space that each step needs while it works, measured and rounded up.
 MEGABYTES_PACKAGES = 3000
@@ -265,6 +266,13 @@ def node_steps(machine: ModuleType, tests: bool) -> Iterator[Step]:
         100,
         lambda: npm_install(machine, tests),
     )
+    yield Step(
+        "bundles of the pages' modules (esbuild)",
+        ROOT / "web" / "built" / ".stamp",
+        (key(packages, modules_of_pages()),),
+        10,
+        lambda: run([str(machine.system_node() or machine.prepared_node(VENV)), str(BUNDLER)]),
+    )
     if tests and machine.system_chromium() is None:
         yield Step(
             "Chromium for the browser tests (70 MB)",
@@ -273,6 +281,13 @@ def node_steps(machine: ModuleType, tests: bool) -> Iterator[Step]:
             MEGABYTES_CHROMIUM,
             lambda: install_chromium(machine),
         )
+
+
+def modules_of_pages() -> str:
+    """A digest of what `scripts/bundle.mjs` reads, and of itself."""
+    sources = [BUNDLER, *(ROOT / "web").glob("static/**/*.[jc]s*")]
+    sources += [*(ROOT / "web").glob("templates/*.html"), *ROOT.glob("apps/*/static/**/*.js")]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()
 
 
 def key(*inputs: str) -> str:

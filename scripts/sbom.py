@@ -18,6 +18,8 @@ from typing import Any
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[1]
+BUILD_ONLY = {"node_modules/esbuild-wasm"}
+"""What bundles the pages' modules at set-up, and runs nowhere else."""
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)")
 
 
@@ -73,7 +75,7 @@ def _licence_of(name: str) -> str | None:
 def _npm() -> Iterator[dict[str, Any]]:
     packages = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     for path, package in packages.items():
-        if not path or package.get("dev") or package.get("optional"):
+        if not path or path in BUILD_ONLY or package.get("dev") or package.get("optional"):
             continue
         name, version = path.rpartition("node_modules/")[2], package["version"]
         part = _component(f"pkg:npm/{quote(name, safe='/')}@{version}", name, version)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from citywise.backend.api.bundles import Bundles
 from citywise.backend.machine import REPOSITORY
 
 FOLDER = REPOSITORY / "web" / "static" / "js"
@@ -54,6 +56,28 @@ def needed(html: str, own: tuple[str, ...], roots: tuple[Root, ...]) -> Modules:
                 found[name] = None
                 ahead.append(name)
     return Modules(started, tuple(name for name in found if name not in started))
+
+
+def bundled(found: Modules, roots: tuple[Root, ...], made: Bundles, prefix: str) -> Modules:
+    """The same by bundles, whose addresses begin with `prefix`: a module that is in none stays."""
+
+    def names(addresses: Iterable[str]) -> list[str]:
+        return list(dict.fromkeys(_bundle(each, roots, made) or each for each in addresses))
+
+    def address(name: str) -> str:
+        return prefix + name if name in made.imports else name
+
+    started = names(found.started)
+    behind = dict.fromkeys(made.with_imports([*started, *names(found.imported)]))
+    imported = tuple(address(name) for name in behind if name not in started)
+    return Modules(tuple(map(address, started)), imported)
+
+
+def _bundle(address: str, roots: tuple[Root, ...], made: Bundles) -> str | None:
+    for root in roots:
+        if address.startswith(root.prefix):
+            return made.of(root.folder / address.removeprefix(root.prefix))
+    return None
 
 
 @lru_cache

@@ -30,7 +30,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.security import safe_join
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from citywise.backend.api import access, modules, problems
+from citywise.backend.api import access, bundles, modules, problems
 from citywise.backend.api.languages import COOKIE, LANGUAGES, STRINGS, chosen, strings
 from citywise.backend.api.security import nonce
 from citywise.backend.api.state import state
@@ -76,6 +76,8 @@ def version() -> str:
         if path.is_file():
             digest.update(path.relative_to(STATIC).as_posix().encode())
             digest.update(path.read_bytes())
+    if (made := bundles.made()) is not None:
+        digest.update(made.digest.encode())
     return digest.hexdigest()[:12]
 
 
@@ -255,6 +257,8 @@ def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) 
         asset=asset,
         modules=_modules,
         shell=modules.SHELL,
+        built=bundles.NAME,
+        styles_of_all=_styles(),
         everywhere=tuple(current_app.extensions.get(_EVERYWHERE, [])),
         version=version(),
         zone=ZONE,
@@ -279,7 +283,16 @@ def _modules(body: str, scripts: str) -> modules.Modules:
         if any(address.startswith(root.prefix) for root in roots)
     ]
     named += current_app.extensions.get(_EVERYWHERE, [])
-    return modules.needed(body, tuple(named), tuple(roots))
+    found = modules.needed(body, tuple(named), tuple(roots))
+    made = bundles.made()
+    return modules.bundled(found, tuple(roots), made, asset("built/")) if made else found
+
+
+def _styles() -> list[str]:
+    """The addresses of what every page is styled by."""
+    if bundles.made() is not None:
+        return [asset("built/shell.css")]
+    return [asset(f"css/{name}.css") for name in bundles.STYLES]
 
 
 def _drawn() -> Iterator[str]:
@@ -400,14 +413,26 @@ def asset_of_app(app: str, digest: str, path: str) -> Response:
     files = current_app.extensions.get(_FILES, {}).get(app)
     if files is None:
         raise NotFound(f"there is no app {app!r} here with files for browsers")
-    return _kept(send_from_directory(files.static, path), digest == files.version)
+    sent = _facade(files.static / path) or send_from_directory(files.static, path)
+    return _kept(sent, digest == files.version)
 
 
 @blueprint.get("/assets/<digest>/<path:path>")
 @access.door
 def own_asset(digest: str, path: str) -> Response:
     """One of our own assets; kept for good by browsers, as its address names its content."""
-    return _kept(send_from_directory(STATIC, path), digest == version())
+    if path.startswith("built/"):
+        sent = send_from_directory(bundles.FOLDER, path.removeprefix("built/"))
+    else:
+        sent = _facade(STATIC / path) or send_from_directory(STATIC, path)
+    return _kept(sent, digest == version())
+
+
+def _facade(module: Path) -> Response | None:
+    """What leads to the bundle that a module is in, if it is in one."""
+    made = bundles.made()
+    found = made.facade(module) if made is not None and module.suffix == ".js" else None
+    return None if found is None else send_from_directory(found.parent, found.name)
 
 
 @blueprint.get("/assets/texts/<app>/<digest>/<language>.js")
@@ -434,9 +459,14 @@ def service_worker() -> Response:
     """The service worker; at the root, so that its scope is the whole site."""
     language = chosen(request)
     dressed = {own.app: own for own in current_app.extensions.get(_DRESSED, {}).values()}
-    shell = [asset(p.relative_to(STATIC).as_posix()) for p in sorted(STATIC.rglob("*.*"))]
+    shell = [asset(path) for path in _kept_files()]
     shell += {text_module(language, own)[1]: None for own in (None, *dressed.values())}
-    brought = [each for own in dressed.values() for each in own.kept(_MOST_KEPT_BYTES)]
+    brought = [
+        own.address(name)
+        for own in dressed.values()
+        for name in own.kept(_MOST_KEPT_BYTES)
+        if _is_loaded(own.static / name)
+    ]
     script = render_template(
         "service-worker.js",
         version=hashlib.sha256("".join(shell + brought).encode()).hexdigest()[:12],
@@ -453,6 +483,24 @@ def service_worker() -> Response:
     answer = Response(script, content_type="text/javascript; charset=utf-8")
     answer.headers["Cache-Control"] = "no-cache"
     return answer
+
+
+def _kept_files() -> Iterator[str]:
+    """Our own files that pages are shown with offline: bundles where there are, else modules."""
+    made = bundles.made()
+    for path in sorted(STATIC.rglob("*.*")):
+        name = path.relative_to(STATIC).as_posix()
+        in_bundle = name.removeprefix("css/").removesuffix(".css") in bundles.STYLES
+        if _is_loaded(path) and not (made and in_bundle):
+            yield name
+    if made is not None:
+        yield from (f"built/{name}" for name in made.files)
+
+
+def _is_loaded(path: Path) -> bool:
+    """Whether pages load a file: of modules in bundles only those that pages begin with."""
+    made = bundles.made()
+    return made is None or made.of(path) is None or made.starts(path)
 
 
 @blueprint.get("/manifest.webmanifest")

@@ -84,10 +84,10 @@ class PageFiles:
         return is_there
 
     def kept(self, most_bytes: int) -> Iterator[str]:
-        """The addresses of the files in `static/` that are no larger."""
+        """The names of the files in `static/` that are no larger."""
         for path in sorted(self.static.rglob("*.*")):
             if path.is_file() and path.stat().st_size <= most_bytes:
-                yield self.address(path.relative_to(self.static).as_posix())
+                yield path.relative_to(self.static).as_posix()
 
     def icon(self, key: str) -> str | None:
         """The `<symbol id="icon-APP-KEY">` of a menu entry; None if it has none to use."""

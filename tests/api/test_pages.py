@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine
 from werkzeug.test import TestResponse
 
+from citywise.backend.api import bundles
 from citywise.backend.api.app import create_app
 from citywise.backend.api.pages import PAGES, WEB
 from citywise.backend.packs.strings import of_pages
@@ -134,8 +135,9 @@ def test_the_texts_of_a_page_are_a_module_that_is_kept_for_good(client: FlaskCli
 
 @pytest.mark.parametrize("address", ["/", "/list", "/system", "/plan"])
 def test_a_page_loads_the_modules_of_its_elements_and_no_others(
-    client: FlaskClient, address: str
+    client: FlaskClient, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bundles, "made", lambda: None)
     page = client.get(address).text
     started = re.findall(r'<script type="module" src="([^"]+)"', page)
     ahead = re.findall(r'<link rel="modulepreload" href="([^"]+)"', page)
@@ -193,7 +195,7 @@ def test_the_shell_asks_for_no_text_of_an_app_and_no_app_for_one_of_another() ->
 
 
 def test_our_assets_may_be_kept_for_good_and_others_may_not(client: FlaskClient) -> None:
-    address = re.search(r'src="(/assets/\w+/js/main\.js)"', client.get("/list").text)
+    address = re.search(r'src="(/assets/\w+/(?:js|built)/\w+\.js)"', client.get("/list").text)
     assert address is not None
     assert "immutable" in fetch(client, address[1]).headers["Cache-Control"]
     stale = fetch(client, "/assets/0123456789ab/js/main.js")
