@@ -169,6 +169,7 @@ def open_at(browser: Browser, watched: Watched) -> Iterator[Open]:
         lang: str = "en",
         theme: str = "light",
         person: Person | None = None,
+        developing: bool = True,
         **options: Any,
     ) -> Page:
         touch = viewport["width"] < 600
@@ -181,6 +182,8 @@ def open_at(browser: Browser, watched: Watched) -> Iterator[Open]:
         cookies += [("citywise-login", person.cookie)] if person else []
         context.add_cookies([{"name": n, "value": v, "url": url} for n, v in cookies])
         context.on("request", lambda request: _note_foreign(request.url, url, watched))
+        if developing:
+            context.add_init_script("localStorage.setItem('citywise-developing', '')")
         page = context.new_page()
         page.on("pageerror", lambda error: watched.errors.append(str(error)))
         page.on("console", lambda message: _note(message.type, message.text, watched))

@@ -199,6 +199,18 @@ def test_colours_follow_the_device_until_someone_chooses(open_page: Open) -> Non
     assert page.evaluate(ground) == light
 
 
+def test_what_is_for_developers_is_seen_in_developer_mode_only(open_page: Open) -> None:
+    page = settled(open_page("/apps", developing=False))
+    expect(page.get_by_role("link", name="System")).to_be_visible()  # The demo's user operates it.
+    expect(page.locator("app-user")).to_be_hidden()
+    assert "developer" not in page.locator("main").inner_text()
+    page.get_by_label("Language and colours").click()
+    page.get_by_label("Developer mode").check()
+    expect(page.locator("app-user")).to_be_visible()
+    page.reload()
+    expect(page.locator("app-user")).to_be_visible()
+
+
 def test_a_refused_message_is_shown_as_text(open_page: Open) -> None:
     page = settled(open_page("/system"))
     page.get_by_role("tab", name="Rejected messages").click()

@@ -4,6 +4,7 @@ import { h, icon, setText } from './elements.js';
 import { levelMeter } from './levels.js';
 import { knows, t } from './strings.js';
 import { ago, at, duration } from './times.js';
+import { user } from './user.js';
 
 const STALE_S = 15 * 60;
 const BY_HAND = 'operator';
@@ -64,7 +65,7 @@ export function eventCard(event, { heading = 'h3', onShow } = {}) {
   const cause = h('p', {});
   const atoms = h('ul', { class: 'atoms' });
   const why = h('details', { class: 'why' }, h('summary', {}, t('event.why')), cause,
-    h('p', { class: 'quiet' }, t('event.facts')), atoms);
+    h('div', { 'data-for': 'developer', hidden: !user.isDeveloping }, h('p', { class: 'quiet' }, t('event.facts')), atoms));
   const show = onShow && h('button', { type: 'button', class: 'link', onclick: onShow }, t('event.show'));
   const element = h('article', { class: 'event', 'data-event': event.id },
     h('header', {}, title, level.meter), place,

@@ -1,4 +1,6 @@
 // The header's menus; language and colours: the links work without us, we save colours the reload.
+import { user } from './user.js';
+
 const YEAR_S = 365 * 24 * 3600;
 const menus = [...document.querySelectorAll('.menu')];
 
@@ -33,3 +35,6 @@ for (const menu of menus) {
     if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
   });
 }
+const developing = document.querySelector('.developing input');
+developing.addEventListener('change', () => (user.isDeveloping = developing.checked));
+user.follow(() => (developing.checked = user.isDeveloping));

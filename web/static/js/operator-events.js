@@ -74,6 +74,7 @@ function whereField(onpick) {
       field.say(isThere && isValid ? null : t(isValid ? 'form.missing' : 'byhand.badpoint'));
       return Boolean(isThere && isValid);
     },
+    isPoint: () => !select.value && hasPoint(),
     value: () => (select.value ? { place_id: select.value } : { geometry: { type: 'Point', coordinates: [Number(lon.value), Number(lat.value)] } }),
   };
 }
@@ -100,10 +101,16 @@ customElements.define('operator-events', class extends OperatorPart {
     const name = textField({ name: 'name', title: t('form.optional', { title: t('form.name') }), help: t('byhand.name.help'), maxlength: LONGEST_NAME, required: false });
     const level = levelField();
     const [start, until] = ['start', 'until'].map((key) => timeField(key, t(`byhand.${key}`), t(`byhand.${key}.help`)));
+    const where = whereField(() => typed.keep());
+    // A place has a name; of a point people must be told where it is.
+    const named = { ...name, check: () => {
+      name.input.required = where.isPoint();
+      return name.check();
+    } };
     const typed = whilePicking({ type: this.type.input, name: name.input, level: level.input, start: start.input, until: until.input });
     if (given.has('lat')) this.type.choose(typed.bringBack().type);
     const form = fieldsForm({
-      fields: [this.type, whereField(typed.keep), name, level, start, until],
+      fields: [this.type, where, named, level, start, until],
       submit: t('byhand.open'),
       send: async ({ place_id: where, name, ...rest }) => {
         const opened = await ask('/operator/events', { method: 'POST', body: { ...rest, ...where, ...(name.trim() ? { name: name.trim() } : {}) } });

@@ -3,6 +3,9 @@ import { user } from './user.js';
 
 const FITS = {
   person: () => user.own !== null,
+  developer: () => user.isDeveloping,
+  developers: () => user.has('developer'),
+  operators: () => user.has('admin') || user.has('developer'),
   others: () => user.loaded && !user.has('admin'),
 };
 

@@ -21,7 +21,7 @@ customElements.define('app-user', class extends HTMLElement {
 
   #show() {
     const { testPerson } = user;
-    this.hidden = !user.has('developer');
+    this.hidden = !user.isDeveloping;
     this.choosing.hidden = testPerson !== null;
     this.known.hidden = testPerson === null;
     setText(this.name, testPerson ?? '');

@@ -9,6 +9,7 @@ import { heldBecause } from './notices.js';
 import { language, number, t } from './strings.js';
 import { at } from './times.js';
 import { NAME, user } from './user.js';
+import { wishes } from './wishes.js';
 
 const EVERY_MS = 3000;
 const PAGE = 50;
@@ -36,10 +37,10 @@ customElements.define('trace-list', class extends HTMLElement {
     this.list, this.empty, this.more);
     this.#offer();
     user.follow(() => {
-      if (user.has('developer')) this.#load();
+      if (user.isDeveloping) this.#load();
     });
     // Not while somebody reads: the list moves down as it grows.
-    setInterval(() => user.has('developer') && !this.querySelector('details[open]') && !this.#isAwaited && this.list.childElementCount <= PAGE && this.#load(null, false), EVERY_MS);
+    setInterval(() => user.isDeveloping && !this.querySelector('details[open]') && !this.#isAwaited && this.list.childElementCount <= PAGE && this.#load(null, false), EVERY_MS);
   }
 
   async #offer() {
@@ -161,9 +162,17 @@ customElements.define('why-not', class extends HTMLElement {
       const because = heldBecause(notice);
       this.told.replaceChildren(h('li', {}, card.element), because ? h('li', { class: 'held-why' }, heldWords(notice, because)) : '');
       this.told.hidden = false;
+      this.#because(notice);
       this.name = notice.about.name;
     }
     this.about({ ...asked, at: notice?.opened ?? asked.at, orNow: true });
+  }
+
+  /** Why, in one sentence: whose alert it was, and how it stands to what the person asked for. */
+  #because({ title, about, criticality }) {
+    const sentence = h('p', { class: 'verdict' });
+    this.told.prepend(h('li', {}, sentence));
+    wishes.follow(() => setText(sentence, t('why.because', { alert: title, name: about.name, level: criticality, least: wishes.now?.threshold ?? 1 })));
   }
 
   /** What people call an event or a place. */
@@ -244,7 +253,7 @@ customElements.define('why-not', class extends HTMLElement {
   }
 
   #show({ at: time, told, about, text, inputs, answer }) {
-    const isClosed = told !== null && !user.has('developer');
+    const isClosed = told !== null && !user.isDeveloping;
     const words = told === null ? 'why.then' : told ? 'why.told' : 'why.nottold';
     this.verdict = { words, about, at: time, element: h('p', { class: 'verdict' }) };
     this.#nameAgain();

@@ -4,6 +4,7 @@ import { ask, asker } from './api.js';
 const NOBODY = { user: null, name: null, roles: [], means: 'nobody', csrf: null, sign_up: 'closed', provider: null, passwords: true, by_provider: false };
 const RECENT_PLACES = 'citywise-recent-places';
 const TEST_PERSON = 'citywise-test-person';
+const DEVELOPING = 'citywise-developing';
 const RETRY_MS = 3000;
 const LEFT = 'left'; // What other pages are told where somebody logs out.
 
@@ -66,9 +67,20 @@ class User extends EventTarget {
     return this.#me.roles.includes(role);
   }
 
+  /** Whether a developer wants to see what is for developers, on this device. */
+  get isDeveloping() {
+    return this.has('developer') && localStorage.getItem(DEVELOPING) !== null;
+  }
+
+  set isDeveloping(isOn) {
+    if (isOn) localStorage.setItem(DEVELOPING, '');
+    else localStorage.removeItem(DEVELOPING);
+    this.dispatchEvent(new Event('change'));
+  }
+
   /** A made-up person that a developer acts for, or null. */
   get testPerson() {
-    return this.has('developer') ? sessionStorage.getItem(TEST_PERSON) : null;
+    return this.isDeveloping ? sessionStorage.getItem(TEST_PERSON) : null;
   }
 
   set testPerson(name) {
