@@ -48,7 +48,8 @@ FILLED_IN = re.compile(
 )
 """A key with places to be filled in, in JavaScript, in Python and in a template."""
 PLACE = re.compile(r"\$?\{[^{}]*\}|' ~")
-ALLOWED_ADDRESSES = {"http://www.w3.org/2000/svg"}
+ALLOWED_ADDRESSES = {"http://www.w3.org/2000/svg", "http://www.topografix.com/GPX/1/1"}
+"""Of namespaces: nothing is loaded from there."""
 
 
 def fetch(client: FlaskClient, address: str) -> TestResponse:

@@ -97,6 +97,10 @@ def test_a_way_is_planned_and_compared_by_keyboard_alone(open_page: Open) -> Non
     expect(card.locator(".steps li").first).to_contain_text(re.compile("Walk to|Start on"))
     expect(card.locator(".steps li").last).to_contain_text("Arrive: Havnebadet")
     expect(page.locator("path.plan-line.is-marked")).to_have_count(1)
+    for button, begins in (("GPX", "<?xml"), ("Calendar", "BEGIN:VCALENDAR")):
+        with page.expect_download() as got:
+            page.get_by_role("button", name=button, exact=True).click()
+        assert got.value.path().read_text(encoding="utf-8").startswith(begins)
     press(page, "Change")
     expect(page.get_by_role("combobox", name="To", exact=True)).to_be_focused()
     page.get_by_role("radio", name="Walk").focus()
@@ -130,6 +134,15 @@ def test_parking_is_found_around_a_point_that_was_tapped(open_page: Open) -> Non
     slider = page.get_by_role("slider", name="Within")
     slider.fill("1200")
     expect(slider).to_have_attribute("aria-valuetext", "1.2 km")
+    sheet = page.get_by_role("slider", name="Height of the panel")
+    before = page.locator(".plan-panel").bounding_box()
+    sheet.press("ArrowUp")
+    expect(sheet).to_have_attribute("aria-valuetext", "full")
+    after = page.locator(".plan-panel").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["height"] > before["height"] + 100
+    sheet.press("ArrowDown")
     page.get_by_role("button", name="Find parking").tap()
     card = options(page).first
     expect(card).to_contain_text("60 of 100")

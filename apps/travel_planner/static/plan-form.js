@@ -27,7 +27,11 @@ customElements.define('plan-form', class extends HTMLElement {
     this.#make();
     this.#fill(plans.request);
     plans.addEventListener('change', () => this.#show());
-    document.addEventListener('plan-point', ({ detail: { end, point } }) => this.#take(end, point));
+    document.addEventListener('plan-point', ({ detail: { end, point, isDragged } }) => {
+      const isPlanned = isDragged && plans.answer !== null;
+      this.#take(end, point);
+      if (isPlanned) this.submit();
+    });
     document.addEventListener('plan-picking', ({ detail }) => this.#picking(detail));
   }
 

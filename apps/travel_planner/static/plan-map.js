@@ -137,7 +137,9 @@ customElements.define('plan-map', class extends CityMap {
     if (found && now?.lat === point.lat && now.lon === point.lon) give(found);
   }
 
-  #moved(end, point) {
-    this.#take(end, point);
+  /** An end that was dragged is planned from, or to, anew. */
+  async #moved(end, point) {
+    const name = (await this.#name(point)) ?? t('plan.point.here');
+    document.dispatchEvent(new CustomEvent('plan-point', { detail: { end, point: { ...point, name }, isDragged: true } }));
   }
 });

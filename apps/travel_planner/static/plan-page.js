@@ -3,6 +3,7 @@ import './conditions.js';
 import './plan-form.js';
 import './plan-map.js';
 import './plan-results.js';
+import './sheet-handle.js';
 import './trip-panel.js';
 import './trip-tools.js';
 import { h } from 'citywise/elements.js';

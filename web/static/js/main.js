@@ -10,6 +10,8 @@ import './notice-bell.js';
 import './person-menu.js';
 import './time-control.js';
 
+// Once there is something to show, or nobody can say: what appears by and by before is not seen to jump.
+city.follow(() => (city.loaded || city.failed) && requestAnimationFrame(() => document.body.setAttribute('data-shown', '')));
 city.start();
 // Where the certificate is not trusted there is none; the account page says so.
 if ('serviceWorker' in navigator) navigator.serviceWorker.register('/service-worker.js').catch(() => browserNotifications.refuse());
