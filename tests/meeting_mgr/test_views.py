@@ -9,7 +9,15 @@ import orjson
 import pytest
 
 from citywise.apps.meeting_mgr import views
-from citywise.apps.meeting_mgr.model import CAPABILITIES, Asked, Hook, Person, Room, Rules
+from citywise.apps.meeting_mgr.model import (
+    CAPABILITIES,
+    Asked,
+    Hook,
+    Person,
+    PersonState,
+    Room,
+    Rules,
+)
 from citywise.apps.meeting_mgr.record import MeetingRecord
 from citywise.apps.meeting_mgr.steps import answering, running, taking_part
 from tests.meeting_mgr.made import (
@@ -105,10 +113,14 @@ def test_the_host_sees_the_agenda_with_times_and_who_can_attend() -> None:
         "name": "Bob",
         "required": True,
         "can": False,
+        "known": True,
         "lacks": ["listen"],
         "because": ["noise"],
     }
     assert third["attendance"][1]["because"] == ["busy"]
+    silent = [one.model_copy(update={"state": PersonState()}) for one in people()]
+    told = seen_by_host(running_meeting(), silent)["agenda"][0]["attendance"]
+    assert [(one["can"], one["known"]) for one in told] == [(True, False)] * 3
     done = running.next_item(running_meeting(), NOW_MS + MINUTE_MS).record
     assert seen_by_host(done, people())["agenda"][0]["attendance"] == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citywise.apps.meeting_mgr import planned
-from citywise.apps.meeting_mgr.agenda.attendance import attending
+from citywise.apps.meeting_mgr.agenda.attendance import attending, needed
 from citywise.apps.meeting_mgr.model import (
     SENSORS,
     Attendee,
@@ -114,11 +114,24 @@ def _attendance(
             "name": one.attendee.name,
             "required": one.attendee.required or one.attendee.id == item.speaker,
             "can": one.can,
+            "known": _is_known(item, one.attendee.id, people),
             "lacks": one.lacks,
             "because": one.because,
         }
         for one in attending(record.meeting, item, span, people, now_ms)
     ]
+
+
+def _is_known(item: Item, attendee: str, people: Sequence[Person]) -> bool:
+    """Whether something tells of all that an item asks of somebody: of one of their devices."""
+    present = [one for one in people if one.attendee == attendee and one.left_ms is None]
+    return all(
+        any(
+            name in one.state.abilities and one.state.abilities[name].state != "unknown"
+            for one in present
+        )
+        for name in needed(item, attendee)
+    )
 
 
 def _without_former(people: Sequence[Person]) -> list[Person]:

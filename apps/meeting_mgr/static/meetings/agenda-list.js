@@ -2,7 +2,7 @@
 import { attempt, button } from 'citywise/doing.js';
 import { h, keyed, setText } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
-import { attendance, attendanceWords, canWords, nameOf } from './agenda-words.js';
+import { attendance, attendanceWords, canWords, countWords, nameOf, namesOf } from './agenda-words.js';
 import { verbs } from './ability-words.js';
 import { itemCells } from './item-cells.js';
 
@@ -42,15 +42,17 @@ function itemCard(store) {
 
   function showWho(view) {
     const isAhead = item.state === 'open' || item.state === 'current';
-    const { can, cannot, missing } = attendance(item);
+    const found = attendance(item);
+    const { can, unknown, cannot, missing } = found;
     who.hidden = more.hidden = !isAhead;
     if (!isAhead) return;
-    who.dataset.ok = missing.length ? 'false' : String(cannot.length === 0 && can.length > 0);
-    const all = can.length + cannot.length;
-    const counted = all ? t('meetings.item.can', { n: can.length, count: all }) : '';
-    setText(who, [counted, cannot.length ? attendanceWords(view, item) : null].filter(Boolean).join(' · '));
+    if (missing.length) who.dataset.ok = 'false';
+    else if (cannot.length || unknown.length || !can.length) delete who.dataset.ok;
+    else who.dataset.ok = 'true';
+    setText(who, [countWords(found), cannot.length ? attendanceWords(view, item) : null].filter(Boolean).join(' · '));
     const named = cannot.length ? `${attendanceWords(view, item, Infinity)}.` : '';
-    setText(words, [can.length ? t('meetings.item.canall', { names: canWords(view, item) }) : t('meetings.item.nobody'), named].join(' '));
+    setText(words, [can.length ? t('meetings.item.canall', { names: canWords(view, item) }) : unknown.length ? '' : t('meetings.item.nobody'),
+      unknown.length ? t('meetings.item.whounknown', { names: namesOf(view, unknown) }) : '', named].filter(Boolean).join(' '));
     setText(needs, [item.needs.length ? t('meetings.item.needs', { what: verbs(item.needs) }) : null,
       item.listeners.length ? t('meetings.item.listeners', { what: verbs(item.listeners) }) : null].filter(Boolean).join(' '));
     summary.setAttribute('aria-label', `${t('meetings.item.who')}: ${item.title}`);

@@ -13,10 +13,18 @@ export const openItems = (view) => view.agenda.filter(({ state }) => state === '
 const called = (view, { person, attendee, name }) =>
   name ?? view.people.find(({ id }) => id === person)?.name ?? nameOf(view, attendee);
 
-/** Of those who are counted for an item: who can take part, who cannot, and who of them is needed. */
+/** Of those who are counted for an item: who is known to be able to take part, of whom nothing tells, who cannot, and who of them is needed. */
 export function attendance({ attendance: all = [] }) {
   const cannot = all.filter(({ can }) => !can);
-  return { can: all.filter(({ can }) => can), cannot, missing: cannot.filter(({ required }) => required !== false) };
+  const [unknown, can] = [true, false].map((isUnknown) => all.filter((one) => one.can && (one.known === false) === isUnknown));
+  return { can, unknown, cannot, missing: cannot.filter(({ required }) => required !== false) };
+}
+
+/** “2 of 3 can take part · 1 unknown” */
+export function countWords({ can, unknown, cannot }) {
+  const count = can.length + unknown.length + cannot.length;
+  if (!count) return '';
+  return [t('meetings.item.can', { n: can.length, count }), unknown.length ? t('meetings.item.unknown', { count: unknown.length }) : null].filter(Boolean).join(' · ');
 }
 
 /** “Bob and Charlie cannot listen: too noisy”, of some who lack the same; of many only how many. */
@@ -28,11 +36,15 @@ function cannotWords(view, some, most) {
 
 /** All who cannot take part in an item, and why; or that all can. Up to `most` alike are named. */
 export function attendanceWords(view, item, most = MOST_NAMED) {
-  const { can, cannot } = attendance(item);
+  const { can, unknown, cannot } = attendance(item);
+  if (!cannot.length && unknown.length) return countWords({ can, unknown, cannot });
   if (!cannot.length) return can.length ? t('meetings.all.can') : '';
   const alike = Map.groupBy(cannot, ({ lacks, because }) => `${lacks} ${because}`);
   return [...alike.values()].map((some) => cannotWords(view, some, most)).join('; ');
 }
 
-/** “Alice, Bob and Charlie”: who can take part. */
-export const canWords = (view, item) => row(attendance(item).can.map((one) => called(view, one)));
+/** “Alice, Bob and Charlie” */
+export const namesOf = (view, some) => row(some.map((one) => called(view, one)));
+
+/** Who can take part. */
+export const canWords = (view, item) => namesOf(view, attendance(item).can);
