@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -80,4 +82,59 @@ def test_journeys_of_real_feeds_can_be_ridden(data_pack: Path, name: str) -> Non
         back = transit.answer(read({**body, "arrive": there[0]["arrives"]}), None)["routes"]
         assert back[0]["departs"] == there[0]["departs"]
         for route in (*there, *back):
+            ridden(raw, route)
+
+
+def asked(random: Random, raw: Oracle, day: str, zone: str) -> dict[str, Any]:
+    """Between two stops or points next to them, some time of a day."""
+    ends: list[dict[str, Any]] = []
+    for stop in random.sample(raw.places, 2):
+        row = raw.stops[stop]
+        near = {"lat": float(row["stop_lat"]) + 0.001, "lon": float(row["stop_lon"])}
+        ends.append({"stop": stop} if random.random() < 0.3 else near)
+    time = f"{random.randrange(5, 23):02d}:{random.randrange(60):02d}:00"
+    body = {"from": ends[0], "to": ends[1], "mode": "transit", "alternatives": 1000}
+    return {**body, "depart": f"{day}T{time}{zone}"}
+
+
+def values(routes: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    trips = [tuple(leg["trip"] for leg in route["legs"]) for route in routes]
+    ends = ("departs", "arrives", "changes", "walk_m")
+    return sorted(
+        (*(r[end] for end in ends), str(ids)) for r, ids in zip(routes, trips, strict=True)
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "day", "zone"),
+    [("cairns", "2014-06-03", "+10:00"), ("bart", "2019-03-05", "-08:00")],
+)
+def test_five_hundred_questions_of_real_feeds(
+    data_pack: Path, name: str, day: str, zone: str
+) -> None:
+    """Compiled and not the same journeys are found, each is ridden, none beats another, and who
+    arrives by the time that the first arrives departs no earlier."""
+    path, random = feed_of(data_pack, name), Random(name)
+    raw, timetable = Oracle(path), Timetable([read_feed(path)])
+    slow, fast = Transit(timetable), Transit(timetable, compiled=True)
+    for number in range(250):
+        body = asked(random, raw, day, zone)
+        routes = fast.answer(read(body), None)["routes"]
+        if number % 5 == 0:
+            body |= {"within_min": 60} if number % 2 else {}
+            routes = fast.answer(read(body), None)["routes"]
+            assert values(routes) == values(slow.answer(read(body), None)["routes"]), body
+        for route in routes:
+            ridden(raw, route)
+        by_line = [route for route in routes if route["changes"] or len(route["legs"]) > 1]
+        if not by_line or "within_min" in body:
+            continue
+        for one, other in pairwise(routes):  # in order of arrival: each later one has an advantage
+            assert one["arrives"] <= other["arrives"], body
+        back = fast.answer(read({**body, "depart": None, "arrive": by_line[0]["arrives"]}), None)[
+            "routes"
+        ]
+        assert max(route["departs"] for route in back) >= by_line[0]["departs"], body
+        for route in back:
             ridden(raw, route)
