@@ -18,6 +18,7 @@ blueprint = Blueprint("plans", __name__)
 MOST_FOUND = 20
 MOST_TEXT = 100
 MOST_DEPARTURES = 200
+MOST_MINUTES = 120
 
 
 @blueprint.post("/plans/travel")
@@ -51,6 +52,23 @@ def list_departures(stop_id: str) -> Response:
     return _answer(ask("departures", body, parameters.language()))
 
 
+@blueprint.get("/reachable.geojson")
+@access.city
+@limits.counted("search")
+def show_reachable() -> Response:
+    """Where one can be by line and on foot within some minutes, as GeoJSON."""
+    parameters.only("lat", "lon", "from", "minutes")
+    body = {
+        **_position(),
+        "from_ms": parameters.instant("from"),
+        "minutes": parameters.integer("minutes", 30, 1, MOST_MINUTES),
+    }
+    answer = _answer(ask("reachable", body))
+    answer.content_type = "application/geo+json"
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
 @blueprint.get("/plans/<plan>")
 @access.city
 def show_plan(plan: str) -> Response:
@@ -82,11 +100,7 @@ def search_places() -> Response:
 def nearest_place() -> Response:
     """The named place that best says where a position is."""
     parameters.only("lat", "lon")
-    where = {"lat": _degrees("lat", 90), "lon": _degrees("lon", 180)}
-    for name, value in where.items():
-        if value is None:
-            raise problems.bad_parameter(name, "expected a position; name `lat` and `lon`")
-    return _answer(ask("nearest", where))
+    return _answer(ask("nearest", _position()))
 
 
 @blueprint.get("/points.geojson")
@@ -176,6 +190,15 @@ def _text(name: str) -> str:
     if not 1 <= len(text) <= MOST_TEXT:
         raise problems.bad_parameter(name, f"expected 1 to {MOST_TEXT} characters to look for")
     return text
+
+
+def _position() -> dict[str, float]:
+    """The position that a request names."""
+    where = {"lat": _degrees("lat", 90), "lon": _degrees("lon", 180)}
+    for name, value in where.items():
+        if value is None:
+            raise problems.bad_parameter(name, "expected a position; name `lat` and `lon`")
+    return {name: value for name, value in where.items() if value is not None}
 
 
 def _degrees(name: str, most: float) -> float | None:

@@ -74,6 +74,7 @@ class Desk:
             "citypulse": self._citypulse,
             "warm": self._warm,
             "departures": self._departures,
+            "reachable": self._reachable,
         }
 
     def answer(self, question: Mapping[str, Any]) -> Reply:
@@ -114,6 +115,16 @@ class Desk:
         except RequestError as error:
             return Reply(404, more={"detail": error.faults[0]["message"]})
         return _json({"now": times.iso(conditions.now_ms), **found})
+
+    def _reachable(self, body: Json, _language: str) -> Reply:
+        _, conditions = self._now()
+        since_ms = conditions.now_ms if body["from_ms"] is None else body["from_ms"]
+        try:
+            transit = self._transit()
+        except RequestError as error:
+            return Reply(404, more={"detail": error.faults[0]["message"]})
+        minutes = body["minutes"]
+        return _json(transit.reachable(body["lat"], body["lon"], since_ms // 1000, minutes))
 
     def _transit(self) -> Transit:
         """The timetables of the city; raises `RequestError` where there are none."""

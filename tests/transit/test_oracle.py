@@ -95,6 +95,36 @@ def test_journeys_along_other_places_are_those_of_the_oracle(tmp_path: Path) -> 
     assert sum(compare(tmp_path, seed, changes=2, via=1 + seed % 2) for seed in range(60)) > 20
 
 
+def compare_reach(folder: Path, seed: int, *, compiled: bool = False) -> int:
+    """Where one gets off within two hours, and when, is where the journeys to each stop end."""
+    random = Random(seed)
+    tables = network(random)
+    feed = zipped(folder / f"{seed}.zip", tables)
+    oracle, planner = Oracle(feed), Transit(Timetable([read_feed(feed)]), compiled=compiled)
+    _, _, lat, lon, *_ = random.choice(tables["stops.txt"][1:])
+    here = float(str(lat)) + 0.001, float(str(lon))
+    body = {"from": {"lat": here[0], "lon": here[1]}, "mode": "transit"}
+    since = int(datetime.fromisoformat("2024-04-02T09:30:00+02:00").timestamp())
+    found = planner.reachable(*here, since, 120)["features"][1:]
+    told = {
+        each["id"]: int(datetime.fromisoformat(each["properties"]["arrives"]).timestamp())
+        for each in found
+    }
+    expected = {}
+    for stop in oracle.places:
+        asked = {**body, "to": {"stop": stop}, "depart": "2024-04-02T09:30:00+02:00"}
+        arrivals = [arrives for _, arrives, _, _, _ in oracle.every(asked)]
+        if arrivals and min(arrivals) <= since + 7200:
+            expected[stop] = min(arrivals)
+    assert told == expected, seed
+    return len(told)
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_where_one_can_be_is_where_journeys_of_the_oracle_end(tmp_path: Path, seed: int) -> None:
+    compare_reach(tmp_path, seed)
+
+
 def test_ranges_of_departures_are_those_of_the_oracle(tmp_path: Path) -> None:
     found = [compare_ranges(tmp_path, seed, via=seed % 4 == 3) for seed in range(40)]
     assert sum(found) > 10
@@ -109,6 +139,7 @@ def test_the_compiled_search_finds_the_journeys_of_the_oracle(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_the_compiled_search_finds_the_ranges_of_the_oracle(tmp_path: Path) -> None:
+    assert sum(compare_reach(tmp_path, seed, compiled=True) for seed in range(20)) > 10
     found = [compare_ranges(tmp_path, seed, compiled=True) for seed in range(200, 250)]
     assert sum(found) > 5
 

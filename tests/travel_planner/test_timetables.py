@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import shapely
 from flask import Flask
 from flask.testing import FlaskClient
+from shapely.geometry import shape
 
 from citywise.apps.travel_planner.transit.kept import Kept, take_feed, take_realtime
 from citywise.backend.settings import Settings
@@ -132,6 +135,30 @@ def test_a_station_has_a_board_with_live_times(
     assert answer.json["departures"][0]["headsign"] == "Works"
     assert with_line.get("/api/v1/stops/moon/departures").status_code == 404
     assert with_line.get("/api/v1/stops/S/departures?minutes=0").status_code == 400
+
+
+def test_an_hour_of_departures_is_planned(with_line: FlaskClient, app: Flask) -> None:
+    answer = with_line.post(TRAVEL, json={**JOURNEY, "within_min": 60, "alternatives": 9}).json
+    valid(app, "JourneyPlan", answer)
+    told = sorted(route["departs"][11:16] for route in answer["routes"] if route["changes"] == 0)
+    assert told == ["10:00", "10:20", "10:40", "11:00"]
+    fault = with_line.post(TRAVEL, json={**JOURNEY, "within_min": 181})
+    assert (fault.status_code, fault.json["errors"][0]["path"]) == (422, "within_min")
+
+
+def test_where_one_can_be_is_a_layer_of_the_map(with_line: FlaskClient, app: Flask) -> None:
+    where = f"/api/v1/reachable.geojson?lat={HOME['lat']}&lon={HOME['lon']}"
+    answer = with_line.get(f"{where}&minutes=15")
+    assert answer.status_code == 200, answer.text
+    found = json.loads(answer.data)
+    valid(app, "Reachable", found)
+    area, *stops = found["features"]
+    told = [(each["id"], each["properties"]["arrives"][11:16]) for each in stops]
+    assert told == [("works", "10:12")]
+    assert shapely.contains_xy(shape(area["geometry"]), WORK["lon"], WORK["lat"])
+    assert len(json.loads(with_line.get(f"{where}&minutes=11").data)["features"]) == 1
+    assert with_line.get(f"{where}&minutes=121").status_code == 400
+    assert with_line.get("/api/v1/reachable.geojson?lat=1").status_code == 400
 
 
 def test_a_journey_by_bus_is_not_followed_yet(with_line: FlaskClient, app: Flask) -> None:

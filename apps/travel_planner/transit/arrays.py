@@ -173,6 +173,12 @@ class Arrays:
         target."""
         return self._searched(_seeds(ends[0], [span.start]), ends[1], span)
 
+    def reached(self, access: Access, span: Bounds) -> Slices:
+        """Where one gets off, wherever one wants to go."""
+        bounds, target = (self._none, self._none), self._target({})
+        seeds = _seeds(access, [span.start])
+        return self._told(self._rounds(seeds, target, bounds, None, span))[0]
+
     def _searched(self, seeds: Ints, end: Access, span: Bounds) -> Result:
         from citywise.apps.travel_planner.transit import kernel
 

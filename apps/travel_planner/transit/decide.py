@@ -19,6 +19,7 @@ from citywise.apps.travel_planner.transit.journeys import Journey, Place, journe
 from citywise.apps.travel_planner.transit.leads import cycling, parking
 from citywise.apps.travel_planner.transit.live import Live
 from citywise.apps.travel_planner.transit.offers import Offer, chosen
+from citywise.apps.travel_planner.transit.reach import as_geojson, reachable
 from citywise.apps.travel_planner.transit.realtime import Message, RealtimeError
 from citywise.apps.travel_planner.transit.realtime import read as read_message
 from citywise.apps.travel_planner.transit.request import End, TransitRequest, read
@@ -82,10 +83,7 @@ class Transit:
         """Journeys, the best first; `at_ms` is when one departs if the request does not say."""
         at, feeds = time_of(request, self.timetable, at_ms), self.timetable.feeds
         ground = self._ground(Walk(request.walk.max_m, request.walk.speed_ms))
-        # All walks between stops take seconds to find: on streets they are known for the usual walk
-        # only, and for who walks far they are very many.
-        usual = ground.walk == Walk() if self._ways is not None else ground.walk.max_m <= _FAR_M
-        compiled = self._compiled and usual
+        compiled = self._can_compile(ground)
         places = [self._place(path, end) for path, end in request.places]
         alerts = self.live.alerts if self.live else ()
         telling = Telling(feeds, ground, alerts, language, self._line)
@@ -117,6 +115,18 @@ class Transit:
             "currency": currency,
             "licence": around.planner.city.network.licence if around is not None else None,
         }
+
+    def _can_compile(self, ground: Ground) -> bool:
+        """All walks between stops take seconds to find: on streets they are known for the usual
+        walk only, and for who walks far they are very many."""
+        usual = ground.walk == Walk() if self._ways is not None else ground.walk.max_m <= _FAR_M
+        return self._compiled and usual
+
+    def reachable(self, lat: float, lon: float, since: int, minutes: int) -> dict[str, Any]:
+        """Where one can be from a time on (Unix seconds) within some minutes, as GeoJSON."""
+        ground, span = self._ground(Walk()), (since, since + minutes * 60)
+        found = reachable(self.calendar, ground, lat, lon, span, self._can_compile(ground))
+        return as_geojson(found, ground, lat, lon, span, self.timetable.feeds[0].zone)
 
     def board(
         self, stop: str, since: int, minutes: int, most: int, language: str = "en"

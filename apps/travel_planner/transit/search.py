@@ -158,6 +158,16 @@ class Search:
         ]
         return ends, [Reached(off, ready)]
 
+    def reach(self, access: Ends, span: Span) -> Bags:
+        """Where one gets off, wherever one wants to go."""
+        if self._arrays is not None:
+            return self._arrays.reached(access, span)
+        chain = Chain((access, {}), (None,))
+        seeds = [Found(span.start, 0, 0, _NO_KEY, None)]
+        rounds = _Rounds(self, chain, 0, seeds, span, False, None)
+        rounds.found()
+        return rounds.reached.off
+
     def boarding(self, stop: int) -> Iterator[tuple[Pattern, int]]:
         """Patterns and calls where one may get on."""
         return self._days.boarding(stop, self._backwards)
