@@ -30,6 +30,7 @@ from citywise.backend.api import (
     me,
     metrics,
     ngsi,
+    ngsi_subscriptions,
     notices,
     observations,
     openapi,
@@ -97,6 +98,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> Flask:
         app.register_blueprint(blueprint)
     app.register_blueprint(citypulse.blueprint)
     app.register_blueprint(ngsi.blueprint)
+    app.register_blueprint(ngsi_subscriptions.blueprint)
     app.register_blueprint(sensorthings.blueprint)
     app.register_blueprint(sign_in.pages)
     sign_in.install(app, settings.sign_in)

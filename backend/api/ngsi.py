@@ -33,7 +33,12 @@ blueprint = Blueprint("ngsi", __name__, url_prefix="/ngsi-ld")
 MOST = 1000
 _USUAL = 20
 _ERRORS = "https://uri.etsi.org/ngsi-ld/errors/"
-_NAMES = {400: "BadRequestData", 404: "ResourceNotFound", 422: "OperationNotSupported"}
+_NAMES = {
+    400: "BadRequestData",
+    404: "ResourceNotFound",
+    409: "AlreadyExists",
+    422: "OperationNotSupported",
+}
 JSON, LD, GEO = "application/json", "application/ld+json", "application/geo+json"
 _FORMS: dict[str, Form] = {
     "normalized": normalized,
@@ -47,7 +52,7 @@ _QUERY = ("id", "idPattern", "type", "q", "limit", "offset", "count", "local", *
 
 
 @blueprint.errorhandler(ProblemError)
-def _as_ngsi(error: ProblemError) -> Response:
+def as_ngsi(error: ProblemError) -> Response:
     """An error with the type that NGSI-LD gives it."""
     if error.status in _NAMES:
         error.members["type"] = _ERRORS + _NAMES[error.status]
@@ -200,14 +205,15 @@ def _shown(entity: Entity, form: Form, media: str) -> Entity:
 
 
 def _contexts() -> list[str]:
-    return [f"{_base()}/ngsi-ld/context.jsonld", CORE]
+    return [f"{base()}/ngsi-ld/context.jsonld", CORE]
 
 
 def _with_context(entity: Entity) -> Entity:
     return {**entity, "@context": _contexts()}
 
 
-def _base() -> str:
+def base() -> str:
+    """The address of the pages, as clients reach them."""
     return state().settings.web.public_url or request.host_url.rstrip("/")
 
 

@@ -77,12 +77,14 @@ def event(body: Mapping[str, Any], geometry: Mapping[str, Any] | None) -> Entity
         "type": kind,
         "name": _property(at["name"]),
         "level": _property(body["level"]),
-        "isOpen": _property(body["end"] is None),
+        "isOpen": _property(body["end"] is None and "withdrawn" not in body),
         "startedAt": _time(body["start"]),
         "confirmedAt": _time(body["confirmed"]),
     }
     if body["end"] is not None:
         found["endedAt"] = _time(body["end"])
+    if "withdrawn" in body:
+        found["withdrawnAt"] = _time(body["withdrawn"])
     if at["kind"] is not None:
         target = urn(type_of(at["kind"]), at["id"])
         found["hasFeatureOfInterest"] = {"type": "Relationship", "object": target}

@@ -62,7 +62,7 @@ class NotifierService:
         self._delivery = Delivery(engine, self._publish)
         self._topics = EventTopics(engine, self._retain)
         outlast_s = settings.pipeline.trace_retention_hours * 3600
-        self._sender = Sender(engine, settings.webhooks, outlast_s)
+        self._sender = Sender(engine, settings.webhooks, outlast_s, settings.log_dir)
         self._session = BrokerSession(
             settings.broker,
             CLIENT_ID,

@@ -12,31 +12,43 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import orjson
 from prometheus_client import Counter
 from sqlalchemy import Engine, delete
+from sqlalchemy.orm import Session
 
+from citywise.backend.ingest import log
+from citywise.backend.kinds.installed import KnownKinds
+from citywise.backend.ngsi import entities
+from citywise.backend.ngsi.entities import Entity, observed_type
+from citywise.backend.ngsi.subscribing import Notifications
 from citywise.backend.outgoing import signing, subscriptions
 from citywise.backend.outgoing.changes import Change, since
+from citywise.backend.outgoing.measured import Measured
+from citywise.backend.outgoing.measured import since as readings_since
 from citywise.backend.outgoing.posting import AddressError, Line, PostError, Target
 from citywise.backend.outgoing.retries import Retries
 from citywise.backend.outgoing.subscriptions import Subscription
 from citywise.backend.settings import Webhooks
 from citywise.backend.store import outbox
-from citywise.backend.store.models import SubscriptionRow, UndeliveredRow
+from citywise.backend.store.models import PlaceRow, SubscriptionRow, UndeliveredRow
 from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.webhooks")
+LOG_POSITION = "@log"
+"""Among what only a subscription of NGSI-LD knows: up to where readings were dealt with."""
 REFRESH_S = 1.0
 KEEP_S = 5.0
 """How often it is written how far a receiver is that fails again and again."""
 PAGE = 200
 """Announcements that are looked at in one go, before it is kept how far it is."""
+_LAST_S = 3.0
 _MARGIN = 3
 """A post that takes so many times as long as it may is broken off."""
 POSTED = Counter("citywise_webhooks_posted", "Messages that receivers took")
@@ -57,18 +69,48 @@ class _Receiver:
     """Not yet added to what is kept."""
     has_letters: bool = False
     """Whether something is to be sent again."""
-    ahead: deque[Change] = field(default_factory=deque)
+    ahead: deque[Change | Measured] = field(default_factory=deque)
     """What was read and is to be sent next."""
+    notifications: Notifications | None = None
+    """Of a subscription of NGSI-LD."""
+    log_position: int = 0
+    """Up to where readings were dealt with, where it is for some."""
+    log_read: int = 0
+    """Up to where they were read."""
     noted_at: float = 0.0
     """When it was last written how far it is (monotonic seconds)."""
+
+    def passed(self) -> None:
+        """Go on after what comes next."""
+        change = self.ahead.popleft()
+        if isinstance(change, Change):
+            self.position = change.id
+        elif not self.ahead:  # within a record it would begin again with its first
+            self.log_position = self.log_read
+
+    def place(self) -> dict[str, Any]:
+        """How far it is, as it is kept."""
+        if self.notifications is None:
+            return {"position": self.position}
+        extra = {**self.about.extra, LOG_POSITION: self.log_position}
+        return {"position": self.position, "extra": extra}
+
+    def has_moved(self) -> bool:
+        """Whether it is so much further than is kept that it is worth being written."""
+        kept = int(self.about.extra.get(LOG_POSITION, self.log_position))
+        return self.position - self.about.position >= PAGE or self.log_position > kept
 
 
 class Sender:
     """All subscriptions; `step` gives those work that have something to send."""
 
-    def __init__(self, engine: Engine, settings: Webhooks, outlast_s: float) -> None:
-        """`outlast_s`: how long announcements are kept; half of it is as long as is tried."""
-        self._engine, self._settings = engine, settings
+    def __init__(
+        self, engine: Engine, settings: Webhooks, outlast_s: float, location: Path | None = None
+    ) -> None:
+        """`outlast_s`: how long announcements are kept; half of it is as long as is tried.
+        `location`: the folder of the log, for subscriptions to readings."""
+        self._engine, self._settings, self._location = engine, settings, location
+        self._known = KnownKinds()
         self._give_up_ms = round(1000 * min(settings.give_up_hours * 3600, outlast_s / 2))
         self._receivers: dict[str, _Receiver] = {}
         self._pool = ThreadPoolExecutor(settings.workers, "webhooks")
@@ -86,8 +128,10 @@ class Sender:
         return sum(one.retries.failures > 0 for one in self._receivers.values())
 
     def close(self) -> None:
-        """End; what is under way is broken off."""
+        """End; what is under way may take a moment, then it is broken off."""
         self._stopping.set()
+        under_way = {one.work for one in self._receivers.values() if one.work is not None}
+        wait(under_way, _LAST_S)
         for one in list(self._receivers.values()):
             one.line.break_off()
         self._pool.shutdown(wait=True)
@@ -105,12 +149,20 @@ class Sender:
             return False
         with self._engine.connect() as connection:
             newest = outbox.newest(connection)
+        end = 0
+        if self._location is not None and any(map(_observes, self._receivers.values())):
+            end = log.durable_end(self._location)
         found = False
         for one in self._receivers.values():
             if one.work is not None and not one.work.done():
                 self._watch(one, now)
                 found = True
-            elif one.retries.due <= now and (one.position < newest or one.has_letters):
+            elif one.retries.due <= now and (
+                one.position < newest
+                or one.has_letters
+                or one.ahead
+                or (_observes(one) and one.log_position < end)
+            ):
                 if one.work is not None and (error := one.work.exception()) is not None:
                     LOG.error("subscription %s: %s", one.about.id, error, exc_info=error)
                     one.retries.failed(now)
@@ -153,7 +205,11 @@ class Sender:
             return
         retries = Retries(limits.first_retry_s, limits.longest_retry_s)
         line = Line(target, limits.timeout_s)
-        self._receivers[about.id] = _Receiver(about, line, retries, about.position)
+        one = _Receiver(about, line, retries, about.position)
+        if about.form == "ngsi-ld":
+            one.notifications = Notifications(about.id, about.extra)
+            one.log_position = one.log_read = int(about.extra.get(LOG_POSITION, 0))
+        self._receivers[about.id] = one
 
     # -- a worker's thread ------------------------------------------------------------
 
@@ -183,27 +239,62 @@ class Sender:
                     if wall_ms() - change.created_ms > self._give_up_ms:
                         self._give_up(one, str(error))
                     raise
-            one.position = change.id
-            one.ahead.popleft()
+            one.passed()
 
     def _read_ahead(self, one: _Receiver) -> None:
+        """Announcements, and where there are none, readings if it is for some."""
         with self._engine.connect() as connection:
             newest = outbox.newest(connection)  # first: what comes meanwhile is not skipped
             one.ahead.extend(since(connection, one.position, PAGE, one.about.account))
-        if not one.ahead:
+            if one.ahead:
+                return
             one.position = max(one.position, newest)
+            kinds = self._known.read(connection)
+        if self._location is not None and one.notifications is not None and _observes(one):
+            observed = one.notifications.observes
+            wanted = [name for name in kinds if observed_type(name) in observed]
+            found, one.log_read = readings_since(self._location, one.log_position, wanted)
+            one.ahead.extend(found)
+            if not found:
+                one.log_position = one.log_read
 
-    def _messages(self, one: _Receiver, change: Change) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def _messages(
+        self, one: _Receiver, change: Change | Measured
+    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """What is told of a change; nothing where the subscription is not for it."""
-        if one.about.filter.fits(change, one.about.account):
-            yield change.id, change.to_json()
+        if one.notifications is None:
+            if isinstance(change, Change) and one.about.filter.fits(change, one.about.account):
+                yield change.id, change.to_json()
+            return
+        if isinstance(change, Change) and change.user is not None:
+            return
+        try:
+            told = one.notifications.of(self._entity(change), change.id)
+        except Exception:  # a fault of ours costs this change, and none that comes after it
+            LOG.exception("subscription %s: change %d cannot be told", one.about.id, change.id)
+            return
+        if told is not None:
+            yield change.id, told
+
+    def _entity(self, change: Change | Measured) -> Entity:
+        if isinstance(change, Change):
+            return entities.event(change.body, None)
+        with Session(self._engine) as session:
+            kinds = self._known.read(session.connection())
+            place = session.get(PlaceRow, change.sensor)
+        at = place.body if place is not None else None
+        kind = kinds[change.kind]
+        return entities.observation(kind, change.sensor, change.at_ms, change.values, at)
 
     def _post(self, one: _Receiver, number: int, body: Mapping[str, Any]) -> None:
         identity = f"{one.about.id}.{number}"
-        payload = orjson.dumps({"id": identity, "subscription": one.about.id, **body})
+        form = {"Content-Type": "application/json"}
+        if one.notifications is not None:
+            form, payload = one.notifications.headers(), orjson.dumps(body)
+        else:
+            payload = orjson.dumps({"id": identity, "subscription": one.about.id, **body})
         marks = signing.headers(one.about.secret, identity, int(time.time()), payload)
-        usual = {"Content-Type": "application/json", "User-Agent": "citywise"}
-        one.line.post(payload, {**usual, **marks})
+        one.line.post(payload, {"User-Agent": "citywise", **form, **marks})
         one.retries.succeeded()
         one.sent += 1
         POSTED.inc()
@@ -213,13 +304,11 @@ class Sender:
         oldest = wall_ms() - self._give_up_ms
         over = list(takewhile(lambda change: change.created_ms < oldest, one.ahead))
         buried = [message for change in over for message in self._messages(one, change)]
-        position = over[-1].id
         with self._engine.begin() as connection:
             subscriptions.bury(connection, one.about, buried, why)
-            subscriptions.change(connection, one.about.id, position=position)
-        one.position = position
-        for _ in over:
-            one.ahead.popleft()
+            for _ in over:
+                one.passed()
+            subscriptions.change(connection, one.about.id, **one.place())
         GIVEN_UP.inc(len(buried))
 
     def _send_letters(self, one: _Receiver) -> None:
@@ -249,22 +338,26 @@ class Sender:
             values["error"] = None
         if is_gone:
             values["is_active"] = False
-        if values or one.position - one.about.position >= PAGE:
-            self._note(one.about.id, position=one.position, **values)
+        if values or one.has_moved():
+            self._note(one.about.id, **one.place(), **values)
             one.sent, one.noted_at = 0, time.monotonic()
-            one.about = _moved(one.about, one.position, error)
+            one.about = replace(one.about, **one.place(), error=error)
 
     def _note(self, identity: str, **values: Any) -> None:
         with self._engine.begin() as connection:
             subscriptions.change(connection, identity, **values)
 
 
-def _moved(about: Subscription, position: int, error: str | None) -> Subscription:
-    return replace(about, position=position, error=error)
+def _observes(one: _Receiver) -> bool:
+    """Whether a subscription is for readings."""
+    return one.notifications is not None and bool(one.notifications.observes)
 
 
 def _differs(one: Subscription, other: Subscription) -> bool:
     """Whether somebody has changed a subscription."""
-    return (one.url, one.secret, one.filter, one.extra) != (
-        other.url, other.secret, other.filter, other.extra,
-    )  # fmt: skip
+
+    def said(of: Subscription) -> tuple[Any, ...]:
+        more = {name: value for name, value in of.extra.items() if name != LOG_POSITION}
+        return of.url, of.secret, of.filter, more
+
+    return said(one) != said(other)

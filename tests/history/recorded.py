@@ -12,7 +12,7 @@ from citywise.backend.ingest import records
 from citywise.backend.ingest.log import LogWriter
 from citywise.backend.kinds import Observation, Value
 from citywise.backend.settings import History
-from citywise.backend.times import from_ms
+from citywise.backend.times import from_ms, wall_ms
 
 Told = tuple[str, str, int, dict[str, Value]]
 """Kind, sensor, time (Unix ms) and values; none of these: it is withdrawn."""
@@ -23,7 +23,7 @@ def append(folder: Path, told: Sequence[Told], segment_bytes: int = 16_000_000) 
     writer = LogWriter(folder, segment_bytes)
     for kind, sensor, at_ms, values in told:
         observation = Observation(sensor, from_ms(at_ms), values, {}, withdrawn=not values)
-        writer.append([records.encode_readings(kind, at_ms, [observation])])
+        writer.append([records.encode_readings(kind, wall_ms(), [observation])])
     writer.close()
 
 

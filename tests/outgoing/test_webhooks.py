@@ -25,6 +25,7 @@ from tests.databases import begun
 from tests.outgoing.receiving import Receiver, receiving
 
 OUTLAST_S = 86_400.0
+NOON = "2026-05-04T12:00:00Z"
 
 
 @pytest.fixture
@@ -56,12 +57,13 @@ def subscribe(
 
 
 def announce(engine: Engine, count: int, user: str | None = None, age_s: float = 0) -> None:
-    place = {"id": "p", "name": "P", "lat": 56.15, "lon": 10.2}
+    place = {"id": "p", "name": "P", "kind": "road", "lat": 56.15, "lon": 10.2}
+    times = {"start": NOON, "confirmed": NOON, "end": None}
     created = wall_ms() - round(age_s * 1000)
     rows = [
         {
             "t_ms": n, "kind": "notice" if user else "event.opened", "created_ms": created,
-            "body": {"id": f"e{n}", "type": "TrafficJam", "level": 3, "place": place, "end": None},
+            "body": {"id": f"e{n}", "type": "TrafficJam", "level": 3, "place": place, **times},
             "user": user,
         }
         for n in range(count)
@@ -75,10 +77,10 @@ def sender(engine: Engine, receiver: Receiver, **limits: float) -> Sender:
     return Sender(engine, Webhooks(allow=(receiver.address,), **quick), OUTLAST_S)
 
 
-def until(work: Sender, done: object) -> None:
+def until(work: Sender, done: object, most_s: float = 60) -> None:
     """Step until something is so."""
     assert callable(done)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + most_s
     while not done():
         assert time.monotonic() < deadline
         work.step()
@@ -93,7 +95,7 @@ def delivered(engine: Engine, receiver: Receiver, count: int, seed: int = 1) -> 
     for start in range(0, count, 5_000):
         announce(engine, min(5_000, count - start))
     work = sender(engine, receiver)
-    until(work, lambda: len(receiver.taken) >= count)
+    until(work, lambda: len(receiver.taken) >= count, 60 + count / 20)
     work.close()
     numbers = [int(one["id"].rpartition(".")[2]) for one in receiver.taken]
     assert numbers == list(range(1, count + 1))

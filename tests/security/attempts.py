@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask, url_for
 
 from citywise.backend.api import access
-from tests.security.cast import TRIP, Cast
+from tests.security.cast import SUBSCRIPTION, TRIP, Cast
 
 NOBODYS = "u-aaaaaaaaaaaaaaaaaaaa"
 _JAM = "jam_ahead~jam-1~20140805T120000Z"
@@ -24,6 +24,7 @@ IDS: dict[str, Callable[[Cast], tuple[Any, Any]]] = {
     "trip_id": lambda cast: (TRIP, "tr_" + "f" * 24),
     "account_id": lambda cast: (cast.anna.user, NOBODYS),
     "meeting_id": lambda cast: (cast.meeting, "m-" + "a" * 20),
+    "subscription_id": lambda cast: (SUBSCRIPTION, "urn:ngsi-ld:Subscription:nobodys"),
     "webhook_id": lambda cast: (cast.webhook, "s-" + "0" * 16),
     "person_id": lambda cast: (cast.seat, "p-" + "a" * 20),
 }
@@ -49,6 +50,7 @@ BODIES: dict[str, Any] = {
     "api.context.patch_context": {"activity": "Walking"},
     "api.attend.snooze": {"minutes": 60},
     "api.accounts.change_account": {"disabled": True},
+    "ngsi_subscriptions.change_subscription": {"isActive": False},
     "api.webhooks.change_webhook": {"label": "mine now"},
     "api.trips.put_position": {"lat": 56.15, "lon": 10.2},
     "api.trips.answer_proposal": {"answer": "decline"},
@@ -105,4 +107,5 @@ def _address(cast: Cast, endpoint: str, part: str, value: str) -> str:
     (rule, *_) = cast.app.url_map.iter_rules(endpoint)
     values = {name: values[name] for name in rule.arguments} | {part: value}
     with cast.app.test_request_context():
-        return url_for(endpoint, **values).removeprefix("/api/v1")
+        address = url_for(endpoint, **values)
+    return address.removeprefix("/api/v1") if address.startswith("/api/") else f"/{address}"

@@ -40,6 +40,7 @@ SECRET = "where-anna-lives"
 """Part of everything that is Anna's and could be told."""
 TRIP = "tr_0123456789abcdef01234567"
 """The id of a trip of Anna's."""
+SUBSCRIPTION = "urn:ngsi-ld:Subscription:annas"
 _WATCHED: tuple[type[DeclarativeBase], ...] = (
     AccountRow,
     ConsentRow,
@@ -145,6 +146,9 @@ def play(app: Flask, settings: Settings, engine: Engine) -> Cast:
         identities.link(connection, anna.user, claims)
         cast.identity = identities.identify(claims["iss"], claims["sub"])
     hook = {"url": "https://8.8.8.8/hook", "label": SECRET}
+    wanted = {"type": "Subscription", "id": SUBSCRIPTION, "entities": [{"type": "TrafficJam"}]}
+    endpoint = {"notification": {"endpoint": {"uri": "https://8.8.8.8/hook"}}}
+    assert anna.post("//ngsi-ld/v1/subscriptions", {**wanted, **endpoint}).status_code == 201
     cast.webhook = anna.post("/webhooks", hook).json["id"]
     _tell(cast, settings)
     return cast
