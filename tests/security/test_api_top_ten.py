@@ -304,7 +304,8 @@ def guarded(app: Flask, kind: str) -> Iterator[tuple[str, str, access.Access]]:
     for rule in app.url_map.iter_rules():
         declared = access.of(app, rule.endpoint)
         if declared.kind == kind:
-            address = re.sub(r"<[^>]*>", "1", rule.rule).removeprefix(API)
+            address = re.sub(r"<[^>]*>", "1", rule.rule)
+            address = address.removeprefix(API) if address.startswith(API) else f"/{address}"
             for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
                 yield method, address, declared
 
