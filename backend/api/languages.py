@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
+from pathlib import Path
 
 import orjson
 from flask import Request
 
 from citywise.backend.machine import REPOSITORY
 
-LANGUAGES = {"en": "English", "da": "Dansk"}
 COOKIE = "lang"
 STRINGS = REPOSITORY / "web" / "strings"
+NAME = "language.name"
+"""The string that says what a language calls itself."""
 
 
 @lru_cache
-def strings(language: str) -> dict[str, str]:
-    """All strings of the shell in a language, by key."""
-    return cast("dict[str, str]", orjson.loads((STRINGS / f"{language}.json").read_bytes()))
+def strings(language: str, folder: Path = STRINGS) -> dict[str, str]:
+    """All strings of the shell in a language, by key; those that it lacks are English."""
+    wanted = dict.fromkeys(("en", language))
+    read = (orjson.loads((folder / f"{each}.json").read_bytes()) for each in wanted)
+    return {key: text for table in read for key, text in table.items()}
+
+
+def known(folder: Path = STRINGS) -> dict[str, str]:
+    """The languages of the pages, and what they call themselves: a file each, English first."""
+    found = sorted(
+        (path.stem for path in folder.glob("*.json")), key=lambda code: (code != "en", code)
+    )
+    return {code: strings(code, folder)[NAME] for code in found}
+
+
+LANGUAGES = known()
 
 
 def chosen(of: Request) -> str:
