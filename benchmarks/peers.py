@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
@@ -25,8 +25,8 @@ from typing import Any
 
 import orjson
 
+from benchmarks.measured.data import pack
 from benchmarks.parallel import table
-from benchmarks.street_day import pack
 from citywise.backend.city.replay import Replay
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.pipeline.recorded import changes
@@ -153,7 +153,8 @@ def _timed(command: list[str], environment: dict[str, str] | None) -> tuple[floa
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     )
     assert process.stdout is not None
-    jams = frozenset(_of_day(process.stdout))
+    with process.stdout as lines:
+        jams = frozenset(_of_day(lines))
     _pid, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -161,7 +162,7 @@ def _timed(command: list[str], environment: dict[str, str] | None) -> tuple[floa
     return used.ru_utime + used.ru_stime, jams
 
 
-def _of_day(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+def _of_day(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
         road, start = line.split()
         if datetime.fromisoformat(start) >= START:

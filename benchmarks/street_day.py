@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -23,9 +22,9 @@ from zoneinfo import ZoneInfo
 import orjson
 from street import running
 
+from benchmarks.measured.data import pack
 from citywise.backend.city.replay import Replay
 from citywise.backend.ingest.intake import IntakeStore
-from citywise.backend.machine import REPOSITORY
 from citywise.backend.pipeline.recorded import changes
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.supervisor import System
@@ -71,14 +70,6 @@ def run() -> list[dict[str, Any]]:
             "unexpected": len(found - expected),
         }
     ]
-
-
-def pack() -> Path:
-    """The Aarhus pack's folder."""
-    data = Path(os.environ.get("CITYWISE_DATA", REPOSITORY.parent / "shared" / "data"))
-    if not data.is_dir():
-        raise SystemExit(f"{data}: no data pack here; set CITYWISE_DATA (docs/data.md)")
-    return data
 
 
 def _size(data: Path) -> tuple[int, int]:

@@ -1,1 +1,1 @@
-"""What benchmarks measure: what processes use, and what event streams tell."""
+"""What benchmarks measure: what processes use, and what event streams tell; over which data."""
