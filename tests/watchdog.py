@@ -69,7 +69,8 @@ class Watching:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        self._watchdog.later(limit_s(item) + GRACE_S, item.nodeid)
+        if seconds := limit_s(item):
+            self._watchdog.later(seconds + GRACE_S, item.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Iterator[None]:
@@ -78,6 +79,9 @@ class Watching:
         finally:
             self._watchdog.calm()
 
+    def pytest_enter_pdb(self) -> None:
+        self._watchdog.calm()
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if not _only_deals_out(session.config):
@@ -85,10 +89,10 @@ class Watching:
 
 
 def limit_s(item: pytest.Item) -> float:
-    """Time limit of a test, as pytest-timeout has it."""
+    """Time limit of a test, as pytest-timeout has it; 0: none."""
     marker = item.get_closest_marker("timeout")
     chosen = marker.args[0] if marker else item.config.getoption("timeout")
-    return float(chosen if chosen is not None else item.config.getini("timeout"))
+    return float(chosen if chosen is not None else item.config.getini("timeout") or 0)
 
 
 def _only_deals_out(config: pytest.Config) -> bool:
