@@ -45,7 +45,7 @@ def list_departures(stop_id: str) -> Response:
     parameters.only("from", "minutes", "limit", "lang")
     body = {
         "stop": stop_id,
-        "from_ms": parameters.instant("from"),
+        "from_ms": _since(),
         "minutes": parameters.integer("minutes", 60, 1, 24 * 60),
         "limit": parameters.integer("limit", 20, 1, MOST_DEPARTURES),
     }
@@ -60,7 +60,7 @@ def show_reachable() -> Response:
     parameters.only("lat", "lon", "from", "minutes")
     body = {
         **_position(),
-        "from_ms": parameters.instant("from"),
+        "from_ms": _since(),
         "minutes": parameters.integer("minutes", 30, 1, MOST_MINUTES),
     }
     answer = _answer(ask("reachable", body))
@@ -190,6 +190,16 @@ def _text(name: str) -> str:
     if not 1 <= len(text) <= MOST_TEXT:
         raise problems.bad_parameter(name, f"expected 1 to {MOST_TEXT} characters to look for")
     return text
+
+
+def _since() -> int | None:
+    """The time that a request names, Unix ms; None: now."""
+    from citywise.apps.travel_planner.transit.request import FIRST_S, LAST_S
+
+    since_ms = parameters.instant("from")
+    if since_ms is not None and not FIRST_S * 1000 <= since_ms <= LAST_S * 1000:
+        raise problems.bad_parameter("from", "expected a time in the years 1971 to 2199")
+    return since_ms
 
 
 def _position() -> dict[str, float]:

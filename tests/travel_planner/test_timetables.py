@@ -159,6 +159,9 @@ def test_where_one_can_be_is_a_layer_of_the_map(with_line: FlaskClient, app: Fla
     assert len(json.loads(with_line.get(f"{where}&minutes=11").data)["features"]) == 1
     assert with_line.get(f"{where}&minutes=121").status_code == 400
     assert with_line.get("/api/v1/reachable.geojson?lat=1").status_code == 400
+    for far in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"):
+        assert with_line.get(f"{where}&from={far}").status_code == 400
+        assert with_line.get(f"/api/v1/stops/S/departures?from={far}").status_code == 400
 
 
 def test_a_journey_by_bus_is_not_followed_yet(with_line: FlaskClient, app: Flask) -> None:

@@ -22,7 +22,13 @@ from citywise.apps.travel_planner.transit.offers import Offer, chosen
 from citywise.apps.travel_planner.transit.reach import as_geojson, reachable
 from citywise.apps.travel_planner.transit.realtime import Message, RealtimeError
 from citywise.apps.travel_planner.transit.realtime import read as read_message
-from citywise.apps.travel_planner.transit.request import End, TransitRequest, read
+from citywise.apps.travel_planner.transit.request import (
+    FIRST_S,
+    LAST_S,
+    End,
+    TransitRequest,
+    read,
+)
 from citywise.apps.travel_planner.transit.roads import Around, road_offers
 from citywise.apps.travel_planner.transit.streets import Streets
 from citywise.apps.travel_planner.transit.telling import Telling, iso
@@ -30,7 +36,6 @@ from citywise.apps.travel_planner.transit.timetable import Timetable
 from citywise.apps.travel_planner.wording import Values, Words
 from citywise.backend.app import CitywiseError, times
 
-_FIRST_S, _LAST_S = 31_536_000, 7_258_118_400
 _OLD_S = 900
 """Real-time data so old are told of."""
 _GROUNDS = 4
@@ -227,7 +232,7 @@ def time_of(request: TransitRequest, timetable: Timetable, at_ms: int | None) ->
         first = min(timetable.feeds, key=lambda feed: feed.first_day())
         day = first.first_day()
         at = int(datetime(day.year, day.month, day.day, tzinfo=first.zone).timestamp())
-    if not _FIRST_S <= at <= _LAST_S:
+    if not FIRST_S <= at <= LAST_S:
         path = "depart" if request.arrive is None else "arrive"
         raise point_fault(path, "bad-time", "expected a time in the years 1971 to 2199")
     return at

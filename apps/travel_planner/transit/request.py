@@ -20,6 +20,8 @@ from citywise.backend.app import times
 
 MOST_ALTERNATIVES = 1_000
 MOST_VIA = 5
+FIRST_S, LAST_S = 31_536_000, 7_258_118_400
+"""Times that can be asked about: the years 1971 to 2199, Unix seconds."""
 MOST_WITHIN_MIN = 180
 """The longest range of departures."""
 TransitMode = Literal["transit", "park_and_ride", "bike_and_ride", "all"]
