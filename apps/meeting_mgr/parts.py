@@ -2,67 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-from sqlalchemy import Connection, Engine
-
 from citywise.apps.meeting_mgr import telling, topics
 from citywise.apps.meeting_mgr.settings import SECTION, Meetings
 from citywise.apps.meeting_mgr.tables import TABLES
-from citywise.backend.app import Commands, Limit, Parts, Settings
+from citywise.backend.app import Commands, Limit, Parts, later
 
-
-def _api() -> Sequence[Any]:
-    from citywise.apps.meeting_mgr.api import history, meetings, papers, people, stream
-
-    views = (meetings, history, people, stream, papers)
-    return tuple(view.blueprint for view in views)
-
-
-def _pages() -> Sequence[Any]:
-    from citywise.apps.meeting_mgr.api import page
-
-    return (page.blueprint,)
-
-
-def _serve(settings: Settings, engine: Engine, stop: threading.Event) -> None:
-    from citywise.apps.meeting_mgr.process import service
-
-    service.serve(settings, engine, stop)
-
-
-def _meetings_of(
-    connection: Connection, settings: Settings, user: str
-) -> Sequence[Mapping[str, Any]]:
-    from citywise.apps.meeting_mgr import exported
-
-    return exported.export(connection, settings, user)
-
-
-def _withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
-    from citywise.apps.meeting_mgr import exported
-
-    exported.withdrawn(connection, settings, user, subject)
-
-
-def _forgotten(connection: Connection, user: str) -> None:
-    from citywise.apps.meeting_mgr import exported
-
-    exported.forgotten(connection, user)
-
-
+brings = later(__package__)
 PARTS = Parts(
-    api=_api,
-    pages=_pages,
+    api=brings(
+        "api.meetings:blueprint",
+        "api.history:blueprint",
+        "api.people:blueprint",
+        "api.stream:blueprint",
+        "api.papers:blueprint",
+    ),
+    pages=brings("api.page:blueprint"),
     navigation={"meetings": "/meetings"},
     everywhere=("meet/logging-out.js",),
     installable={"meetings.shortcut": "/meetings"},
     shortcuts={"meetings.shortcut": "/meetings"},
-    openapi=Path(__file__).with_name("openapi.json"),
-    service=_serve,
+    service=brings("process.service:serve"),
     tables=TABLES,
     settings={SECTION: Meetings},
     limits={
@@ -72,9 +31,9 @@ PARTS = Parts(
         "mails": Limit(400, 3600),
         "readings": Limit(2, 1),
     },
-    export={"meetings": _meetings_of},
-    withdrawn=_withdrawn,
-    forgotten=_forgotten,
+    export={"meetings": brings("exported:export")},
+    withdrawn=brings("exported:withdrawn"),
+    forgotten=brings("exported:forgotten"),
     topics=topics.TOPICS,
     devices=topics.devices,
     channels=telling.open_to,

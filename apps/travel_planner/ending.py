@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete
 from citywise.apps.travel_planner import trips
 from citywise.apps.travel_planner.following import line_of
 from citywise.apps.travel_planner.trips import Kind, Position, State, Trip
+from citywise.backend.app import Settings, clocks
 from citywise.backend.app import boxes as sealing
 from citywise.backend.ingest import inlet
 from citywise.backend.notices import advising
@@ -65,11 +66,10 @@ def end(
     return over
 
 
-def withdrawn(
-    connection: Connection, boxes: sealing.Boxes, user: str, subject: str, now_ms: int
-) -> None:
+def withdrawn(connection: Connection, settings: Settings, user: str, subject: str) -> None:
     """End the trips that need a kind of context whose use somebody allows no longer, and keep
     nothing of where they were if it is their position."""
+    boxes, now_ms = trips.boxes_of(settings), clocks.read(connection).now_ms
     for trip in trips.of_user(connection, boxes, user):
         if trip.state == "following" and subject in NEEDED[trip.kind]:
             trip = end(connection, boxes, trip, "ended", now_ms)

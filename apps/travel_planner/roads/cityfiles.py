@@ -100,6 +100,11 @@ def prepare(settings: Settings, play: Mapping[str, Any] | None) -> None:
     log.info("city: %d edges from %s", made.network.edges, made.network.source)
 
 
+def shown(folder: Path) -> Iterator[str]:
+    """What is known of the city in a folder; raises `NetworkError`."""
+    return City.load(folder).shown()
+
+
 def take(file: Path, folder: Path) -> Iterator[str]:
     """Make a city's files of OpenStreetMap's, and say so; raises `NetworkError`."""
     from citywise.apps.travel_planner.roads import osm
