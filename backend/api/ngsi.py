@@ -5,6 +5,7 @@ Source: ETSI GS CIM 009 V1.8.1, clauses 6.4 (entities), 6.5 (one entity), 6.3 (e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from flask import Blueprint, Response, request
 from sqlalchemy.orm import Session
 
 from citywise.backend.api import access, parameters
+from citywise.backend.api.aside import aside
 from citywise.backend.api.problems import ProblemError, bad_parameter, response
 from citywise.backend.api.shown import shown_kinds
 from citywise.backend.api.state import state
@@ -89,7 +91,7 @@ def show_entity(entity_id: str) -> Response:
     if found is not None and types is not None and found["type"] not in types:
         found = None
     if found is not None:
-        found = _chosen(found)
+        found = _choice()(found)
     if found is None:
         detail = f"there is no entity {entity_id!r}, or it has none of the attributes"
         raise ProblemError(404, "not-found", "Not Found", detail)
@@ -138,15 +140,20 @@ def _matching() -> list[Entity]:
     if not (ids or types or tests or "attrs" in request.args or parameters.boolean("local")):
         detail = "too wide: name at least one of id, type, attrs, q and georel, or local=true"
         raise bad_parameter("type", detail)
-    with Session(state().engine) as session:
-        reader = Reader(session, shown_kinds())
-        if ids:
-            several = [entity for name in sorted(set(ids)) if (entity := reader.one(name))]
-            entities = [one for one in several if types is None or one["type"] in types]
-        else:
-            entities = list(reader.all(types))
-    fitting = (entity for entity in entities if all(test(entity) for test in tests))
-    return [chosen for entity in fitting if (chosen := _chosen(entity)) is not None]
+    engine, kinds, choice = state().engine, shown_kinds(), _choice()
+
+    def work() -> list[Entity]:
+        with Session(engine) as session:
+            reader = Reader(session, kinds)
+            if ids:
+                several = [entity for name in sorted(set(ids)) if (entity := reader.one(name))]
+                entities = [one for one in several if types is None or one["type"] in types]
+            else:
+                entities = list(reader.all(types))
+        fitting = (entity for entity in entities if all(test(entity) for test in tests))
+        return [chosen for entity in fitting if (chosen := choice(entity)) is not None]
+
+    return aside(work)
 
 
 def _geo() -> tuple[str, str, str, str] | None:
@@ -170,13 +177,18 @@ def _types() -> set[str] | None:
     return {name.rpartition("#")[2].rpartition("/")[2] for name in names}
 
 
-def _chosen(entity: Entity) -> Entity | None:
-    """The attributes that are asked for; None where it has none of them."""
-    found = only(entity, parameters.choices("attrs") or None)
-    if found is not None and (picked := parameters.choices("pick")):
-        found = only(found, picked)
+def _choice() -> Callable[[Entity], Entity | None]:
+    """What leaves of an entity the attributes that are asked for; None where it has none."""
+    attributes, picked = parameters.choices("attrs"), parameters.choices("pick")
     omitted = parameters.choices("omit")
-    return found and {name: value for name, value in found.items() if name not in omitted}
+
+    def chosen(entity: Entity) -> Entity | None:
+        found = only(entity, attributes or None)
+        if found is not None and picked:
+            found = only(found, picked)
+        return found and {name: value for name, value in found.items() if name not in omitted}
+
+    return chosen
 
 
 def _form() -> Form:

@@ -15,6 +15,9 @@ from citywise.backend.ngsi.entities import OBSERVED, URN, Entity, observed_type,
 from citywise.backend.packs import ontology
 from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
 
+MOST_EVENTS = 20_000
+"""That one query looks at, the newest; a city keeps those of years."""
+
 
 class Reader:
     """Reads entities in a session, of the kinds that whoever asks may see."""
@@ -85,7 +88,8 @@ class Reader:
             joined = joined.where(
                 EventRow.type.in_([k for k in known if ontology.local_name(k) in names])
             )
-        for event, place in self._session.execute(joined):
+        newest = joined.order_by(EventRow.start_ms.desc(), EventRow.id).limit(MOST_EVENTS)
+        for event, place in self._session.execute(newest):
             yield _of_event(event, place)
 
     def types(self) -> list[str]:
