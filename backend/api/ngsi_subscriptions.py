@@ -24,8 +24,7 @@ from citywise.backend.ngsi.query import QueryError
 from citywise.backend.ngsi.subscribing import Notifications, Wanted
 from citywise.backend.outgoing import signing, subscriptions
 from citywise.backend.outgoing.posting import AddressError, Target
-from citywise.backend.outgoing.subscriptions import Subscription, TooManyError
-from citywise.backend.outgoing.webhooks import LOG_POSITION
+from citywise.backend.outgoing.subscriptions import LOG_POSITION, Subscription, TooManyError
 from citywise.backend.times import iso
 
 blueprint = Blueprint("ngsi_subscriptions", __name__, url_prefix="/ngsi-ld/v1/subscriptions")

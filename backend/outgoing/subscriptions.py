@@ -17,6 +17,8 @@ from citywise.backend.times import iso, iso_or_none, wall_ms
 Form = Literal["webhook", "ngsi-ld"]
 MOST = 20
 """Of one account."""
+LOG_POSITION = "@log"
+"""In `extra`: up to where in the log readings were dealt with."""
 MOST_UNDELIVERED = 10_000
 """Kept of one subscription: the newest."""
 
@@ -136,6 +138,14 @@ def change(connection: Connection, identity: str, **values: Any) -> None:
     """Set columns of a subscription."""
     row = SubscriptionRow
     connection.execute(update(row).where(row.id == identity).values(**values))
+
+
+def keep(connection: Connection, identity: str, log_position: int | None, **values: Any) -> None:
+    """Note how far a subscription is, beside what its owner may be changing in it just now."""
+    change(connection, identity, **values)  # first: from here on nobody else writes it
+    if log_position is not None:
+        extra = connection.scalar(select(_TABLE.c.extra).where(_TABLE.c.id == identity))
+        change(connection, identity, extra={**(extra or {}), LOG_POSITION: log_position})
 
 
 def remove(connection: Connection, account: str, identity: str) -> bool:

@@ -34,15 +34,13 @@ from citywise.backend.outgoing.measured import Measured
 from citywise.backend.outgoing.measured import since as readings_since
 from citywise.backend.outgoing.posting import AddressError, Line, PostError, Target
 from citywise.backend.outgoing.retries import Retries
-from citywise.backend.outgoing.subscriptions import Subscription
+from citywise.backend.outgoing.subscriptions import LOG_POSITION, Subscription
 from citywise.backend.settings import Webhooks
 from citywise.backend.store import outbox
 from citywise.backend.store.models import PlaceRow, SubscriptionRow, UndeliveredRow
 from citywise.backend.times import wall_ms
 
 LOG = logging.getLogger("citywise.webhooks")
-LOG_POSITION = "@log"
-"""Among what only a subscription of NGSI-LD knows: up to where readings were dealt with."""
 REFRESH_S = 1.0
 KEEP_S = 5.0
 """How often it is written how far a receiver is that fails again and again."""
@@ -88,12 +86,16 @@ class _Receiver:
         elif not self.ahead:  # within a record it would begin again with its first
             self.log_position = self.log_read
 
-    def place(self) -> dict[str, Any]:
-        """How far it is, as it is kept."""
-        if self.notifications is None:
-            return {"position": self.position}
-        extra = {**self.about.extra, LOG_POSITION: self.log_position}
-        return {"position": self.position, "extra": extra}
+    @property
+    def log_place(self) -> int | None:
+        """How far it is in the log; None where it is for no readings."""
+        return None if self.notifications is None else self.log_position
+
+    def go_on_from(self, other: _Receiver) -> None:
+        """Be as far as the one in whose place it comes."""
+        self.position = max(self.position, other.position)
+        self.log_position = self.log_read = max(self.log_position, other.log_position)
+        self.sent = other.sent
 
     def has_moved(self) -> bool:
         """Whether it is so much further than is kept that it is worth being written."""
@@ -184,13 +186,21 @@ class Sender:
             again = subscriptions.to_send_again(connection)
         for name in self._receivers.keys() - wanted.keys():
             one = self._receivers.pop(name)
+            if one.work is None or one.work.done():
+                self._keep(one)
+                one.line.close()
             one.line.break_off()
         for name, about in wanted.items():
             known = self._receivers.get(name)
             if known is None or _differs(known.about, about):
                 if known is not None and known.work is not None and not known.work.done():
                     continue  # the next time
+                self._receivers.pop(name, None)
                 self._begin(about)
+                if known is not None:
+                    known.line.close()
+                    if name in self._receivers:
+                        self._receivers[name].go_on_from(known)
             known = self._receivers.get(name)
             if known is not None:
                 known.has_letters = name in again
@@ -308,7 +318,7 @@ class Sender:
             subscriptions.bury(connection, one.about, buried, why)
             for _ in over:
                 one.passed()
-            subscriptions.change(connection, one.about.id, **one.place())
+            subscriptions.keep(connection, one.about.id, one.log_place, position=one.position)
         GIVEN_UP.inc(len(buried))
 
     def _send_letters(self, one: _Receiver) -> None:
@@ -339,13 +349,14 @@ class Sender:
         if is_gone:
             values["is_active"] = False
         if values or one.has_moved():
-            self._note(one.about.id, **one.place(), **values)
+            self._note(one.about.id, one.log_place, position=one.position, **values)
             one.sent, one.noted_at = 0, time.monotonic()
-            one.about = replace(one.about, **one.place(), error=error)
+            extra = {**one.about.extra, LOG_POSITION: one.log_position}
+            one.about = replace(one.about, position=one.position, extra=extra, error=error)
 
-    def _note(self, identity: str, **values: Any) -> None:
+    def _note(self, identity: str, log_position: int | None = None, **values: Any) -> None:
         with self._engine.begin() as connection:
-            subscriptions.change(connection, identity, **values)
+            subscriptions.keep(connection, identity, log_position, **values)
 
 
 def _observes(one: _Receiver) -> bool:

@@ -277,3 +277,29 @@ def test_only_the_newest_undelivered_are_kept(
             subscriptions.bury(connection, about, [(number, {})], "no")
         rows = subscriptions.undelivered(connection, about.id, 10)
     assert [row.number for row in rows] == [2, 3, 4]
+
+
+def test_a_webhook_that_is_changed_goes_on_where_it_is(
+    engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citywise.backend.outgoing.webhooks.REFRESH_S", 0.0)
+    about = subscribe(engine, receiver.url)
+    announce(engine, 3)
+    work = sender(engine, receiver)
+    until(work, lambda: len(receiver.taken) == 3)
+    with engine.begin() as connection:
+        subscriptions.change(connection, about.id, url=f"{receiver.url}/other", position=0)
+    announce(engine, 1)
+    until(work, lambda: len(receiver.taken) == 4)
+    work.close()
+    assert [one["id"].rpartition(".")[2] for one in receiver.taken] == list("1234")
+
+
+def test_how_far_it_is_is_noted_beside_what_its_owner_changes(engine: Engine) -> None:
+    about = subscribe(engine, "https://example.org/")
+    with engine.begin() as connection:
+        subscriptions.change(connection, about.id, extra={"q": "level>3"})
+        subscriptions.keep(connection, about.id, 70, position=5)
+        found = subscriptions.find(connection, about.account, about.id)
+    assert found is not None
+    assert (found.position, found.extra) == (5, {"q": "level>3", subscriptions.LOG_POSITION: 70})
