@@ -96,6 +96,10 @@ MISDECLARED = {
     "settings": ("settings=[1]", "`settings` is [1], no mapping"),
     "a section": ("settings={'loud': int}", "int is no `Section`; let it be one"),
     "limits": ("limits={'loud': 5}", "`limits` is {'loud': 5}, no mapping from names to Limits"),
+    "modules": ("everywhere='a.js'", "`everywhere` is 'a.js', no list of paths in `static/`"),
+    "shortcuts": ("shortcuts=['/loud']", "`shortcuts` is ['/loud'], no mapping from names to strs"),
+    "a module": ("everywhere=('a.js',)", "a.js: every page is to load it; it is not there"),
+    "what is installable": ("installable={'a': 'loud'}", "'loud.webmanifest'"),
     "a limit": ("limits={'loud': Limit(0, 1)}", "`loud` allows 0 in 1 s; write one or more"),
 }
 
