@@ -19,10 +19,10 @@ from citywise.backend import machine
 PAGES = {
     "/": ".garage-pin, .event-pin",
     "/plan": "plan-form input",
-    "/list": "city-garages li",
-    "/apps": "app-shelf li",
+    "/list": "city-garages > *",
+    "/apps": "app-shelf",
     "/account": "account-logins",
-    "/system": "system-state, main h1",
+    "/system": "main h1",
     "/meetings": "meetings-list",
 }
 """Addresses, and what is there once one can use the page."""
