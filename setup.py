@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parent
 FOLDERS = ("web", "ontologies")
 BUILD_ONLY = {"node_modules/esbuild-wasm"}
 """Libraries that make what the wheel has: they themselves are not in it."""
+MARKS = shutil.ignore_patterns(".stamp")
+"""What set-up leaves in a folder to know that it made it."""
 LEFT_OUT = shutil.ignore_patterns("*.map", "*.ts")
 """Of a library of npm: what neither Node nor a browser reads. Licences stay."""
 
@@ -36,7 +38,7 @@ class BuildWithPages(build_py):
         super().run()
         target = Path(self.build_lib) / "citywise"
         for name in FOLDERS:
-            shutil.copytree(ROOT / name, target / name, dirs_exist_ok=True)
+            shutil.copytree(ROOT / name, target / name, ignore=MARKS, dirs_exist_ok=True)
         for name in libraries():
             copied = target / name
             shutil.rmtree(copied, ignore_errors=True)
