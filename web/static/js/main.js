@@ -11,7 +11,11 @@ import './person-menu.js';
 import './time-control.js';
 
 // Once there is something to show, or nobody can say: what appears by and by before is not seen to jump.
-city.follow(() => (city.loaded || city.failed) && requestAnimationFrame(() => document.body.setAttribute('data-shown', '')));
+const show = () => {
+  document.body.setAttribute('data-shown', '');
+  dispatchEvent(new Event('page-shown'));
+};
+city.follow(() => (city.loaded || city.failed) && !document.body.hasAttribute('data-shown') && requestAnimationFrame(show));
 city.start();
 // Where the certificate is not trusted there is none; the account page says so.
 if ('serviceWorker' in navigator) navigator.serviceWorker.register('/service-worker.js').catch(() => browserNotifications.refuse());

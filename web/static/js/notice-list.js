@@ -18,6 +18,7 @@ customElements.define('city-notices', class extends HTMLElement {
     this.held = h('details', { class: 'why held' }, this.count, this.heldList);
     this.append(h('h2', {}, t('notice.mine')), this.list, this.more, this.held);
     notices.follow(() => this.#show());
+    addEventListener('page-shown', () => notices.loaded && this.#find());
     addEventListener('show-notice', ({ detail }) => {
       this.#wanted = detail;
       this.#find();
@@ -38,9 +39,9 @@ customElements.define('city-notices', class extends HTMLElement {
     if (notices.loaded) this.#find();
   }
 
-  /** Lead to the notice that was asked for, such as by a notification. */
+  /** Lead to the notice that was asked for, such as by a notification, once the page is shown: what is hidden takes no focus. */
   #find() {
-    if (!this.#wanted) return;
+    if (!this.#wanted || getComputedStyle(this).visibility === 'hidden') return;
     const card = this.querySelector(`[data-notice="${CSS.escape(this.#wanted)}"]`);
     this.#wanted = null;
     if (!card) {
