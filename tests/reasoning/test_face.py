@@ -35,6 +35,7 @@ BEHIND = {
     "citywise.reasoning.partition": "cutting a request for Spark",
     "citywise.reasoning.rdf": "triples and their terms",
     "citywise.reasoning.run": "evaluation by keys, and the table of languages",
+    "citywise.reasoning.streams.items": "readings as rows, without triples on the way",
 }
 """Rooms behind the face into which the backend and the apps look, and what for."""
 
