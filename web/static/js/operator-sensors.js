@@ -67,7 +67,7 @@ customElements.define('operator-sensors', class extends OperatorPart {
     return Object.assign(element, { parts });
   }
 
-  #update({ parts }, { kind, state, reasons, last, revised, period_s: period }) {
+  #update({ parts }, { kind, state, reasons, last, revised = {}, period_s: period }) {
     parts.state.dataset.ok = String(state === 'ok');
     setText(parts.state, t(`sensor.${state}`));
     const words = reasons.map(reasonWords);
