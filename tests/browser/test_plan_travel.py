@@ -16,6 +16,8 @@ from tests.browser.test_people import serious
 pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
 
 REQUEST = f"/plan?from={quote(following.FROM)}&to={quote(following.TO)}&mode=car"
+BETTER = re.compile("faster|shorter")
+"""By what a route is better: that depends on the traffic when the test gets there."""
 
 
 def test_an_accident_on_the_way_brings_a_better_one_which_is_taken(
@@ -33,7 +35,7 @@ def test_an_accident_on_the_way_brings_a_better_one_which_is_taken(
 
     followed.accident_ahead("accident-1")
     card = following.told(page)
-    expect(card).to_contain_text("shorter")
+    expect(card).to_contain_text(BETTER)
     expect(page.locator("path.trip-proposal")).to_be_visible()
     assert serious(page, axe) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
