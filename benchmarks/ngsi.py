@@ -20,6 +20,7 @@ from flask import Flask
 from sqlalchemy import Engine, insert
 
 from citywise.backend.api.app import create_app
+from citywise.backend.packs.parts import upgrade_tables
 from citywise.backend.settings import Settings
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import EventRow, PlaceRow, ReadingRow
@@ -44,6 +45,7 @@ def run(count: str = "1000") -> list[dict[str, Any]]:
         settings = Settings(data_dir=Path(folder))
         engine = create_engine_for(settings.database_url)
         migrate(engine)
+        upgrade_tables(engine, settings)
         _fill(engine)
         app = create_app(settings, engine)
         found = [_measured(app, name, address, number) for name, address in QUESTIONS.items()]
