@@ -49,6 +49,7 @@ from citywise.apps.travel_planner.roads.router import Router
 from citywise.backend import mqtt
 from citywise.backend.city.aarhus import POLLUTANTS
 from citywise.backend.machine import REPOSITORY
+from citywise.backend.packs.parts import upgrade_tables
 from citywise.backend.settings import People, Settings
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import ReadingRow
@@ -124,6 +125,7 @@ def _web(folder: Path) -> Iterator[tuple[str, RoadNetwork]]:
     city.save(settings.city_dir)
     engine = create_engine_for(settings.database_url)
     migrate(engine)
+    upgrade_tables(engine, settings)
     sensors = Sensors(Town(engine), city)
     sensors.begin()
     stop = threading.Event()
