@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from citywise.apps.travel_planner.roads.graph import ModeGraph, Position, Tree, Weighted
+from citywise.apps.travel_planner.roads.network import I32
 from citywise.apps.travel_planner.roads.snapping import Snap
 from citywise.backend.app import geometry
 
@@ -207,25 +208,29 @@ def _last(
     tree: Tree, positions: Sequence[Position], weighted: Weighted
 ) -> tuple[float, Position | None]:
     """The least weight to one of the positions by way of the junction before it."""
-    graph = weighted.graph
-    found: tuple[float, Position | None] = (math.inf, None)
-    for position in positions:
-        junction = graph.arc_tail[graph.arc_of[position.edge]]
-        weight = float(tree.weight[junction]) + weighted.before(position)
-        if weight < found[0]:
-            found = weight, position
-    return found
+    return _least(tree, positions, weighted.graph, weighted.graph.arc_tail, weighted.before)
 
 
 def _first(
     tree: Tree, positions: Sequence[Position], weighted: Weighted
 ) -> tuple[float, Position | None]:
     """The least weight from one of the positions by way of the junction after it."""
-    graph = weighted.graph
+    return _least(tree, positions, weighted.graph, weighted.graph.arc_head, weighted.after)
+
+
+def _least(
+    tree: Tree,
+    positions: Sequence[Position],
+    graph: ModeGraph,
+    junctions: I32,
+    beside: Callable[[Position], float],
+) -> tuple[float, Position | None]:
+    """The position of the least weight: that of the tree at the junction of its arc, and that of
+    what lies between them."""
     found: tuple[float, Position | None] = (math.inf, None)
     for position in positions:
-        junction = graph.arc_head[graph.arc_of[position.edge]]
-        weight = weighted.after(position) + float(tree.weight[junction])
+        junction = junctions[graph.arc_of[position.edge]]
+        weight = float(tree.weight[junction]) + beside(position)
         if weight < found[0]:
             found = weight, position
     return found
