@@ -71,9 +71,10 @@ class HistoryWriter:
             return False
         try:
             stop = log.limit(self._location, start, end, MOST_BYTES)
-            readings = list(self._readings(start, stop))
+            told = records.read_open(self._location, start, stop)
+            readings = [entry for entry in told if isinstance(entry, Reading | Withdrawal)]
         except log.LogError as error:
-            stop = self._beyond(start, end)
+            stop = log.next_base(self._location, start, end)
             LOG.warning("history lacks the log from %d to %d: %s", start, stop, error)
             readings = []
         try:
@@ -97,20 +98,6 @@ class HistoryWriter:
         first = bases[0] if bases else end
         known = self._position
         return first if known is None or known > end or known < first else known
-
-    def _beyond(self, start: int, end: int) -> int:
-        """The begin of the next segment after damage at a position, or the log's end."""
-        return next((base for base in log.segments(self._location) if base > start), end)
-
-    def _readings(self, start: int, stop: int) -> Iterable[Reading | Withdrawal]:
-        """Without what stands, which may be people's and is not looked at."""
-        for record in log.read(self._location, start, stop):
-            if records.decode_standing(record) is None:
-                yield from (
-                    entry
-                    for entry in records.decode(record)
-                    if isinstance(entry, Reading | Withdrawal)
-                )
 
     # -- one transaction --------------------------------------------------------------
 

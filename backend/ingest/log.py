@@ -134,6 +134,11 @@ def segments(folder: Path) -> list[int]:
     return sorted(int(p.stem) for p in folder.glob(f"*{_SUFFIX}") if p.stem.isdigit())
 
 
+def next_base(folder: Path, position: int, end: int) -> int:
+    """Where a segment begins after a position whose own is damaged; `end` if none does."""
+    return next((base for base in segments(folder) if base > position), end)
+
+
 def durable_end(location: Path | str) -> int:
     """The position up to which records may be read."""
     if remote.is_remote(location):

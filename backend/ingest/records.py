@@ -220,6 +220,13 @@ def read(location: Path | str, start: int, end: int) -> Iterator[LogEntry]:
             yield from _standing(standing) if standing else decode(record)
 
 
+def read_open(location: Path | str, start: int, end: int) -> Iterator[LogEntry]:
+    """As `read`, without what stands, which may be people's and is not looked at."""
+    for record in log.read(location, start, end):
+        if decode_standing(record) is None:
+            yield from decode(record)
+
+
 def read_standing(location: Path | str, start: int, end: int) -> Iterator[Standing]:
     """Only what stands of a stretch of the log: as `read`, without decoding the rest."""
     for some in _portions(location, start, end):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from citywise.backend.ingest import log, records
-from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Withdrawal
+from citywise.backend.ingest.records import ClockReading, Reading, Withdrawal
 from citywise.backend.operations.sensors import Series
 
 MOST_BYTES = 16_000_000
@@ -33,7 +32,7 @@ class History:
         start = self._position
         if start is None or not self._has(start, end):
             start = self._begin(end)
-        for entry in self._entries(start, end):
+        for entry in records.read_open(self._location, start, end):
             if isinstance(entry, ClockReading):
                 self._complete_ms = entry.complete_ms
             elif isinstance(entry, Reading | Withdrawal):
@@ -56,12 +55,6 @@ class History:
         bases = [base for base in log.segments(self._location) if base < end]
         near = [base for base in bases if end - base <= MOST_BYTES]
         return near[0] if near else bases[-1] if bases else end
-
-    def _entries(self, start: int, end: int) -> Iterator[LogEntry]:
-        """Without what stands, which may be people's and is not looked at."""
-        for record in log.read(self._location, start, end):
-            if records.decode_standing(record) is None:
-                yield from records.decode(record)
 
     def _take(self, reading: Reading | Withdrawal) -> None:
         if self.since_ms is None or reading.observed_ms < self.since_ms:

@@ -36,14 +36,12 @@ def since(location: Path, position: int, kinds: Collection[str]) -> tuple[list[M
         return [], end
     try:
         stop = log.limit(location, start, end, _MOST_BYTES)
-        told = list(log.read(location, start, stop))
+        told = list(records.read_open(location, start, stop))
     except log.LogError:
-        return [], next((base for base in bases if base > start), end)
+        return [], log.next_base(location, start, end)
     found = [
         Measured(e.position, e.kind, e.sensor, e.observed_ms, e.values, e.received_ms)
-        for record in told
-        if records.decode_standing(record) is None
-        for e in records.decode(record)
+        for e in told
         if isinstance(e, Reading) and e.kind in kinds
     ]
     return found, stop
