@@ -5,7 +5,6 @@
 from citywise.backend.history.asking import (
     Point,
     Question,
-    distance_m,
     places_within,
     points,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "Kept",
     "Point",
     "Question",
-    "distance_m",
     "fitting",
     "kept",
     "places_within",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from citywise.backend.history.spans import RAW, start_of
+from citywise.backend.space.sphere import distance_m
 from citywise.backend.store.models import (
     HistoryRollupRow,
     HistorySeriesRow,
@@ -17,7 +17,6 @@ from citywise.backend.store.models import (
     PlaceRow,
 )
 
-_EARTH_M = 6_371_000.0
 _MOST_NAMED = 500
 """Sensors that a question to the database names; of more all are read and sorted out here."""
 
@@ -132,11 +131,3 @@ def places_within(
         return [place.id for place in found]
     lat, lon, most = near
     return [p.id for p in found if distance_m(lat, lon, p.lat, p.lon) <= most]
-
-
-def distance_m(lat: float, lon: float, other_lat: float, other_lon: float) -> float:
-    """Metres between two points on a sphere (haversine, radius 6,371,000 m)."""
-    south, north = math.radians(lat), math.radians(other_lat)
-    half = math.sin((north - south) / 2) ** 2
-    half += math.cos(south) * math.cos(north) * math.sin(math.radians(other_lon - lon) / 2) ** 2
-    return 2 * _EARTH_M * math.asin(min(1.0, math.sqrt(half)))

@@ -18,9 +18,9 @@ from shapely.geometry import shape
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points
 
-from citywise.backend.history import distance_m
 from citywise.backend.ngsi.entities import Entity
 from citywise.backend.ngsi.query import QueryError
+from citywise.backend.space.sphere import distance_m
 
 Test = Callable[[Entity], bool]
 GEOMETRIES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon")

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citywise.backend.history import distance_m
 from citywise.backend.outgoing.changes import Change
+from citywise.backend.space.sphere import distance_m
 
 _MOST = 200
 Text = Annotated[str, Field(min_length=1, max_length=200)]

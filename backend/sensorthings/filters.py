@@ -19,7 +19,7 @@ from shapely.errors import ShapelyError
 from shapely.geometry import shape
 from shapely.geometry.base import BaseGeometry
 
-from citywise.backend.history import distance_m
+from citywise.backend.space.sphere import distance_m
 
 Look = Callable[[tuple[str, ...]], Any]
 """Gives the value at a path of the thing that is tested."""
