@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from citywise.backend.notices import kept
+from citywise.backend.notices import kept, same
 from citywise.backend.notices.announcing import News, announce
-from citywise.backend.notices.listeners import Notice
+from citywise.backend.notices.listeners import UNATTENDED, Notice
 from citywise.backend.store.models import NoticeRow
 
 JUST_NOW_MS = 10_000
@@ -33,7 +33,8 @@ def advise(
     It is announced as an update at stream time `now_ms`, which alerts the user only to advice
     that is new (what only says the same in other figures is given `quietly`), if nothing holds
     the notice back and it has not alerted just now. Returns whether anything changed: a notice
-    that is closed or gone, or says so already, is left.
+    that is closed or gone, or says so already, is left. Of several notices of one event the one
+    with advice stands for all.
     """
     query = select(NoticeRow.id).where(NoticeRow.id == notice, NoticeRow.closed_ms.is_(None))
     if connection.scalar(query) is None:
@@ -41,11 +42,13 @@ def advise(
     row = kept.one(connection, notice)
     if row["advice"] == advice:
         return False
+    if advice is not None:
+        row = same.front(connection, row, now_ms)
     advised = {**row, "advice": None if advice is None else dict(advice)}
     alert = advice is not None and not quietly and _may_alert(row, now_ms)
     if alert:
         advised["alerted_ms"] = now_ms
-    changed = {name: advised[name] for name in ("advice", "alerted_ms")}
+    changed = {name: advised[name] for name in ("advice", *UNATTENDED)}
     connection.execute(update(NoticeRow).where(NoticeRow.id == notice).values(changed))
     announce(connection, [News("updated", advised, alert=alert, t_ms=now_ms)])
     return True

@@ -11,7 +11,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.notices import kept
 from citywise.backend.notices.announcing import News, announce
 from citywise.backend.notices.attention import FOR_GOOD, FOR_NOW, Wishes
-from citywise.backend.notices.listeners import Listeners, Notice
+from citywise.backend.notices.listeners import Listeners, Notice, events_of
 from citywise.backend.store.models import NoticeRow, WishesRow
 from citywise.backend.store.upsert import upsert
 from citywise.backend.times import iso, wall_ms
@@ -76,7 +76,7 @@ def wish(connection: Connection, user: str, wishes: Wishes, now_ms: int) -> None
     body = wishes.model_dump(mode="json", by_alias=True)
     upsert(connection, WishesRow, [{"user": user, "body": body, "updated_ms": wall_ms()}])
     open_ones = kept.still_open(connection, NoticeRow.user == user, _MOST_OPEN)
-    listeners = Listeners(connection, [user], now_ms)
+    listeners = Listeners(connection, [user], now_ms, events_of(open_ones))
     changed = [(row, _reconsidered(listeners, row, now_ms)) for row in open_ones]
     kept.save(connection, [after for before, after in changed if after != before])
 
@@ -99,7 +99,8 @@ def _held(connection: Connection, row: Notice, now_ms: int) -> Notice:
     """A notice as its user's wishes hold it; what nothing holds is due at once."""
     if row["closed_ms"] is not None:
         return row
-    attention = Listeners(connection, [row["user"]], now_ms).attention(row, "updated", now_ms)
+    listeners = Listeners(connection, [row["user"]], now_ms, events_of([row]))
+    attention = listeners.attention(row, "updated", now_ms)
     due = now_ms if attention.alert else attention.due_ms
     return {**row, "held_because": attention.held_because, "due_ms": due}
 

@@ -19,6 +19,7 @@ from citywise.backend.times import ZONE
 MUTED = "muted"
 BELOW_THRESHOLD = "below-threshold"
 ACKNOWLEDGED = "acknowledged"
+SAME_EVENT = "same-event"
 SNOOZED = "snoozed"
 QUIET_HOURS = "quiet-hours"
 COOL_DOWN = "cool-down"
@@ -172,6 +173,11 @@ class Standing:
         promised = self.due_ms is not None or self.snoozed_until_ms is not None
         return promised or self.criticality > self.known
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether another notice may stand for it: it has told nothing, or one does already."""
+        return self.known == 0 or self.held_because == SAME_EVENT
+
 
 @dataclass(frozen=True, slots=True)
 class Attention:
@@ -193,18 +199,23 @@ def decide(
     change: Change,
     now_ms: int,
     last_alert_ms: int | None = None,
+    told: int = 0,
 ) -> Attention:
     """Whether a change alerts at stream time `now_ms`.
 
     `notice` is as it stands after the change; `last_alert_ms` is when its user was last
-    alerted to any notice of this app and kind. What holds first is the reason, in this order:
-    muted, below the threshold, acknowledged, snoozed, quiet hours, cool-down.
+    alerted to any notice of this app and kind; `told` is the highest criticality that another
+    open notice told them of the same event (0: none). What holds first is the reason, in this
+    order: muted, below the threshold, acknowledged, told by another notice of the same event,
+    snoozed, quiet hours, cool-down.
     """
     if change == "closed":
         return _SILENT
     held = _held_for_good(wishes, notice)
     if held is not None:
         return Attention(alert=False, held_because=held)
+    if notice.is_copy and notice.criticality <= told:
+        return Attention(alert=False, held_because=SAME_EVENT)
     if not notice.is_owed:
         return _SILENT
     reminds = change == "reminded" or (notice.due_ms is not None and notice.due_ms <= now_ms)

@@ -9,10 +9,10 @@ from typing import Any, Protocol, cast
 
 from sqlalchemy import Connection, delete, or_, select
 
-from citywise.backend.notices import kept
+from citywise.backend.notices import kept, same
 from citywise.backend.notices.announcing import NOTICE, News, announce
 from citywise.backend.notices.attention import Change
-from citywise.backend.notices.listeners import UNATTENDED, Listeners, Notice
+from citywise.backend.notices.listeners import UNATTENDED, Listeners, Notice, events_of
 from citywise.backend.notices.names import Names
 from citywise.backend.packs.notices import named
 from citywise.backend.people import accounts
@@ -60,7 +60,8 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     changes = _taken_back(connection, changes)
     known = _Known(connection, changes)
     names = Names(connection, [row.body for row in changes])
-    listeners = Listeners(connection, {row.body["user"] for row in changes}, changes[0].t_ms)
+    users, events = {row.body["user"] for row in changes}, events_of(row.body for row in changes)
+    listeners = Listeners(connection, users, changes[0].t_ms, events)
     news = [
         _heard(known, listeners, row.t_ms, *found)
         for row in changes
@@ -69,6 +70,7 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     upsert(connection, NoticeRow, list({one.notice["id"]: one.notice for one in news}.values()))
     told = [one for one in news if one.change != "refreshed"]
     announce(connection, told)
+    same.settle(connection, told)
     return len(told)
 
 
@@ -126,10 +128,9 @@ def _end(connection: Connection, notices: Sequence[Notice]) -> None:
     over = {"closed_because": "removed", "held_because": None, "due_ms": None}
     ended = [{**notice, "closed_ms": notice["updated_ms"], **over} for notice in notices]
     upsert(connection, NoticeRow, ended)
-    announce(
-        connection,
-        [News("closed", notice, alert=False, t_ms=notice["closed_ms"]) for notice in ended],
-    )
+    told = [News("closed", notice, alert=False, t_ms=notice["closed_ms"]) for notice in ended]
+    announce(connection, told)
+    same.settle(connection, told)
 
 
 @dataclass(frozen=True)

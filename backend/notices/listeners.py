@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,18 +26,29 @@ UNATTENDED: Mapping[str, Any] = {
 }
 """What a notice has of this that nobody has been told of."""
 _Kind = tuple[str, str, str]
+_Event = tuple[str, str]
+"""A user, and the event that notices are about."""
 
 
 class Listeners:
     """Some users as those who are to be alerted or left in peace.
 
-    `from_ms`: the earliest stream time (Unix ms) about which they will be asked.
+    `from_ms`: the earliest stream time (Unix ms) about which they will be asked; `events`: ids
+    of those that the notices may be about.
     """
 
-    def __init__(self, connection: Connection, users: Iterable[str], from_ms: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        users: Iterable[str],
+        from_ms: int,
+        events: Collection[str] = (),
+    ) -> None:
+        users = set(users)
         self._wishes = wishes_of(connection, users)
         cooling = {user: wishes for user, wishes in self._wishes.items() if wishes.cool_down_s}
         self._last = _last_alerts(connection, cooling, from_ms)
+        self._told = _told(connection, users, events)
 
     def wishes(self, user: str) -> Wishes:
         """What a user wishes."""
@@ -48,13 +59,19 @@ class Listeners:
         attention = self.attention(notice, change, now_ms)
         if attention.alert:
             self._last[_kind(notice)] = now_ms
-        return {**notice, **_noted(notice, attention, now_ms)}, attention.alert
+        attended = {**notice, **_noted(notice, attention, now_ms)}
+        if notice["about_type"] == "event":
+            told = self._told.setdefault((notice["user"], notice["about"]), {})
+            told[notice["id"]] = 0 if change == "closed" else attended["alerted_criticality"] or 0
+        return attended, attention.alert
 
     def attention(self, notice: Notice, change: Change, now_ms: int) -> Attention:
         """What `attend` would say, nothing being noted."""
         wishes = self._wishes.get(notice["user"], DEFAULT)
         last = self._last.get(_kind(notice)) if wishes.cool_down_s else None
-        return decide(wishes, Standing.of(notice), change, now_ms, last)
+        told = self._told.get((notice["user"], notice["about"]), {})
+        by_others = max((told[one] for one in told if one != notice["id"]), default=0)
+        return decide(wishes, Standing.of(notice), change, now_ms, last, by_others)
 
 
 def wishes_of(connection: Connection, users: Iterable[str]) -> dict[str, Wishes]:
@@ -74,6 +91,47 @@ def _read(user: str, body: Mapping[str, Any]) -> Wishes:
     except ValidationError as error:
         LOG.warning("the wishes of `%s` cannot be read: %s", user, error)
         return DEFAULT
+
+
+def events_of(notices: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The ids of the events that some notices, or changes of notices, are about."""
+    return {one["about"] for one in notices if one["about_type"] == "event"}
+
+
+def open_about(connection: Connection, users: set[str], events: Collection[str]) -> list[Notice]:
+    """The open notices to some users about some events, the oldest first."""
+    columns = list(NoticeRow.__table__.columns)
+    return [dict(one) for one in _open_about(connection, columns, users, events)]
+
+
+def _open_about(
+    connection: Connection,
+    columns: Sequence[Any],
+    users: Iterable[str],
+    events: Collection[str],
+) -> Iterator[Mapping[str, Any]]:
+    row = NoticeRow
+    about_event = (row.about_type == "event") & row.closed_ms.is_(None)
+    for some_users in chunks(users if events else ()):
+        for some in chunks(events):
+            query = select(*columns).where(
+                row.user.in_(some_users), row.about.in_(some), about_event
+            )
+            rows = connection.execute(query.order_by(row.opened_ms, row.id)).mappings()
+            yield from map(dict, rows.all())
+
+
+def _told(
+    connection: Connection, users: set[str], events: Collection[str]
+) -> dict[_Event, dict[str, int]]:
+    """The criticality that open notices told their users of events, by the notices' ids."""
+    found: dict[_Event, dict[str, int]] = {}
+    row = NoticeRow
+    columns = (row.id, row.user, row.about, row.alerted_criticality)
+    for one in _open_about(connection, columns, users, events):
+        told = one["alerted_criticality"] or 0
+        found.setdefault((one["user"], one["about"]), {})[one["id"]] = told
+    return found
 
 
 def _last_alerts(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from citywise.backend.notices import kept
+from citywise.backend.notices import kept, same
 from citywise.backend.notices.announcing import News, announce, begin
-from citywise.backend.notices.listeners import Listeners
+from citywise.backend.notices.listeners import Listeners, events_of
 from citywise.backend.store.models import NoticeRow
 
 MOST = 500
@@ -24,11 +24,13 @@ def remind(connection: Connection, now_ms: int) -> int:
         return 0
     begin(connection)
     rows = kept.still_open(connection, due, MOST)
-    listeners = Listeners(connection, {row["user"] for row in rows}, now_ms)
+    users = {row["user"] for row in rows}
+    listeners = Listeners(connection, users, now_ms, events_of(rows))
     attended = [listeners.attend(row, "reminded", now_ms) for row in rows]
     kept.save(connection, [notice for notice, _ in attended])
     told = [News("reminded", notice, alert, now_ms) for notice, alert in attended if alert]
     announce(connection, told)
+    same.settle(connection, told)
     return len(rows)
 
 

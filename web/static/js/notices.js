@@ -35,9 +35,9 @@ class Notices extends EventTarget {
     return this.#all().filter((notice) => heldBecause(notice) === null);
   }
 
-  /** Open notices that are held back. */
+  /** Open notices that are held back, but for those for which another of their event stands. */
   held() {
-    return this.#all().filter((notice) => heldBecause(notice) !== null);
+    return this.#all().filter((notice) => ![null, 'same-event'].includes(heldBecause(notice)));
   }
 
   of(instance) {
