@@ -38,6 +38,7 @@ from citywise.backend.api import (
     pages,
     places,
     problems,
+    saved_places,
     security,
     sensorthings,
     sign_in,
@@ -61,7 +62,7 @@ _OF_CITY = (
     events, event_stream, feeds, kinds, places, history, observations, control, dead_letters,
     openapi,
 )  # fmt: skip
-_OF_PEOPLE = (accounts, sign_in, me, wishes, attend, audit, operator, webhooks)
+_OF_PEOPLE = (accounts, sign_in, me, wishes, saved_places, attend, audit, operator, webhooks)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 

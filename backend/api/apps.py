@@ -98,28 +98,44 @@ def _summary(version: TemplateVersion, language: str) -> dict[str, Any]:
         "version": version.version,
         "title": speech.template("title", version.title),
         "help": speech.template("help", version.help),
+        **_switch(version, speech),
+    }
+
+
+def _switch(version: TemplateVersion, speech: Speech) -> dict[str, Any]:
+    """The alert that one switch turns on, and the parameter that it asks for; none of most."""
+    switch = version.switch
+    if switch is None:
+        return {}
+    described = {
+        "title": speech.template("switch.title", switch.title),
+        "help": speech.template("switch.help", switch.help),
+        "values": switch.values,
+        "asks": None if switch.asks is None else _parameter(version, switch.asks, speech),
+    }
+    return {"switch": described}
+
+
+def _parameter(version: TemplateVersion, name: str, speech: Speech) -> dict[str, Any]:
+    parameter = version.parameters[name]
+    return {
+        **parameter.model_dump(mode="json", exclude_none=True),
+        "name": name,
+        "title": speech.parameter(name, "title", parameter.title),
+        "help": speech.parameter(name, "help", parameter.help),
+        "labels": speech.labels(name, parameter),
     }
 
 
 def _template(version: TemplateVersion, language: str) -> dict[str, Any]:
     speech = Speech(version, language)
-    schema = spoken_schema(version, speech)
     return {
         **_summary(version, language),
         "streams": list(version.streams),
         "permissions": list(version.permissions),
         "asks": asking.asks(version),
-        "parameters": [
-            {
-                **parameter.model_dump(mode="json", exclude_none=True),
-                "name": name,
-                "title": schema["properties"][name]["title"],
-                "help": schema["properties"][name].get("description", ""),
-                "labels": speech.labels(name, parameter),
-            }
-            for name, parameter in version.parameters.items()
-        ],
-        "schema": schema,
+        "parameters": [_parameter(version, name, speech) for name in version.parameters],
+        "schema": spoken_schema(version, speech),
         "notices": [_notice(version, kind, language) for kind in version.notices],
     }
 

@@ -21,7 +21,7 @@ from citywise.backend.packs.parameters import (
     PlaceParameter,
     SensorParameter,
 )
-from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.template import Switch, TemplateVersion
 from citywise.backend.packs.toml_places import Places
 from citywise.backend.packs.values import BadValueError, one_of, show
 from citywise.backend.packs.vocabulary import PREDICATES
@@ -206,6 +206,7 @@ class Loading:
             rules=reading.source.text,
             file=f"{manifest.name}/templates/{name}.casp",
             parameters=parameters,
+            switch=self._switch(("templates", name, "switch"), entry.switch, parameters),
             notices=manifest.notices,
             permissions=manifest.permissions,
             streams=manifest.streams,
@@ -306,6 +307,29 @@ class Loading:
             self.error((*key, "default"), "default", str(error))
             return parameter
         return parameter.model_copy(update={"default": default})
+
+    def _switch(
+        self, key: tuple[str, ...], switch: Switch | None, parameters: dict[str, AnyParameter]
+    ) -> Switch | None:
+        """The switch of a template with its values in canonical form."""
+        if switch is None:
+            return None
+        values: dict[str, JsonValue] = {}
+        for name, value in switch.values.items():
+            self._known((*key, "values"), name, name, parameters)
+            if name in parameters:
+                try:
+                    values[name] = parameters[name].check(value, f"{'.'.join(key)}.values.{name}")
+                except BadValueError as error:
+                    self.error((*key, "values"), "value", str(error))
+        self._known(key, "asks", switch.asks, parameters)
+        given = {*values, switch.asks}
+        for name, parameter in parameters.items():
+            is_needed = not parameter.optional and parameter.default is None
+            if is_needed and name not in given:
+                message = f"`{'.'.join(key)}` gives no value to `{name}`, which has no default; "
+                self.error(key, "switch", f"{message}write it in `values`, or `asks` for it")
+        return switch.model_copy(update={"values": values})
 
     def _known(
         self, key: tuple[str, ...], part: str, name: str | None, known: Iterable[str]

@@ -15,7 +15,7 @@ from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.kind import NAME as KIND_NAME
 from citywise.backend.packs.ontology import Ontology
 from citywise.backend.packs.parameters import AnyParameter
-from citywise.backend.packs.template import NoticeText, TemplateVersion
+from citywise.backend.packs.template import NoticeText, Switch, TemplateVersion
 from citywise.reasoning import Finding
 
 VERSION = r"^\d+\.\d+\.\d+$"
@@ -36,6 +36,7 @@ class TemplateEntry(_Entry):
     title: str = Field(min_length=1)
     help: str = ""
     parameters: dict[Name, AnyParameter] = {}
+    switch: Switch | None = None
 
 
 class Manifest(_Entry):

@@ -76,6 +76,9 @@ def _originals(manifest: Manifest) -> Iterator[tuple[str, str]]:
         base = f"templates.{name}"
         yield f"{base}.title", template.title
         yield f"{base}.help", template.help
+        if template.switch is not None:
+            yield f"{base}.switch.title", template.switch.title
+            yield f"{base}.switch.help", template.switch.help
         for key, parameter in template.parameters.items():
             yield f"{base}.parameters.{key}.title", parameter.title
             yield f"{base}.parameters.{key}.help", parameter.help

@@ -51,6 +51,19 @@ class NoticeText(BaseModel):
     text: str = ""
 
 
+class Switch(BaseModel):
+    """An alert that people turn on with one switch: the template with these values, defaults
+    for the rest, and at most one value that they are asked for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = Field(min_length=1)
+    help: str = ""
+    values: dict[str, JsonValue] = {}
+    asks: str | None = None
+    """The parameter whose value people give; an area is asked for as a place they live near."""
+
+
 class TemplateVersion(BaseModel):
     """A template of an app at one version, complete in itself.
 
@@ -74,6 +87,7 @@ class TemplateVersion(BaseModel):
     supplied: tuple[Signature, ...] = ()
     """Predicates of these facts."""
     parameters: dict[str, AnyParameter] = {}
+    switch: Switch | None = None
     notices: dict[str, NoticeText] = {}
     """The kinds of notices of the app."""
     permissions: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
 from citywise.backend.people import accounts, consents, identities, logins, tokens
+from citywise.backend.privacy import saved_places
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
     AuditRow,
@@ -49,6 +50,9 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "tokens": [_shown(vars(found)) for found in tokens.of(connection, user)],
         "consents": [_shown(vars(found)) for found in consents.of(connection, user)],
         "wishes": _one(connection, select(WishesRow.__table__).where(WishesRow.user == user)),
+        "saved_places": saved_places.of(connection, settings, user).model_dump(mode="json")[
+            "places"
+        ],
         "instances": _all(
             connection,
             select(InstanceRow.__table__).where(InstanceRow.user == user).order_by(InstanceRow.id),

@@ -402,6 +402,15 @@ class WishesRow(Base):
     updated_ms: Mapped[int] = mapped_column(BigInteger)
 
 
+class SavedPlacesRow(Base):
+    """The places that somebody saved, sealed (`backend.privacy.saved_places`)."""
+
+    __tablename__ = "saved_places"
+    user: Mapped[str] = mapped_column(UserId, primary_key=True)
+    box: Mapped[str] = mapped_column(Text)
+    updated_ms: Mapped[int] = mapped_column(BigInteger)
+
+
 class ReceiverRow(Base):
     """A device that is sent notices over MQTT, and how far it has come."""
 

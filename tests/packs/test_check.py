@@ -760,3 +760,35 @@ def test_what_there_is_once_joins_with_anything(app: AppFolder) -> None:
     once = "time_of_day(M), M < 600, weekday(D), D < 6, date(_,Month,_), Month < 6"
     app.rules("(r1)", f'(r3) notice(Me,"jam_ahead",Me,1) :- radius(Me,_), {once}.\n(r1)')
     assert [str(f) for f in check_pack(app.path) if f.code == "product"] == []
+
+
+SWITCH = """
+[templates.jam_ahead.switch]
+title = "Jams"
+values = { radius = 200 }
+"""
+
+
+def test_a_switch_has_the_values_of_its_template(app: AppFolder) -> None:
+    app.write("app.toml", MANIFEST + SWITCH)
+    (template,) = checked(app.path).templates
+    assert template.switch is not None
+    assert template.switch.values == {"radius": 200}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("radius = 200", "radios = 200", "did you mean `radius`?"),
+        ("radius = 200", 'radius = "wide"', 'found "wide", expected a whole number'),
+        ("values =", 'asks = "garage"\nvalues =', "`templates.jam_ahead.switch.asks`"),
+        ("default = 300\n", "", "gives no value to `radius`, which has no default"),
+    ],
+)
+def test_a_switch_that_turns_nothing_on_is_refused(
+    app: AppFolder, old: str, new: str, finding: str
+) -> None:
+    whole = MANIFEST + SWITCH.replace("values = { radius = 200 }\n", "")
+    app.write("app.toml", whole if old.startswith("default") else MANIFEST + SWITCH)
+    app.change("app.toml", old, new)
+    assert any(finding in found for found in app.findings())

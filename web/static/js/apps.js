@@ -24,6 +24,8 @@ customElements.define('app-shelf', class extends HTMLElement {
     try {
       const { apps } = await ask(`/apps${languages}`);
       this.replaceChildren(...apps.map((app) => this.#app(app)));
+      // Where no alert has a switch, what there is is not hidden.
+      if (!apps.some(({ templates }) => templates.some((template) => template.switch))) this.closest('details')?.setAttribute('open', '');
       if (!apps.length) this.append(h('p', { class: 'empty' }, t('apps.none')));
     } catch {
       setText(this.state, t('list.failed'));
@@ -58,9 +60,10 @@ customElements.define('my-instances', class extends HTMLElement {
     this.list = h('ul', { class: 'cards' });
     this.empty = h('p', { class: 'empty' });
     this.append(this.list, this.empty);
+    document.addEventListener('instances-changed', ({ target }) => target !== this && this.#load());
     document.querySelector('template-form').addEventListener('saved', ({ detail }) => {
       toast(t('instance.saved', { title: this.#title(detail) }));
-      this.#load();
+      this.#changed();
     });
     user.addEventListener('change', () => this.#load());
     notices.addEventListener('change', () => this.#showNotices());
@@ -146,7 +149,13 @@ customElements.define('my-instances', class extends HTMLElement {
     } catch (error) {
       toast(wrong(error));
     }
-    await this.#load();
+    await this.#changed();
+  }
+
+  /** Load them anew, and let the switches do so. */
+  #changed() {
+    this.dispatchEvent(new Event('instances-changed', { bubbles: true }));
+    return this.#load();
   }
 
   async #bringBack(removed) {
@@ -156,6 +165,6 @@ customElements.define('my-instances', class extends HTMLElement {
     } catch (error) {
       toast(wrong(error));
     }
-    await this.#load();
+    await this.#changed();
   }
 });

@@ -7,11 +7,12 @@ import { knows, number, t } from './strings.js';
 import { at } from './times.js';
 import { city } from './city.js';
 import { forgetRecentPoints, recentPoints } from './recent-points.js';
+import { asPoint, savedPlaces } from './saved-places.js';
 
 const HERE = /^(-?\d{1,3}(?:\.\d+)?)\s*[,; ]\s*(-?\d{1,3}(?:\.\d+)?)$/;
 const WAIT_MS = 140;
 const LEAST_LETTERS = 2;
-const ICONS = { me: 'locate', recent: 'clock', garage: 'parking', street: 'plan', junction: 'junction', point: 'pin', event: 'star', venue: 'star', place: 'star' };
+const ICONS = { me: 'locate', home: 'star', work: 'star', saved: 'star', recent: 'clock', garage: 'parking', street: 'plan', junction: 'junction', point: 'pin', event: 'star', venue: 'star', place: 'star' };
 
 /** A point that somebody wrote as latitude and longitude, or null. */
 export function written(text) {
@@ -28,6 +29,13 @@ async function located() {
 }
 
 const search = (text, near) => ask(`/places/search${query({ q: text, lat: near?.lat.toFixed(4), lon: near?.lon.toFixed(4), limit: 7 })}`);
+
+/** The saved places whose name or address begins with `text`. */
+async function saved(text) {
+  const wanted = text.toLocaleLowerCase();
+  const places = (await savedPlaces.load()).map((place) => ({ kind: place.kind === 'other' ? 'saved' : place.kind, point: asPoint(place) }));
+  return places.filter(({ point: { name, detail } }) => [name, detail].some((words) => words.toLocaleLowerCase().startsWith(wanted)));
+}
 
 /**
  * The field of `name`. `near()` says around what to look first, `onPick()` lets somebody choose on
@@ -133,13 +141,16 @@ export function pointField({ name, title, help, near, onPick, onChange }) {
     if (there) return show([{ kind: 'point', point: there }], t('plan.found', { count: 1 }));
     if (point || text.length < LEAST_LETTERS) {
       const recent = recentPoints().map((each) => ({ kind: 'recent', point: each }));
-      return show(onPick ? [{ kind: 'me', point: me() }, ...recent] : recent, '');
+      const kept = await saved('');
+      if (asked !== asking || document.activeElement !== input) return undefined;
+      return show([...(onPick ? [{ kind: 'me', point: me() }] : []), ...kept, ...recent], '');
     }
     try {
-      const { found, left_out: number } = await search(text, near());
+      const [kept, { found, left_out: number }] = await Promise.all([saved(text), search(text, near())]);
       if (asked !== asking || document.activeElement !== input) return undefined;
-      show(found.map((each) => ({ kind: each.kind, point: each })), t('plan.found', { count: found.length }));
-      if (!found.length) field.say(t('plan.point.none', { text }));
+      const all = [...kept, ...found.map((each) => ({ kind: each.kind, point: each }))];
+      show(all, t('plan.found', { count: all.length }));
+      if (!all.length) field.say(t('plan.point.none', { text }));
       else if (number) popup.append(h('p', { class: 'quiet fell-back' }, t('plan.point.street', { number })));
     } catch (error) {
       if (asked === asking) field.say(wrong(error));
@@ -163,7 +174,8 @@ export function pointField({ name, title, help, near, onPick, onChange }) {
     if (point?.isMe && point.lat === undefined) return locate();
     if (point || !text) return true;
     try {
-      const [best] = written(text) ? [written(text)] : (await search(text, near())).found;
+      const [kept] = await saved(text);
+      const [best] = written(text) ? [written(text)] : kept ? [kept.point] : (await search(text, near())).found;
       if (best) set(best, true);
       else field.say(t('plan.point.none', { text }));
       return Boolean(best);

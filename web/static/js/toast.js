@@ -1,5 +1,5 @@
 // What just happened, said for a while, with the way back.
-import { h } from './elements.js';
+import { h, icon } from './elements.js';
 import { t } from './strings.js';
 
 const SHOWN_MS = 6000;
@@ -32,7 +32,7 @@ export function toast(text, { undo = null, focus = false } = {}) {
     hide();
     await undo();
   } }, t('toast.undo'));
-  const close = h('button', { type: 'button', class: 'link', onclick: hide }, t('toast.close'));
+  const close = h('button', { type: 'button', class: 'toast-close', 'aria-label': t('toast.close'), title: t('toast.close'), onclick: hide }, icon('remove'));
   place.replaceChildren(h('p', { class: 'toast' }, h('span', {}, text), ' ', back ?? '', close));
   if (focus) (back ?? close).focus();
   later();
