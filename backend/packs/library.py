@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -48,8 +50,9 @@ def of_template(path: Path) -> Path | None:
     return folder if is_template and (folder / FILE).is_file() else None
 
 
-def built_in() -> list[Path]:
-    """Folders of the apps that Citywise brings along."""
+@cache
+def built_in() -> Sequence[Path]:
+    """Folders of the apps that Citywise brings along; they stay while a process runs."""
     return [
         folder
         for package, within in _OURS
@@ -67,7 +70,7 @@ def package_of(folder: Path) -> str | None:
             if folder.resolve().is_relative_to(Path(location).resolve()):
                 below = folder.resolve().relative_to(Path(location).resolve())
                 return ".".join((package, *below.parts))
-    for point in entry_points(group=GROUP):
+    for point in _points():
         with suppress(UnknownAppError):
             if _folder(point).resolve() == folder.resolve():
                 return point.value
@@ -77,12 +80,31 @@ def package_of(folder: Path) -> str | None:
 def of_packages() -> Iterator[Path]:
     """Folders of the apps that installed packages bring; one that cannot be found is left out,
     and noted as broken."""
-    for point in entry_points(group=GROUP):
+    for point in _points():
         try:
             yield _folder(point)
             broken.mended(point.name, "package")
         except UnknownAppError as error:
             broken.note(point.name, "package", error)
+
+
+def _points() -> Sequence[EntryPoint]:
+    """What installed packages name. To read the metadata of all takes long, so it is done again
+    only where something was installed or removed."""
+    return _points_of(tuple((path, _changed_ns(Path(path or "."))) for path in sys.path))
+
+
+@lru_cache(maxsize=1)
+def _points_of(_state: tuple[tuple[str, int], ...]) -> Sequence[EntryPoint]:
+    return tuple(entry_points(group=GROUP))
+
+
+def _changed_ns(path: Path) -> int:
+    """When a file or folder was changed; 0 if there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _folder(point: EntryPoint) -> Path:
@@ -144,8 +166,14 @@ def said(folder: Path, key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(folder: Path) -> Mapping[str, Any]:
     try:
-        return tomllib.loads((folder / FILE).read_text(encoding="utf-8-sig"))
+        return _parsed((folder / FILE).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return {}
+
+
+@lru_cache(maxsize=100)
+def _parsed(text: str) -> Mapping[str, Any]:
+    """A manifest is asked for one text after another."""
+    return tomllib.loads(text)

@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ((name, value),) = project["entry-points"][library.GROUP].items()
     point = EntryPoint(name, value, library.GROUP)
     monkeypatch.syspath_prepend(tmp_path / "site")
-    monkeypatch.setattr(library, "entry_points", lambda group: [point])
+    monkeypatch.setattr(library, "_points", lambda: [point])
     broken._faults.clear()
     yield tmp_path / "site" / "pulse"
     broken._faults.clear()

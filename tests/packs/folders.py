@@ -104,7 +104,7 @@ def with_python(folder: Path, name: str, parts: str) -> Iterator[AppFolder]:
     broken._faults.clear()  # what apps of other tests did in this process
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        patch.setattr(library, "entry_points", lambda group: [point])
+        patch.setattr(library, "_points", lambda: [point])
         yield app
         for module in (name, f"{name}.parts"):
             sys.modules.pop(module, None)

@@ -61,17 +61,29 @@ def test_a_package_brings_an_app_by_its_entry_point(
     sys.modules.pop("jam_watch", None)  # Of a try that failed.
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("jams", "jam_watch", library.GROUP)
-    monkeypatch.setattr(library, "entry_points", lambda group: [point] if group else [])
+    monkeypatch.setattr(library, "_points", lambda: [point])
     assert list(library.of_packages()) == [app.path]
     assert library.find("jam_watch") == app.path
     del sys.modules["jam_watch"]
+
+
+def test_a_package_that_is_installed_meanwhile_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "jams" not in {point.name for point in library._points()}
+    told = tmp_path / "jams-1.dist-info"
+    told.mkdir()
+    (told / "entry_points.txt").write_text(f"[{library.GROUP}]\njams = jam_watch\n")
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: jams\nVersion: 1\n")
+    assert "jams" in {point.name for point in library._points()}
 
 
 def test_an_entry_point_of_a_package_that_is_not_there_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     point = importlib.metadata.EntryPoint("jams", "no_such_package", library.GROUP)
-    monkeypatch.setattr(library, "entry_points", lambda group: [point])
+    monkeypatch.setattr(library, "_points", lambda: [point])
     assert list(library.of_packages()) == []
     (fault,) = (found for found in broken.known() if found.app == "jams")
     assert fault.part == "package"
