@@ -30,6 +30,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds import installed as installed_kinds
 from citywise.backend.kinds.sources import of_files
+from citywise.backend.layers.folder import take_all
 from citywise.backend.network import broker_rights, certificates
 from citywise.backend.network.secret_files import replace
 from citywise.backend.operations import fitting, readiness
@@ -134,8 +135,14 @@ class System:
         called as the app."""
         apps = brought_to(self.settings).usable(self._database)
         brought = [name for name, parts in apps.items() if parts.service]
-        connectors = ("connectors",) if self.settings.sources else ()
+        connectors = ("connectors",) if self.settings.sources or self._has_addresses() else ()
         return ("ingest", "pipeline", "notifier", *connectors, *brought, "web")
+
+    def _has_addresses(self) -> bool:
+        """Whether a layer comes from an address, which the connectors' process asks."""
+        with self._database.connect() as connection:
+            layers = installed_kinds.read(connection).layers
+        return any(kind.layer and kind.layer.address for kind in layers.values())
 
     # -- start ----------------------------------------------------------------------
 
@@ -184,6 +191,8 @@ class System:
         for pack in packs:
             files = files.with_kinds(*pack.own_kinds.values(), *pack.own_kinds.places.values())
         kinds = installed_kinds.install(engine, files)
+        for line in take_all(engine, kinds, self.settings.city_dir):
+            self.say(line)
         brought = [str(path.resolve()) for pack in packs for path in pack.requests]
         pipeline = self.settings.pipeline
         wanted = dict.fromkeys([*pipeline.requests, *brought])
@@ -424,6 +433,8 @@ class System:
             for child in self.children.values():
                 if own_files.rotate(self.log_file(child.role), _LOG_BYTES, _LOGS_KEPT):
                     child.log_from = 0
+            if "connectors" not in self.children and self._has_addresses():
+                self.spawn("connectors")  # an operator has made the first of them
         if self.broker is not None and not self.broker.is_running:
             LOG.warning("the embedded broker died; starting it again")
             self.broker.stop()

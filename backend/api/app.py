@@ -26,6 +26,7 @@ from citywise.backend.api import (
     identity,
     instances,
     kinds,
+    layers,
     limits,
     me,
     metrics,
@@ -59,8 +60,8 @@ from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
 _OF_CITY = (
-    events, event_stream, feeds, kinds, places, history, observations, control, dead_letters,
-    openapi,
+    events, event_stream, feeds, kinds, layers, places, history, observations, control,
+    dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (accounts, sign_in, me, wishes, saved_places, attend, audit, operator, webhooks)
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)

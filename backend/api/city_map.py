@@ -9,11 +9,12 @@ import folium
 from branca.element import Figure
 from folium.plugins import MarkerCluster
 from folium.template import Template
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine
 
 from citywise.backend.api.pages import CLUSTER, LEAFLET
+from citywise.backend.kinds import installed
+from citywise.backend.layers.taking import bounds
 from citywise.backend.settings import Web
-from citywise.backend.store.models import PlaceRow
 
 AARHUS = ((56.10, 10.08), (56.23, 10.28))
 MAP_JS = [("leaflet", LEAFLET + "leaflet.js")]
@@ -68,18 +69,13 @@ class MapParts:
 
 
 def bounds_of(engine: Engine) -> Bounds:
-    """South-west and north-east corner of all places; Aarhus while there are none."""
-    corners = select(
-        func.min(PlaceRow.lat),
-        func.min(PlaceRow.lon),
-        func.max(PlaceRow.lat),
-        func.max(PlaceRow.lon),
-    ).having(func.count() > 0)
+    """South-west and north-east corner of all places but those of layers; Aarhus while there are
+    none."""
     with engine.connect() as connection:
-        found = connection.execute(corners).one_or_none()
+        found = bounds(connection, installed.read(connection).layers)
     if found is None:
         return AARHUS
-    south, west, north, east = found
+    west, south, east, north = found
     return (south, west), (north, east)
 
 

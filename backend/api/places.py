@@ -24,12 +24,14 @@ blueprint = Blueprint("places", __name__)
 @blueprint.get("/places")
 @access.city
 def list_places() -> Response:
-    """Places as a GeoJSON FeatureCollection."""
+    """Places as a GeoJSON FeatureCollection; those of layers only where they are asked for."""
     parameters.only("kind")
     kinds = _choices(lambda known: known.places)
     query = select(PlaceRow).order_by(PlaceRow.id)
     if kinds:
         query = query.where(PlaceRow.kind.in_(kinds))
+    else:
+        query = query.where(PlaceRow.kind.not_in(list(state().kinds().layers)))
     with Session(state().engine) as session:
         features = [place_feature(row) for row in session.scalars(query)]
     return as_json(

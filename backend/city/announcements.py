@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 
 from citywise.backend.city.events import ChangeKind, event_object, standing_event
 from citywise.backend.ingest import inlet
+from citywise.backend.ingest.payloads import of_event
 from citywise.backend.store.models import OutboxRow, PlaceRow
 from citywise.backend.times import wall_ms
 
@@ -67,7 +68,8 @@ def _standing(
         known = news.event.get("place") or (place and place["body"]) or {}
         geometry = known.get("geometry")
         if geometry is not None or shown["end"] is not None:
-            yield "event", shown["id"], standing_event(shown, geometry)
+            where = None if geometry is None else of_event(geometry)
+            yield "event", shown["id"], standing_event(shown, where)
 
 
 def _places(connection: Connection, ids: set[str]) -> dict[str, Mapping[str, Any]]:

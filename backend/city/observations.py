@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 from citywise.backend.ingest.records import Reading
-from citywise.backend.kinds import Kind, Kinds
+from citywise.backend.kinds import Kind, Kinds, PlaceKind
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.times import iso, parse_ms
 from citywise.reasoning import Iri, Literal, Location, Request, RequestError, Triple
@@ -91,7 +92,7 @@ def scaled(request: Request, kinds: Kinds) -> Request:
     mapper = Mapper(request)
     properties = [
         (mapper.predicate(iri.value), kind.fields[name].scale)
-        for kind in kinds.values()
+        for kind in kinds.described
         for name, iri, _datatype in kind.properties
     ]
     derived = {name: scale for name, scale in properties if name and scale > 1}
@@ -120,16 +121,16 @@ def triples(
         found.append(Triple(node, TIME, Literal(iso(reading.observed_ms), DATETIME)))
     found += [
         Triple(node, predicate, value)
-        for predicate, value in values(reading, kind)
+        for predicate, value in values(reading.values, kind)
         if wanted is None or predicate in wanted
     ]
     return tuple(found)
 
 
-def values(reading: Reading, kind: Kind) -> Iterator[tuple[Iri, Literal]]:
-    """What was observed: properties and their values."""
+def values(told: Mapping[str, Any], kind: Kind | PlaceKind) -> Iterator[tuple[Iri, Literal]]:
+    """What was observed, or is said of a place: properties and their values."""
     for field, predicate, datatype in kind.properties:
-        value = reading.values.get(field)
+        value = told.get(field)
         if value is not None:
             yield predicate, Literal(lexical(value), datatype)
 

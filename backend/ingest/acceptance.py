@@ -159,6 +159,9 @@ class Acceptor:
         )
 
     def _place(self, kind: str, place_id: str, payload: bytes) -> Verdict:
+        if kind in self.kinds.layers:
+            said = f"`{kind}` is a layer, whose places come together (docs/layers.md)"
+            return _dead("schema", said, payload)
         if not payload:
             self.forget(place_id)
             standing = [Entry("place", place_id, None)]

@@ -6,9 +6,10 @@ fields that its kind does not know, as an observation may (`backend.kinds`); the
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from citywise.backend.kinds import Identifier, UtcTime
 from citywise.backend.kinds.kind import NAME
@@ -20,6 +21,11 @@ MOST_SENSORS = 20
 Position = tuple[Annotated[float, Field(ge=-180, le=180)], Annotated[float, Field(ge=-90, le=90)]]
 """Longitude and latitude, WGS84."""
 Line = Annotated[list[Position], Field(min_length=2, max_length=10_000)]
+Ring = Annotated[list[Position], Field(min_length=4, max_length=20_000)]
+Rings = Annotated[list[Ring], Field(min_length=1, max_length=1_000)]
+"""Of one area: the outer ring, then its holes."""
+MOST_PARTS = 2_000
+"""Points, lines or areas of one place."""
 
 
 class Payload(BaseModel):
@@ -55,6 +61,89 @@ class LineString(Payload):
 
 
 Geometry = Annotated[Point | LineString, Field(discriminator="type")]
+"""Where an event is."""
+
+
+class _Drawn(Payload):
+    """A geometry of several points, lines or rings."""
+
+    type: str
+    coordinates: Sequence[Any]
+
+    @property
+    def middle(self) -> Position:
+        """A point on it; of an area one that is inside."""
+        from shapely.geometry import shape  # Most places are points and lines.
+
+        found = shape({"type": self.type, "coordinates": self.coordinates}).point_on_surface()
+        return found.x, found.y
+
+
+class _Area(_Drawn):
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        several = [self.coordinates] if self.type == "Polygon" else self.coordinates
+        for rings in several:
+            for ring in rings:
+                if ring[0] != ring[-1]:
+                    raise ValueError("a ring ends where it begins: repeat its first point")
+        from shapely import is_valid, is_valid_reason
+        from shapely.geometry import shape
+
+        drawn = shape({"type": self.type, "coordinates": self.coordinates})
+        if not is_valid(drawn):
+            said = is_valid_reason(drawn).replace("[", " at [")
+            raise ValueError(f"{said}: rings may not cross themselves or others")
+        return self
+
+
+class Polygon(_Area):
+    """GeoJSON area, WGS84; sides are straight in longitude and latitude."""
+
+    type: Literal["Polygon"] = "Polygon"
+    coordinates: Rings
+
+
+class MultiPolygon(_Area):
+    """GeoJSON area of several parts, which do not overlap."""
+
+    type: Literal["MultiPolygon"] = "MultiPolygon"
+    coordinates: Annotated[list[Rings], Field(min_length=1, max_length=MOST_PARTS)]
+
+
+class MultiPoint(_Drawn):
+    """Several GeoJSON points."""
+
+    type: Literal["MultiPoint"] = "MultiPoint"
+    coordinates: Annotated[list[Position], Field(min_length=1, max_length=MOST_PARTS)]
+
+
+class MultiLineString(_Drawn):
+    """Several GeoJSON lines."""
+
+    type: Literal["MultiLineString"] = "MultiLineString"
+    coordinates: Annotated[list[Line], Field(min_length=1, max_length=MOST_PARTS)]
+
+
+PlaceGeometry = Annotated[
+    Point | LineString | Polygon | MultiPoint | MultiLineString | MultiPolygon,
+    Field(discriminator="type"),
+]
+"""Where a place is."""
+PLACE_GEOMETRY: TypeAdapter[Any] = TypeAdapter(PlaceGeometry)
+
+
+def middle_of(geometry: Mapping[str, Any]) -> Position:
+    """A point on a checked geometry, as of its class."""
+    found: Position = PLACE_GEOMETRY.validate_python(geometry, strict=False).middle
+    return found
+
+
+def of_event(geometry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where an event at a place is: on its line, else at a point of it."""
+    if geometry["type"] in ("Point", "LineString"):
+        return geometry
+    return {"type": "Point", "coordinates": list(middle_of(geometry))}
 
 
 class Price(Payload):
@@ -80,7 +169,7 @@ class Place(Payload):
     id: Identifier
     kind: KindName
     name: Name
-    geometry: Geometry
+    geometry: PlaceGeometry
     sensors: Annotated[tuple[KindName, ...], Field(max_length=MOST_SENSORS)]
     length_m: float | None = Field(default=None, ge=0, le=1_000_000)
     free_flow_kmh: float | None = Field(default=None, ge=0.1, le=300)

@@ -160,6 +160,7 @@ class InstanceState(Payload):
 
 
 _BODIES: dict[str, TypeAdapter[Any]] = {
+    "place": TypeAdapter(Place),
     "event": TypeAdapter(EventState),
     "position": TypeAdapter(UserPosition),
     "route": TypeAdapter(UserRoute),
@@ -167,7 +168,7 @@ _BODIES: dict[str, TypeAdapter[Any]] = {
     "preferences": TypeAdapter(Preferences),
     "instance": TypeAdapter(InstanceState),
 }
-SUBJECTS = ("place", *_BODIES)
+SUBJECTS = tuple(_BODIES)
 FIELDS = frozenset(
     name
     for model in (ContextUpdate, UserPosition, UserRoute, UserActivity, InstanceState)

@@ -11,7 +11,16 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from citywise.backend.kinds.kind import NAME, Field, Health, Kept, Kind, MapLayer, PlaceKind
+from citywise.backend.kinds.kind import (
+    NAME,
+    Field,
+    Health,
+    Kept,
+    Kind,
+    LayerSource,
+    MapLayer,
+    PlaceKind,
+)
 from citywise.backend.packs import toml_errors
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.toml_places import Places
@@ -25,6 +34,7 @@ _PARTS: dict[str, type[BaseModel]] = {
     "map": MapLayer,
     "health": Health,
     "history": Kept,
+    "layer": LayerSource,
 }
 _WHOLE = ("version", "least", "stuck_readings")
 _EXPECTED = {

@@ -70,6 +70,11 @@ def put(connection: Connection, kind: Kind | PlaceKind) -> None:
     upsert(connection, KindRow, [_row({}, kind, OPERATOR)])
 
 
+def add(connection: Connection, kind: Kind | PlaceKind) -> None:
+    """Install the kind of one more file."""
+    upsert(connection, KindRow, [_row({}, kind, _FILES)])
+
+
 def remove(connection: Connection, form: str, name: str) -> bool:
     """Remove a kind that an operator made; False where there is none."""
     wanted = (KindRow.id == f"{form}/{name}") & (KindRow.origin == OPERATOR)

@@ -22,7 +22,7 @@ NAME = r"^[a-z][a-z0-9_]{0,31}$"
 RESERVED = frozenset(("clock", "events", "lost", "places", "standing"))
 """Names of other things on topics, streams and in the log."""
 RESERVED_FIELDS = frozenset(("kind", "observed_at", "sensor", "withdraw"))
-RESERVED_OF_PLACES = frozenset(("geometry", "id", "kind", "name", "sensors"))
+RESERVED_OF_PLACES = frozenset(("geometry", "id", "kind", "name", "properties", "sensors"))
 USUAL_STALE_S = 3600.0
 PERIODS = 3
 """After so many usual periods without a reading a sensor is silent."""
@@ -32,8 +32,12 @@ Value = str | int | float | bool | None
 Type = Literal["integer", "decimal", "boolean", "text", "category"]
 Name = Annotated[str, Key(pattern=NAME)]
 Number = Annotated[int | float, Key(allow_inf_nan=False)]
-Label = dict[Annotated[str, Key(pattern=r"^[a-z]{2,3}$")], Annotated[str, Key(min_length=1)]]
+LANGUAGE = r"^[a-z]{2,3}$"
+Label = dict[Annotated[str, Key(pattern=LANGUAGE)], Annotated[str, Key(min_length=1)]]
 """By language (`en`, `da`)."""
+Property = Annotated[str, Key(min_length=1, max_length=200)]
+"""Of a feature of GeoJSON."""
+MOST_LAYER_BYTES = 50_000_000
 StepName = Annotated[str, Key(min_length=1, max_length=40)]
 _DATATYPES: Mapping[Type, str] = {
     "integer": "integer",
@@ -247,6 +251,26 @@ class Kind(_Entry):
         return self.label.get(language) or self.label.get("en") or self.kind.replace("_", " ")
 
 
+class LayerSource(_Entry):
+    """How a file of GeoJSON becomes all places of a kind: from the city's folder `layers`, an
+    address, or the operator's page."""
+
+    address: str | None = Key(default=None, pattern=r"^https?://[^\s/?#]+\S*$")
+    interval_s: Number = Key(default=86_400, ge=10, le=31_536_000)
+    """How often the address is asked."""
+    timeout_s: Number = Key(default=60, gt=0, le=600)
+    max_bytes: int = Key(default=MOST_LAYER_BYTES, ge=1_000, le=MOST_LAYER_BYTES)
+    id: str | None = Key(default=None, min_length=1, max_length=200)
+    """The property with a feature's id; else its `id`."""
+    name: str | dict[Annotated[str, Key(pattern=LANGUAGE)], Property] = "name"
+    """The property with its name; or one for each language."""
+    opening_hours: Property | None = None
+    properties: dict[Name, Property] = {}
+    """Of fields whose property is called otherwise."""
+    color: str | None = Key(default=None, pattern=r"^#[0-9a-f]{6}$")
+    """On the map."""
+
+
 class PlaceKind(_Entry):
     """A kind of place."""
 
@@ -256,12 +280,25 @@ class PlaceKind(_Entry):
     version: int = Key(default=1, ge=1)
     fields: dict[Name, Field] = Key(default={}, max_length=100)
     """What such a place has beside what every place has."""
+    layer: LayerSource | None = None
+    """All such places come together, as one layer."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         for name in sorted(RESERVED_OF_PLACES.intersection(self.fields)):
             raise ValueError(f"fields.{name}: every place has `{name}`; rename the field")
+        for name in sorted((self.layer.properties if self.layer else {}).keys() - self.fields):
+            raise ValueError(f"layer.properties.{name}: there is no field `{name}`; add it")
         return self
+
+    def rdf(self, field: str) -> str:
+        """The IRI of a field's property."""
+        return self.fields[field].rdf or f"{CITY}{self.place}_{field}"
+
+    @cached_property
+    def properties(self) -> tuple[tuple[str, Iri, str], ...]:
+        """Each field with its property and datatype in RDF."""
+        return tuple((n, Iri(self.rdf(n)), field.datatype) for n, field in self.fields.items())
 
     def called(self, language: str) -> str:
         """What people call it: its label in a language, in English, or its name."""

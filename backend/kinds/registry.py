@@ -65,6 +65,16 @@ class Kinds(Mapping[str, Kind]):
             found = self._readers[name] = Reader(self._kinds[name])
         return found
 
+    @property
+    def described(self) -> tuple[Kind | PlaceKind, ...]:
+        """All kinds, of observations and of places."""
+        return (*self._kinds.values(), *self.places.values())
+
+    @property
+    def layers(self) -> dict[str, PlaceKind]:
+        """The kinds of place that are layers (`PlaceKind.layer`)."""
+        return {name: place for name, place in self.places.items() if place.layer}
+
     def only(self, names: Iterable[str]) -> Self:
         """Those of some names, without places."""
         wanted = set(names)
@@ -82,8 +92,7 @@ class Kinds(Mapping[str, Kind]):
 
     def to_json(self) -> list[dict[str, Any]]:
         """All kinds as JSON."""
-        every = (*self._kinds.values(), *self.places.values())
-        return [kind.model_dump(mode="json", exclude_defaults=True) for kind in every]
+        return [kind.model_dump(mode="json", exclude_defaults=True) for kind in self.described]
 
     @classmethod
     def from_json(cls, bodies: Iterable[Mapping[str, Any]]) -> Self:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, select
 
-from citywise.backend.ingest.payloads import LineString, Place, Point
+from citywise.backend.ingest.payloads import LineString, Place, Point, of_event
 from citywise.backend.notices import announcing
 from citywise.backend.operations import byhand
 from citywise.backend.operations.byhand import LIVE, ByHand
@@ -167,7 +167,7 @@ def _place(connection: Connection, draft: Draft) -> tuple[str, dict[str, Any]]:
         raise UnknownPlaceError(f"there is no place {draft.place_id!r}; look at /api/v1/places")
     kind, name, lat, lon, body = found
     described = {"kind": kind, "name": draft.name or name, "lat": lat, "lon": lon}
-    return draft.place_id, {**described, "geometry": body["geometry"]}
+    return draft.place_id, {**described, "geometry": of_event(body["geometry"])}
 
 
 def _spot(geometry: Point | LineString, name: str) -> tuple[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ class Instance:
     spans: Mapping[str, list[tuple[int, int]]]
     route: list[list[float]] | None
     """A way of its own."""
+    places: Sequence[tuple[str, str]] = ()
+    """Parameters and the ids of the places that they name."""
 
     @classmethod
     def of(
@@ -48,6 +50,7 @@ class Instance:
             areas={n: [Area.of(a) for a in v] for n, v in template.areas(values).items()},
             spans=template.spans(values),
             route=route,
+            places=[(name, place) for name, place, _kind in template.named_places(values)],
         )
 
 
@@ -58,7 +61,6 @@ class Instances:
         self._all: dict[str, Instance] = {}
         self._of_user: dict[str, set[str]] = defaultdict(set)
         self._of_traveller: dict[str, set[str]] = defaultdict(set)
-        self._with_areas: set[str] = set()
         self._with_spans: set[str] = set()
         self._gone: dict[str, Owner] = {}
 
@@ -71,8 +73,6 @@ class Instances:
         self._all[instance.id] = instance
         self._of_user[instance.user].add(instance.id)
         self._of_traveller[instance.traveller].add(instance.id)
-        if instance.areas:
-            self._with_areas.add(instance.id)
         if instance.spans:
             self._with_spans.add(instance.id)
 
@@ -86,7 +86,6 @@ class Instances:
             index[name].discard(instance.id)
             if not index[name]:
                 del index[name]
-        self._with_areas.discard(instance.id)
         self._with_spans.discard(instance.id)
         self._gone[instance.key] = Owner(instance.id, instance.user)
 
@@ -97,11 +96,6 @@ class Instances:
     def of_traveller(self, traveller: str) -> Iterator[Instance]:
         """The instances that are about a traveller's way."""
         return self._found(self._of_traveller.get(traveller, ()))
-
-    @property
-    def with_areas(self) -> Iterator[Instance]:
-        """The instances that are about areas."""
-        return self._found(self._with_areas)
 
     @property
     def with_spans(self) -> Iterator[Instance]:

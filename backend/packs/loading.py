@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from citywise.backend.kinds import FOLDER, Kinds, builtin
+from citywise.backend.kinds import FOLDER, Kinds, PlaceKind, builtin
 from citywise.backend.packs import enclosure, faults, strings, toml_errors
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.library import FILE, STANDING
@@ -211,6 +211,7 @@ class Loading:
             permissions=manifest.permissions,
             streams=manifest.streams,
             observes=tuple(self.kinds.only(manifest.streams).values()),
+            place_kinds=tuple(self._place_kinds(entry)),
             strings=strings.of_template(_with_own(manifest, translations), name),
             knowledge=self._settings(manifest, reading, ontology),
             superclasses={
@@ -219,6 +220,13 @@ class Loading:
             },
         )
         return self._with_knowledge(version, reading)
+
+    def _place_kinds(self, entry: TemplateEntry) -> Iterator[PlaceKind]:
+        """The kinds of place that parameters name and that have fields of their own."""
+        named = {p.kind for p in entry.parameters.values() if isinstance(p, PlaceParameter)}
+        for name, kind in self.kinds.places.items():
+            if name in named and kind.fields:
+                yield kind.model_copy(update={"layer": None})
 
     def _reading(self, name: str) -> Reading | None:
         """The rules of a template, if they can be read."""

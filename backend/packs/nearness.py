@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any
-
-import numpy as np
 
 from citywise.backend.packs.instances import Instance, Instances
 from citywise.backend.packs.sight import Context, Sight
-from citywise.backend.space import OFF_ROUTE_M, Area, Relation, Space
-from citywise.backend.space.areas import Here
-from citywise.backend.space.boxes import Boxes
-from citywise.backend.space.geometry import Floats, Spot
-from citywise.reasoning.rdf.mapping import quote
+from citywise.backend.space import OFF_ROUTE_M, Relation, Space
 from citywise.reasoning.run.keyed import StandingFacts
 
 REACH_M = 1000
@@ -157,84 +150,3 @@ class Nearness:
                 fact = [f"off_route({instance.key})"] if off else []
                 self._facts.put(instance.key, "off_route", fact)
         self._moved.clear()
-
-
-class Enclosures:
-    """Keeps the facts about what lies in the areas of instances."""
-
-    def __init__(self, sight: Sight, instances: Instances, facts: StandingFacts) -> None:
-        self._things, self._users = sight.reads("inside"), sight.reads("i_am_inside")
-        self._instances, self._facts = instances, facts
-        self._points: dict[str, Here] = {}
-        self._at: Floats | None = None
-        """Where the points are on the map, by column, until one changes."""
-        self._boxes = Boxes(
-            lambda: ((each.id, area) for each in instances.with_areas for area in _areas(each))
-        )
-
-    def begin(self, instance: Instance) -> None:
-        """There is an instance from now on."""
-        if not self._things or not instance.areas:
-            return
-        self._boxes.add(instance.id, _areas(instance))
-        for entity, point in self._points_near(instance):
-            self._enclose(instance, entity, point)
-
-    def put_thing(self, entity: str, geometry: Mapping[str, Any] | None) -> None:
-        """A thing is somewhere, or nowhere."""
-        if not self._things:
-            return
-        before, now = self._points.get(entity), _middle(geometry)
-        if now == before:
-            return
-        self._at = None
-        if now is None:
-            del self._points[entity]
-        else:
-            self._points[entity] = now
-        near = [self._boxes.near(point) for point in (before, now) if point is not None]
-        for name in dict.fromkeys(chain(*near)):
-            instance = self._instances.get(name)
-            if instance is not None:
-                self._enclose(instance, entity, now)
-
-    def travel(self, instance: Instance, position: Mapping[str, Any] | None) -> None:
-        """An instance's user is somewhere, as far as is known."""
-        if self._users and instance.areas:
-            point = None if position is None else Here.of(position["lon"], position["lat"])
-            facts = [f"i_am_inside({instance.key},{n})" for n in _holding(instance, point)]
-            self._facts.put(instance.key, "inside", facts)
-
-    def _points_near(self, instance: Instance) -> list[tuple[str, Here]]:
-        """The things that may lie in an instance's areas."""
-        if self._at is None:
-            self._at = np.array([(at.x, at.y) for at in self._points.values()]).reshape(-1, 2)
-        boxes = np.array([area.box for area in _areas(instance)]).reshape(-1, 1, 4)
-        inside = (boxes[..., :2] <= self._at) & (self._at <= boxes[..., 2:])
-        names = list(self._points.items())
-        return [names[i] for i in np.flatnonzero(inside.all(axis=2).any(axis=0))]
-
-    def _enclose(self, instance: Instance, entity: str, point: Here | None) -> None:
-        facts = [f"inside({instance.key},{entity},{n})" for n in _holding(instance, point)]
-        self._facts.put(instance.key, ("inside", entity), facts, [entity] if facts else ())
-
-
-def _areas(instance: Instance) -> Iterator[Area]:
-    """All areas of an instance."""
-    return chain.from_iterable(instance.areas.values())
-
-
-def _middle(geometry: Mapping[str, Any] | None) -> Here | None:
-    if geometry is None:
-        return None
-    spot = Spot.of(geometry, directed=False)
-    return Here.of(spot.lon, spot.lat)
-
-
-def _holding(instance: Instance, point: Here | None) -> list[str]:
-    """The parameters, as terms, whose areas hold a point."""
-    return [
-        quote(name)
-        for name, areas in instance.areas.items()
-        if point is not None and any(area.holds(point) for area in areas)
-    ]

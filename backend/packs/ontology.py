@@ -59,15 +59,15 @@ class Ontology:
         return frozenset(iri[: -len(local_name(iri))] for iri in self.terms)
 
     def with_properties(self, kinds: Kinds) -> Ontology:
-        """These terms and the properties of some kinds of observations."""
+        """These terms and the properties of some kinds."""
         own = {
             iri.value: frozenset((f"{_OWL}DatatypeProperty",))
-            for kind in kinds.values()
+            for kind in kinds.described
             for _name, iri, _datatype in kind.properties
         }
         labels = {
             (kind.rdf(name), language): text
-            for kind in kinds.values()
+            for kind in kinds.described
             for name, about in kind.fields.items()
             for language, text in about.label.items()
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
 
 from clingo.ast import ASTType
@@ -183,7 +183,7 @@ class Rules:
         compared = signature(atom) in self._request.compared
         decimal = any(
             found.value == iri and kind.fields[name].type == "decimal"
-            for kind in self._template.kinds.values()
+            for kind in self._template.kinds.described
             for name, found, _datatype in kind.properties
         )
         if compared and decimal and atom.name not in self._request.scales:
@@ -250,11 +250,12 @@ class Rules:
         """The names that `#const` gives to values."""
         return {rule.name for rule in self._reading.rules if rule.kind == ASTType.Definition}
 
-    def _names_parameter(self, atom: Node, name: str, wanted: str) -> Iterator[Finding]:
-        fitting = [n for n, p in self._template.parameters.items() if p.type == wanted]
+    def _names_parameter(self, atom: Node, name: str, wanted: Sequence[str]) -> Iterator[Finding]:
+        fitting = [n for n, p in self._template.parameters.items() if p.type in wanted]
         if name not in fitting:
             there = ", ".join(f"`{n}`" for n in fitting) or "none"
-            message = f'"{name}" is no parameter of type {wanted} here (there is: {there})'
+            kinds = " or ".join(wanted)
+            message = f'"{name}" is no parameter of type {kinds} here (there is: {there})'
             hint = did_you_mean(name, fitting, "declare it in app.toml")
             yield self._say.error(atom, "unknown-parameter", f"{message}; {hint}")
 
@@ -271,7 +272,7 @@ class Rules:
             atoms = list(of_rule(body_atoms(rule)))
             metres = {v for a in atoms if self._is_metres(a.name) for v in variables(a)}
             for atom in atoms:
-                if atom.name in RADIUS and signature(atom).arity == 3:
+                if atom.name in RADIUS and signature(atom) == PREDICATES[atom.name].signature:
                     yield from self._radius(atom, metres)
 
     def _radius(self, atom: Node, metres: Set[str]) -> Iterator[Finding]:

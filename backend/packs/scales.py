@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from clingo.ast import ASTType
 
+from citywise.backend.kinds.registry import name_of
 from citywise.backend.packs.numbers import NumberParameter
 from citywise.backend.packs.rule_atoms import Findings, of_rule, signature
 from citywise.backend.packs.template import TemplateVersion
@@ -33,8 +34,10 @@ def scale_faults(
     """Comparisons of a field's values with those of a parameter that mean another unit."""
     mapper = Mapper(request)
     fields = {
-        mapper.predicate(iri.value): _Number(f"`{kind.kind}.{name}`", request.scales.get(scaled, 1))
-        for kind in template.kinds.values()
+        mapper.predicate(iri.value): _Number(
+            f"`{name_of(kind)}.{name}`", request.scales.get(scaled, 1)
+        )
+        for kind in template.kinds.described
         for name, iri, _datatype in kind.properties
         if kind.fields[name].is_number and (scaled := mapper.predicate(iri.value))
     }

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest import standing
-from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.payloads import Place, of_event
 from citywise.backend.ingest.places import fitting
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing, item_position
 from citywise.backend.kinds import Kinds, builtin
@@ -214,7 +214,9 @@ class _Scenario:
         if body.get("place_id"):
             self._mention(f"event `{name}`: place_id", str(body["place_id"]))
         place = self._places.get(str(body.get("place_id")), {})
-        known = {key: place[key] for key in ("name", "geometry") if key in place}
+        known = {"name": place["name"]} if "name" in place else {}
+        if "geometry" in place:
+            known["geometry"] = of_event(place["geometry"])
         told = {"level": 3, "source": "sensor", "start_ms": self._now}
         self._refuse_unknown(body.get("type"))
         self._stands(_checked("event", name, {**told, **known, **body}))

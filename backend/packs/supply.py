@@ -17,13 +17,14 @@ from citywise.backend.ingest.standing import CONTEXT, PERSONAL
 from citywise.backend.opening import BadHoursError, check_hours
 from citywise.backend.packs.calendar import Calendar
 from citywise.backend.packs.instances import Instance, Instances
-from citywise.backend.packs.nearness import REACH_M, Enclosures, Nearness
+from citywise.backend.packs.nearness import REACH_M, Nearness
 from citywise.backend.packs.ontology import PREFIXES
 from citywise.backend.packs.sight import Context, Sight
 from citywise.backend.packs.stance import POSITION, ROUTE, Stance
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.packs.values import BadValuesError
 from citywise.backend.packs.vocabulary import RDF
+from citywise.backend.packs.zones import Zones
 from citywise.backend.space.geometry import Spot
 from citywise.backend.times import iso
 from citywise.reasoning import Iri, ItemError, Literal
@@ -55,7 +56,7 @@ class Supply:
         self.sight = Sight(template)
         self.instances = Instances()
         self._nearness = Nearness(self.sight, template.radii, self.instances, self._facts)
-        self._enclosures = Enclosures(self.sight, self.instances, self._facts)
+        self._zones = Zones(self.sight, self.instances, self._facts, template.names_places)
         self._calendar = Calendar(self.sight, self.instances, evaluation, zone)
         self._known: dict[str, dict[str, Body]] = defaultdict(dict)
         """What is known of users, whether they have instances or not."""
@@ -99,7 +100,7 @@ class Supply:
         entity, group = self.sight.place(reading.sensor), ("reading", reading.kind)
         try:
             kind = self._template.kinds.get(reading.kind)
-            found = self.sight.atoms(entity, values(reading, kind)) if kind else ()
+            found = self.sight.atoms(entity, values(reading.values, kind)) if kind else ()
             self._facts.put(entity, group, found)
             self.faults.pop(f"{UNREADABLE} {reading.kind}", None)
         except Exception as error:  # noqa: BLE001 - one reading must not stop the others
@@ -149,7 +150,7 @@ class Supply:
         self._facts.put(instance.key, "values", [*user, *facts], places)
         context = self._known.get(instance.user, {})
         self._nearness.begin(instance, context)
-        self._enclosures.begin(instance)
+        self._zones.begin(instance)
         self._calendar.begin(instance)
         self._tell_context(instance, context)
         self._evaluation.add(instance.key)
@@ -157,6 +158,7 @@ class Supply:
     def _end(self, instance: Instance) -> None:
         self.instances.remove(instance)
         self._nearness.end(instance)
+        self._zones.end(instance)
         self._evaluation.remove(instance.key)
         self._facts.forget(instance.key)
 
@@ -191,7 +193,7 @@ class Supply:
         }
         for group, facts in found.items():
             self._facts.put(me, group, facts)
-        self._enclosures.travel(instance, context.get("position"))
+        self._zones.travel(instance, context.get("position"))
 
     # -- the city -------------------------------------------------------------------
 
@@ -223,10 +225,21 @@ class Supply:
 
     def _place(self, key: str, body: Body | None) -> None:
         entity = self.sight.place(key)
-        kind = [f"place({entity},{quote(body['kind'])})"] if body else []
-        self._facts.put(entity, "place", kind if self.sight.reads("place") else ())
+        facts = [f"place({entity},{quote(body['kind'])})"] if body else []
+        facts = facts if self.sight.reads("place") else []
+        try:
+            facts += self.sight.atoms(entity, self._fields(body)) if body else ()
+        except ItemError as error:
+            self.faults[f"place {key}"] = str(error)
+        self._facts.put(entity, "place", facts)
         self._calendar.put_hours(entity, self._hours(key, body) if body else None)
         self._put_thing(f"p{key}", entity, body and body["geometry"])
+        self._zones.put_place(key, body and body["geometry"])
+
+    def _fields(self, place: Body) -> Iterator[tuple[Iri, Term]]:
+        """What a place's own kind says of it."""
+        kind = self._template.kinds.places.get(place["kind"])
+        return values(place, kind) if kind else iter(())
 
     def _hours(self, key: str, place: Body) -> str | None:
         """The opening hours of a place; none where they cannot be read."""
@@ -241,7 +254,7 @@ class Supply:
 
     def _put_thing(self, thing: str, entity: str, geometry: Body | None) -> None:
         self._nearness.put_thing(thing, geometry)
-        self._enclosures.put_thing(entity, geometry)
+        self._zones.put_thing(entity, geometry)
 
     # -- what notices are about -----------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from citywise.backend.city.observations import scaled
-from citywise.backend.kinds import Kind, Kinds, builtin
+from citywise.backend.kinds import Kind, Kinds, PlaceKind, builtin
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.numbers import NumberParameter
 from citywise.backend.packs.ontology import city
@@ -95,6 +95,8 @@ class TemplateVersion(BaseModel):
     observes: tuple[Kind, ...] | None = None
     """The kinds of observations among its streams; of versions from before they were files
     None: then those that come along."""
+    place_kinds: tuple[PlaceKind, ...] = ()
+    """The kinds of place of its parameters: rules may read their fields."""
     superclasses: dict[str, tuple[str, ...]] = {}
     """Of each class of the app's own ontology: itself and all classes above it, as IRIs."""
     strings: dict[str, dict[str, str]] = {}
@@ -109,8 +111,10 @@ class TemplateVersion(BaseModel):
 
     @cached_property
     def kinds(self) -> Kinds:
-        """The kinds of observations on its streams."""
-        return builtin().only(self.streams) if self.observes is None else Kinds(self.observes)
+        """The kinds of observations on its streams, and of places of its parameters."""
+        if self.observes is None:
+            return builtin().only(self.streams)
+        return Kinds(self.observes, self.place_kinds)
 
     @cached_property
     def digest(self) -> str:
@@ -134,7 +138,7 @@ class TemplateVersion(BaseModel):
         """What rules see of decimals that have a step: properties and scales."""
         return {
             iri.value: kind.fields[name].scale
-            for kind in self.kinds.values()
+            for kind in self.kinds.described
             for name, iri, _datatype in kind.properties
             if kind.fields[name].scale > 1
         }
@@ -173,7 +177,7 @@ class TemplateVersion(BaseModel):
             self.constants.number(symbol.many("arguments")[2])
             for rule in self.reading.rules
             for atom in body_atoms(rule)
-            if (symbol := atom.one("symbol")).name in RADIUS and len(symbol.many("arguments")) == 3
+            if (symbol := atom.one("symbol")).name in RADIUS and len(symbol.many("arguments")) > 2
         }
         return frozenset(number for number in found if number is not None)
 
@@ -262,6 +266,11 @@ class TemplateVersion(BaseModel):
         """The areas, canonical, by their parameters."""
         return self._of_type(values, AreaParameter)
 
+    @cached_property
+    def names_places(self) -> bool:
+        """Whether values may name places."""
+        return any(isinstance(p, PlaceParameter) for p in self.parameters.values())
+
     def spans(self, values: Values) -> dict[str, list[tuple[int, int]]]:
         """The spans of local time by their parameters, minutes since midnight from and to."""
         found = self._of_type(values, TimeSpanParameter)
@@ -277,13 +286,16 @@ class TemplateVersion(BaseModel):
 
     def places(self, values: Values) -> list[tuple[str, str, str | None]]:
         """Parameter, place id and demanded kind of place, for those who know the places."""
-        wanted = [
+        wanted, sensors = self.named_places(values), self._of_type(values, SensorParameter)
+        return wanted + [(n, item["place"], None) for n, items in sensors.items() for item in items]
+
+    def named_places(self, values: Values) -> list[tuple[str, str, str | None]]:
+        """The same, without the places of sensors."""
+        return [
             (name, item, self.parameters[name].kind)  # type: ignore[union-attr]
             for name, items in self._of_type(values, PlaceParameter).items()
             for item in items
         ]
-        sensors = self._of_type(values, SensorParameter)
-        return wanted + [(n, item["place"], None) for n, items in sensors.items() for item in items]
 
     def _of_type(self, values: Values, kind: type[Any]) -> dict[str, list[Any]]:
         return {

@@ -35,8 +35,8 @@ class Supplied:
     meaning: str
     permissions: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
-    parameter: str | None = None
-    """The type of the parameter whose name its last argument is."""
+    parameter: tuple[str, ...] = ()
+    """The types of parameters whose name its last argument may be."""
     everywhere: bool = False
     """The same for all instances: one fact."""
     names: bool = False
@@ -113,17 +113,26 @@ PREDICATES: Mapping[str, Supplied] = {
         ),
         Supplied(
             'inside(Me,X,"area")',
-            "X lies in the area that my parameter `area` describes",
+            "X lies in the area that my parameter `area` describes, or in the place that it names",
             (),
             _THINGS,
             names=True,
-            parameter="area",
+            parameter=("area", "place"),
+        ),
+        Supplied(
+            'near(Me,X,Radius,"place")',
+            "X is within Radius metres of the place that my parameter `place` names, or in it",
+            (),
+            _THINGS,
+            names=True,
+            parameter=("place",),
+            radius=True,
         ),
         Supplied(
             'i_am_inside(Me,"area")',
-            "my position lies in the area that my parameter `area` describes",
+            "my position lies in the area that my parameter `area` describes, or in that place",
             ("position",),
-            parameter="area",
+            parameter=("area", "place"),
         ),
         # Time
         Supplied(
@@ -143,7 +152,7 @@ PREDICATES: Mapping[str, Supplied] = {
         Supplied(
             'during(Me,"span")',
             "the local time is in the span that my parameter `span` gives",
-            parameter="time_span",
+            parameter=("time_span",),
         ),
         Supplied("open(Place)", "the place's opening hours say it is open", (), ("places",)),
         # Places
@@ -188,7 +197,12 @@ def supplied_properties(kinds: Kinds) -> Mapping[str, Supplied]:
         for name, kind in kinds.items()
         for field, iri, _datatype in kind.properties
     }
-    return {**_OF_STANDING, **readings}
+    fields = {
+        iri.value: Supplied("property(Place,Value)", f"the {field} of the place", (), ("places",))
+        for kind in kinds.places.values()
+        for field, iri, _datatype in kind.properties
+    }
+    return {**_OF_STANDING, **fields, **readings}
 
 
 CONCLUSIONS: Mapping[str, Signature] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from citywise.backend.city.events import event_object, standing_event
 from citywise.backend.city.observations import values
-from citywise.backend.ingest.payloads import Place
+from citywise.backend.ingest.payloads import Place, of_event
 from citywise.backend.ingest.places import stored
 from citywise.backend.ingest.records import (
     ClockReading,
@@ -142,7 +142,7 @@ class Played:
             try:
                 if reading.kind in template.streams:
                     kind = template.kinds[reading.kind]
-                    sight.atoms(sight.place(reading.sensor), values(reading, kind))
+                    sight.atoms(sight.place(reading.sensor), values(reading.values, kind))
             except ItemError as error:
                 why = f"reading of {reading.kind} of `{reading.sensor}`: {error}"
                 self._failed(reading.observed_ms, template.request_name, why)
@@ -187,7 +187,8 @@ class Played:
         return event_object(event, place.summary() if place else None)
 
     def _standing(self, event: Mapping[str, Any], position: int) -> Standing:
-        geometry = self._places[event["place"]["id"]].geometry.model_dump(mode="json")
+        place = self._places[event["place"]["id"]]
+        geometry = of_event(place.geometry.model_dump(mode="json"))
         return Standing("event", event["id"], standing_event(event, geometry), position)
 
     def _notice(self, template: TemplateVersion, found: Mapping[str, Any]) -> dict[str, Any]:

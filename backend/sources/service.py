@@ -14,6 +14,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.mqtt_session import BrokerSession
 from citywise.backend.settings import Settings
+from citywise.backend.sources.layers import LayerAddresses
 from citywise.backend.sources.relay import Sent
 from citywise.backend.sources.working import Working, report
 from citywise.backend.store.heartbeat import beat
@@ -37,6 +38,7 @@ class SourcesService:
         folder = settings.data_dir.resolve() / "sources"
         folder.mkdir(parents=True, exist_ok=True)
         self._session = BrokerSession(settings.broker, ROLE, is_told=True)
+        self._layers = LayerAddresses(engine)
         self._sources: list[Working] = []
         self._broken: list[dict[str, Any]] = []
         for source in settings.sources:
@@ -48,6 +50,7 @@ class SourcesService:
 
     def run(self) -> None:
         """Work until stopped; the heartbeat `connectors` says how each source fares."""
+        self._layers.know(self._kinds)
         self._open(self._session)
         threads = [
             threading.Thread(target=self._work, args=(one,), name=one.source.name, daemon=True)
@@ -60,6 +63,7 @@ class SourcesService:
                 self._beat()
             except Exception:
                 LOG.exception("cannot say how the sources fare; trying again")
+        self._layers.close()
         for thread in threads:
             thread.join(_STEP_S * 2)
         self._session.close()
@@ -78,6 +82,7 @@ class SourcesService:
             kinds = self._known.read(connection)
         if kinds is not self._kinds:
             self._kinds = kinds
+            self._layers.know(kinds)
             for one in self._sources:
                 one.know(kinds)
 

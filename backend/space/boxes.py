@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from shapely import Point, STRtree, linestrings
 
-from citywise.backend.space.areas import Area, Box, Here
+from citywise.backend.space.areas import Box, Here
 
-Owned = tuple[str, Area]
-"""An owner's id and one of its areas."""
+Owned = tuple[str, Box]
+"""An owner's id and the box around one of its areas."""
 _FEW = 64
 """So many boxes are looked through faster than they are put into a tree."""
 
@@ -29,9 +29,9 @@ class Boxes:
         self._tree = STRtree([])
         self._latest: list[tuple[str, Box]] = []
 
-    def add(self, owner: str, areas: Iterable[Area]) -> None:
+    def add(self, owner: str, boxes: Iterable[Box]) -> None:
         """An owner has areas from now on."""
-        self._latest.extend((owner, area.box) for area in areas)
+        self._latest.extend((owner, box) for box in boxes)
 
     def near(self, point: Here) -> list[str]:
         """The owners with a box that holds a point, in order of their ids."""
@@ -42,7 +42,7 @@ class Boxes:
         return sorted(found)
 
     def _build(self) -> None:
-        owned = [(owner, area.box) for owner, area in self._there_are()]
+        owned = list(self._there_are())
         self._owners = [owner for owner, _box in owned]
         corners = np.array([box for _owner, box in owned], dtype=np.float64).reshape(-1, 2, 2)
         # A box's diagonal is smaller than the box as a polygon, and has the same envelope.

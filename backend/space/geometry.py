@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pyproj import Geod, Transformer
 
-from citywise.backend.ingest.payloads import LineString, Point
+from citywise.backend.ingest.payloads import LineString, Point, middle_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -123,8 +123,11 @@ class Spot(NamedTuple):
 
     @classmethod
     def of(cls, geometry: Mapping[str, Any], directed: bool) -> Spot:
-        """The middle of a GeoJSON Point or LineString, as theirs is."""
+        """The middle of a place's geometry, as theirs is."""
         shape: Point | LineString
+        if geometry["type"] not in ("Point", "LineString"):
+            lon, lat = middle_of(geometry)
+            return cls(lon, lat, lon, lat)
         if geometry["type"] == "Point":
             shape = Point.model_construct(coordinates=tuple(geometry["coordinates"][:2]))
         else:

@@ -256,6 +256,29 @@ class KindRow(Base):
     changed_ms: Mapped[int] = mapped_column(BigInteger)
 
 
+class LayerRow(Base):
+    """How a layer fares whose places are in `places` (`backend.layers`)."""
+
+    __tablename__ = "layers"
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    """Of its kind of place."""
+    digest: Mapped[str | None] = mapped_column(String(64))
+    """SHA-256 of what was taken; None: nothing yet."""
+    file_digest: Mapped[str | None] = mapped_column(String(64))
+    """The same of the file in the city's folder that was looked at last."""
+    origin: Mapped[str | None] = mapped_column(Text)
+    """Where what was taken came from: the name of a file, or an address."""
+    tag: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """What the address calls the version that was taken (`ETag`, `Last-Modified`)."""
+    places: Mapped[int] = mapped_column(Integer)
+    remarks: Mapped[list[str]] = mapped_column(JSON)
+    taken_ms: Mapped[int | None] = mapped_column(BigInteger)
+    asked_ms: Mapped[int] = mapped_column(BigInteger)
+    """When a file came or the address was asked last."""
+    error: Mapped[str | None] = mapped_column(Text)
+    """Why nothing was taken then; what was taken before stays."""
+
+
 class NoticeRow(Base):
     """A notice to a user: open while `closed_ms` is null."""
 

@@ -19,6 +19,7 @@ from citywise.backend.city.simulated import town
 from citywise.backend.city.simulated.day import Day
 from citywise.backend.city.simulation import START, Simulation
 from citywise.backend.city.steps import Reading, Source, SourceError, Step
+from citywise.backend.ingest.payloads import LineString
 from citywise.backend.kinds import builtin
 
 pytestmark = pytest.mark.slow
@@ -184,7 +185,8 @@ def test_the_map_is_a_town_round_a_harbour() -> None:
     assert len({place.name for place in roads}) == len(roads)
     assert sum(place.kind == "garage" for place in places) == 6
     for place in roads:
-        for lon, lat in place.geometry.coordinates:  # type: ignore[misc]
+        assert isinstance(place.geometry, LineString)
+        for lon, lat in place.geometry.coordinates:
             assert abs(lon - 10.2) < 0.15
             assert abs(lat - 56.15) < 0.1
         assert place.length_m

@@ -108,7 +108,7 @@ def instance(user: str) -> Standing:
 
 
 def line(place: Place) -> Line:
-    assert not isinstance(place.geometry.coordinates, tuple)
+    assert place.geometry.type == "LineString"
     return list(place.geometry.coordinates)
 
 

@@ -221,6 +221,7 @@ def test_every_body_with_an_unknown_field_is_refused(cast: Cast) -> None:
 
 
 _NOT_THERE = {
+    "api.layers.put_layer",
     "api.attend.snooze",
     "api.meeting_papers.read_calendar",
     "api.operator.change_event",

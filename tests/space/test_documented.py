@@ -7,7 +7,7 @@ import re
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.packs.vocabulary import PREDICATES
 
-SPACE_AND_TIME = "near_ ahead passed opposite distance off_ inside i_am during open time week date"
+SPACE_AND_TIME = "near ahead passed opposite distance off_ inside i_am during open time week date"
 
 
 def test_every_fact_about_space_and_time_is_documented_as_it_is_supplied() -> None:
