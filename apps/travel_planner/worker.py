@@ -11,11 +11,11 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from citywise.apps.travel_planner.messages import answered
@@ -29,7 +29,14 @@ from citywise.apps.travel_planner.requests import (
     point_fault,
     read,
 )
-from citywise.apps.travel_planner.roads import City, Found, NetworkError, city_of
+from citywise.apps.travel_planner.roads import (
+    City,
+    Entry,
+    Found,
+    Gazetteer,
+    NetworkError,
+    city_of,
+)
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.livecity import LiveCity
 from citywise.apps.travel_planner.searching import search
@@ -52,6 +59,7 @@ _PLACES_S = 30.0
 MOST_WALK_M = 5_000.0
 """By public transport: more takes longer than anybody waits, and whoever asks holds up others."""
 Json = dict[str, Any]
+_Mark = tuple[int, int | None]
 
 
 class Desk:
@@ -186,7 +194,8 @@ class Desk:
             if self._open is None:
                 self._open = _Open.of(self._settings, self._engine, places, self._planner)
             elif len(places) != self._open.places and self._planner is None:
-                self._open.rename(city_of(self._settings, places), len(places))
+                self._open.rename(city_of(self._settings, places).gazetteer, len(places))
+            self._open.name_own(self._engine)
         return self._open
 
 
@@ -201,6 +210,11 @@ class _Open:
     since: float
     last: Conditions | None = None
     read_at: float = 0.0
+    plain: Gazetteer | None = None
+    """The named points without the places of the city's own layers."""
+    mark: _Mark = (0, None)
+    """Of all places: how many there are, and when one changed last."""
+    own: list[Entry] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -215,10 +229,23 @@ class _Open:
             time.monotonic(),
         )
 
-    def rename(self, city: City, places: int) -> None:
+    def rename(self, named: Gazetteer, places: int) -> None:
         """Take the named points of a city whose sensors are more now; its streets are the same."""
-        self.planner.city = City(self.planner.city.network, city.gazetteer)
-        self.places = places
+        self.planner.city = City(self.planner.city.network, named)
+        self.places, self.plain, self.own, self.mark = places, None, [], (0, None)
+
+    def name_own(self, engine: Engine) -> None:
+        """Have the places that no sensor watches, as those of layers, among the named points."""
+        mark = _mark(engine)
+        if mark == self.mark:
+            return
+        own = _unwatched(engine)
+        if own != self.own:
+            plain = self.plain or self.planner.city.gazetteer
+            named = Gazetteer([*plain.entries, *own])
+            self.planner.city = City(self.planner.city.network, named)
+            self.plain, self.own = plain, own
+        self.mark = mark
 
     def is_old(self) -> bool:
         """Whether it is time to look for new places."""
@@ -240,6 +267,37 @@ def _places(engine: Engine) -> list[Place]:
     with Session(engine) as session:
         bodies = session.scalars(select(PlaceRow.body).where(PlaceRow.kind == "garage")).all()
     return list(stored(bodies))
+
+
+def _mark(engine: Engine) -> _Mark:
+    with Session(engine) as session:
+        number, newest = session.execute(
+            select(func.count(PlaceRow.id), func.max(PlaceRow.updated_ms))
+        ).one()
+    return number, newest
+
+
+def _unwatched(engine: Engine) -> list[Entry]:
+    """The places without sensors, as those of a city's own layers: to be found by all their
+    names."""
+    with Session(engine) as session:
+        rows = session.execute(
+            select(PlaceRow.id, PlaceRow.lon, PlaceRow.lat, PlaceRow.body).where(
+                PlaceRow.kind != "garage"
+            )
+        )
+        return [
+            Entry(row.id, row.body["name"], "place", row.lon, row.lat, _detail(row.body))
+            for row in rows
+            if not row.body.get("sensors")
+        ]
+
+
+def _detail(place: Mapping[str, Any]) -> str:
+    """What a place is, and what it is called in other languages."""
+    names = [str(value) for key, value in place.items() if key.startswith("name_")]
+    others = dict.fromkeys(name for name in names if name != place["name"])
+    return ", ".join([place["kind"].replace("_", " "), *others])
 
 
 def _plan(answer: Json) -> Reply:

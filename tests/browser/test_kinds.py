@@ -8,10 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from citywise.backend.kinds import builtin, installed
+from citywise.backend.layers import taking
+from citywise.backend.layers.reading import read
 from citywise.backend.times import parse_ms
 from tests.browser.conftest import NOON, PHONE, Open, Site, settle
 from tests.browser.test_people import serious, settled
 from tests.history.recorded import Told, append, write
+from tests.layers.files import SCHOOL, collection, feature, polygon
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -33,6 +36,10 @@ def noisy(site: Site) -> Site:
     site.town.reading("noise", "n1", LATELY, level=67.2)
     site.town.reading("noise", "n2", LATELY, level=41.0)
     site.town.reading("noise", "n3", "2014-08-05T10:00:00Z", level=70.0)
+    installed.install(site.town.engine, builtin().with_kinds(SCHOOL))
+    schools = collection(feature("a", navn="Nordskolen"), feature("b", polygon(10.22)))
+    with site.town.engine.begin() as connection:
+        taking.take(connection, read(SCHOOL, schools, "s"), schools, "s")
     site.town.running(now=NOON, speed=0)
     return site
 
@@ -66,6 +73,27 @@ def test_readings_of_any_kind_are_coloured_with_a_legend_and_open_a_card(
     assert serious(page, axe) == []
     page.get_by_text("Layers and legend").click()
     page.locator(".legend").get_by_label("Noise").uncheck()
+    expect(layer).to_have_count(0)
+
+
+@pytest.mark.parametrize("lang", ["en", "da"])
+def test_a_layer_of_ones_own_is_drawn_when_it_is_switched_on_and_opens_a_card(
+    open_page: Open, noisy: Site, axe: str, lang: str
+) -> None:
+    page = settled(open_page("/", url=noisy.server.url, lang=lang, viewport=PHONE))
+    layer = page.locator(".own-place")
+    page.locator(".legend summary").click()
+    switch = page.locator(".legend").get_by_label({"en": "Schools", "da": "Skoler"}[lang])
+    expect(switch).not_to_be_checked()
+    switch.check()
+    expect(layer).to_have_count(2)
+    layer.first.dispatch_event("click")
+    card = page.locator(".leaflet-popup")
+    expect(card).to_contain_text({"en": "North School", "da": "Nordskolen"}[lang])
+    expect(card).to_contain_text("40 km/h")
+    expect(card).to_have_css("opacity", "1")
+    assert serious(page, axe) == []
+    switch.uncheck()
     expect(layer).to_have_count(0)
 
 

@@ -8,9 +8,14 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
+from sqlalchemy import Engine
 
 from citywise.apps.travel_planner.kept_plans import KeptPlans
+from citywise.apps.travel_planner.planner import Planner
+from citywise.backend.layers import taking
+from citywise.backend.layers.reading import read
 from tests.api.town import Town
+from tests.layers.files import SCHOOL, collection, feature
 from tests.travel_planner.conftest import HOME, NOW, WORK
 
 TRAVEL, PARKING = "/api/v1/plans/travel", "/api/v1/plans/parking"
@@ -139,3 +144,16 @@ def test_without_a_city_the_problem_says_what_to_do(client: FlaskClient) -> None
         wrong = client.post(address, json={**body, "mood": 1})
         assert (wrong.status_code, wrong.json["errors"][0]["path"]) == (422, "mood")
     assert client.get("/api/v1/places/search?q=x").status_code == 503
+
+
+@pytest.mark.usefixtures("town")
+def test_places_of_a_citys_own_layers_are_found_by_all_their_names(
+    planning: FlaskClient, planner: Planner, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planner, "city", planner.city)  # All tests have the same.
+    content = collection(feature("a", name="Zebra School", navn="Zebraskolen"))
+    with engine.begin() as connection:
+        taking.take(connection, read(SCHOOL, content, "s"), content, "s")
+    for text in ("zebra school", "zebraskolen"):
+        (found,) = planning.get(f"/api/v1/places/search?q={text}").get_json()["found"]
+        assert (found["id"], found["kind"]) == ("school.a", "place")

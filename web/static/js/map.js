@@ -31,9 +31,10 @@ export class CityMap extends HTMLElement {
     const { map, events } = holder.cityMap;
     map.attributionControl.setPrefix(false); // Who made the data is named; the library is in the licences.
     this.map = map;
-    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }, { GroundLayer }] = await Promise.all([
+    const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }, { GroundLayer }, { OwnLayers }] = await Promise.all([
       import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),
       import('./labels-layer.js'), import('./kind-layer.js'), import('./ground-layer.js'),
+      import('./own-layers.js'),
     ]);
     const openCard = (...args) => this.open(...args);
     this.roads = new RoadsLayer(map, openCard);
@@ -43,6 +44,7 @@ export class CityMap extends HTMLElement {
     new GroundLayer(map, (quarters) => this.labels.add(quarters));
     this.layers = { events: this.events, roads: this.roads, garages: this.garages };
     this.kinds = new KindLayers(this, map, openCard);
+    new OwnLayers(this, map, openCard);
     this.#label(holder);
     this.#switches();
     new ResizeObserver(() => map.invalidateSize({ pan: false })).observe(holder);
