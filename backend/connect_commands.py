@@ -45,7 +45,7 @@ def try_connector(
     Nothing is stored. Ends with 1 if anything was refused; stderr says why.
     """
     from citywise.backend import connectors
-    from citywise.backend.connectors import MOST_BYTES, Desk, Message, Refused, recorded
+    from citywise.backend.connectors import MOST_BYTES, Desk, Message, Refused
     from citywise.backend.kinds import builtin
 
     at_ms = _time(at)
@@ -60,14 +60,13 @@ def try_connector(
         topic, path = _split(given)
         with path.open("rb") as file:  # no more than what is refused as too large
             whole = Message(file.read(MOST_BYTES + 1), topic, at_ms)
-        for message in recorded(whole):
-            for found in reader.read(message):
-                if isinstance(found, Refused):
-                    refusals += 1
-                    place = f" at {found.at}" if found.at else ""
-                    click.echo(f"{path}{place}: {found.reason}: {found.said}", err=True)
-                line = json.dumps(found.to_json(), ensure_ascii=False)
-                click.echo(line.encode("utf-8", "replace"))
+        for found in connectors.told(reader, whole):
+            if isinstance(found, Refused):
+                refusals += 1
+                place = f" at {found.at}" if found.at else ""
+                click.echo(f"{path}{place}: {found.reason}: {found.said}", err=True)
+            line = json.dumps(found.to_json(), ensure_ascii=False)
+            click.echo(line.encode("utf-8", "replace"))
     if refusals:
         sys.exit(1)
 

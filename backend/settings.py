@@ -136,12 +136,35 @@ class Ingest(Section):
         return self
 
 
+def _is_filter(topic: str) -> bool:
+    """Whether a text is a topic of MQTT, in which `+` is one level and `#` the rest."""
+    levels = topic.split("/")
+    plain = all(level in "+#" or not {"+", "#"} & set(level) for level in levels)
+    sized = 0 < len(topic.encode("utf-8", "replace")) <= 65_535
+    return sized and "\0" not in topic and plain and "#" not in levels[:-1]
+
+
+class Subscribed(Section):
+    """A context broker of NGSI-LD that is to notify us of its entities."""
+
+    broker: str = Field(max_length=1000)
+    """Its API, e.g. `https://broker.example/ngsi-ld/v1`."""
+    types: tuple[str, ...] = Field(min_length=1, max_length=50)
+    """Of entities, as the broker calls them: `AirQualityObserved`."""
+    notify: str = Field(max_length=1000)
+    """The address at which the broker reaches us, e.g. `https://city.example`."""
+    renew_s: float = Field(default=600, ge=5, le=86_400)
+    """How often it is renewed and caught up with; it lasts three times as long."""
+
+
 class Source(Section):
     """A foreign system whose messages a connector reads (docs/connectors.md)."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")
-    connector: str = Field(min_length=1)
+    connector: str = Field(default="", max_length=1000)
     """A name that `citywise connect list` gives, or the path of a mapping file."""
+    mapping: str | None = Field(default=None, max_length=1_000_000)
+    """The text of a mapping file, instead of a connector."""
     urls: tuple[str, ...] = ()
     """Addresses that are asked again and again, in this order."""
     topics: tuple[str, ...] = ()
@@ -159,12 +182,24 @@ class Source(Section):
     """Before each id, where two sources could use the same."""
     zone: str | None = None
     """Of times without one, e.g. `Europe/Copenhagen`."""
+    secret: str | None = Field(default=None, min_length=16, max_length=200, pattern=r"^[!-~]+$")
+    """With it messages are taken by POST at `/api/v1/sources/NAME`."""
+    subscribe: Subscribed | None = None
+    """A context broker that posts them there."""
 
     @model_validator(mode="after")
     def _comes_from_somewhere(self) -> Source:
-        if not self.urls and not self.topics:
-            raise ValueError(f"source `{self.name}`: give `urls` or `topics`")
-        for url in self.urls:
+        if bool(self.connector) == (self.mapping is not None):
+            raise ValueError(f"source `{self.name}`: give a `connector` or a `mapping`")
+        if not (self.urls or self.topics or self.secret):
+            raise ValueError(f"source `{self.name}`: give `urls`, `topics` or a `secret`")
+        if self.subscribe is not None and self.secret is None:
+            raise ValueError(f"source `{self.name}`: `subscribe` needs a `secret` to know it by")
+        for topic in self.topics:
+            if not _is_filter(topic):
+                raise ValueError(f"source `{self.name}`: `{topic}` is no topic of MQTT")
+        own = self.subscribe
+        for url in (*self.urls, *((own.broker, own.notify) if own else ())):
             if not re.fullmatch(r"https?://[^\s/?#]+\S*", url):
                 raise ValueError(f"source `{self.name}`: `{url}` is no http(s) address")
         if self.zone is not None:

@@ -51,6 +51,7 @@ from citywise.backend.packs.parts import brought_to, upgrade_tables
 from citywise.backend.patience import Mark, Patience, Reason, Stuck
 from citywise.backend.pipeline.requests import find, possible
 from citywise.backend.settings import Settings
+from citywise.backend.sources import made as made_sources
 from citywise.backend.store import heartbeat, progress
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import HeartbeatRow
@@ -112,6 +113,7 @@ class System:
     _fed_from: int | None = None
     _web_answers: bool = False
     _rotated: float = 0.0
+    _looked_at: float = 0.0
     """When it last looked how large the logs are."""
     _tends_not: type[Exception] | None = None
     """Why it could not start again what had ended, when it last tried."""
@@ -135,14 +137,19 @@ class System:
         called as the app."""
         apps = brought_to(self.settings).usable(self._database)
         brought = [name for name, parts in apps.items() if parts.service]
-        connectors = ("connectors",) if self.settings.sources or self._has_addresses() else ()
+        connectors = ("connectors",) if self._has_sources() else ()
         return ("ingest", "pipeline", "notifier", *connectors, *brought, "web")
 
-    def _has_addresses(self) -> bool:
-        """Whether a layer comes from an address, which the connectors' process asks."""
+    def _has_sources(self) -> bool:
+        """Whether there is something for connectors to read, or to ask for a layer; an operator
+        may make the first of it while the system runs."""
+        if self.settings.sources:
+            return True
         with self._database.connect() as connection:
             layers = installed_kinds.read(connection).layers
-        return any(kind.layer and kind.layer.address for kind in layers.values())
+            if any(kind.layer and kind.layer.address for kind in layers.values()):
+                return True
+            return made_sources.is_any_active(connection)
 
     # -- start ----------------------------------------------------------------------
 
@@ -433,8 +440,10 @@ class System:
             for child in self.children.values():
                 if own_files.rotate(self.log_file(child.role), _LOG_BYTES, _LOGS_KEPT):
                     child.log_from = 0
-            if "connectors" not in self.children and self._has_addresses():
-                self.spawn("connectors")  # an operator has made the first of them
+        if now >= self._looked_at + _LOOK_SECONDS:
+            self._looked_at = now
+            if "web" in self.children and "connectors" not in self.children and self._has_sources():
+                self.spawn("connectors")
         if self.broker is not None and not self.broker.is_running:
             LOG.warning("the embedded broker died; starting it again")
             self.broker.stop()

@@ -43,6 +43,7 @@ from citywise.backend.api import (
     security,
     sensorthings,
     sign_in,
+    sources,
     traces,
     trials,
     webhooks,
@@ -63,7 +64,9 @@ _OF_CITY = (
     events, event_stream, feeds, kinds, layers, places, history, observations, control,
     dead_letters, openapi,
 )  # fmt: skip
-_OF_PEOPLE = (accounts, sign_in, me, wishes, saved_places, attend, audit, operator, webhooks)
+_OF_PEOPLE = (
+    accounts, sign_in, me, wishes, saved_places, attend, audit, operator, sources, webhooks,
+)  # fmt: skip
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 
 

@@ -38,6 +38,7 @@ LIMITS: dict[str, RateLimitItem] = {
     "context-size": RateLimitItemPerHour(640),
     "expensive": RateLimitItemPerMinute(30),
     "observations": RateLimitItemPerMinute(600),
+    "posted": RateLimitItemPerMinute(6000),
     "writes": RateLimitItemPerMinute(120),
 }
 """How often in which time; what is no other kind and changes anything is of `writes`."""

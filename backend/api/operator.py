@@ -141,15 +141,6 @@ def list_requests() -> Response:
     return as_json({**body, "requests": list(_without_people(found))})
 
 
-@blueprint.get("/operator/sources")
-@access.role("admin")
-def list_sources() -> Response:
-    """Every source that a connector reads, and how it fares."""
-    parameters.only()
-    with state().engine.connect() as connection:
-        return as_json({"now": iso(wall_ms()), "sources": sources.report(connection)})
-
-
 @blueprint.get("/operator/events")
 @access.role("admin")
 def list_events() -> Response:

@@ -3,6 +3,7 @@
 A `Connector` is pure: it makes what it finds of a `Message`, or says what is wrong with which part.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,21 +30,29 @@ __all__ = [
     "Unknown",
     "connector",
     "recorded",
+    "told",
 ]
 
 
-def connector(name: str, desk: Desk) -> Connector:
-    """The connector of a name, or of a mapping file; raises `MappingError`, or `LookupError`."""
-    if (known := BUILTIN.get(name)) is not None:
+def connector(name: str, desk: Desk, mapping: str | None = None) -> Connector:
+    """The connector of a name, of a mapping file, or of the text of one; raises `MappingError`,
+    or `LookupError`."""
+    if mapping is None and (known := BUILTIN.get(name)) is not None:
         return known(desk)
     path = Path(name)
-    if not path.is_file():
+    if mapping is None and not path.is_file():
         raise LookupError(name)
     from citywise.backend.connectors.mapped import Mapped  # needs libraries that others do not
-    from citywise.backend.connectors.mapping import load
+    from citywise.backend.connectors.mapping import load, parse
 
-    mapping = load(path)
+    found, where = (load(path), str(path)) if mapping is None else (parse(mapping), "mapping")
     try:
-        return Mapped(replace(desk, source=mapping.connector), mapping)
+        return Mapped(replace(desk, source=found.connector), found)
     except MappingError as error:
-        raise MappingError(f"{path}: {error}") from error
+        raise MappingError(f"{where}: {error}") from error
+
+
+def told(reader: Connector, whole: Message) -> Iterator[Found]:
+    """What a connector makes of a message, or of each of a recording's."""
+    for message in recorded(whole):
+        yield from reader.read(message)

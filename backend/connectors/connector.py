@@ -29,6 +29,8 @@ class Connector(ABC):
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self.following: str | None = None
+        """Where the message that was read last says that it goes on."""
         self._places: dict[str, Place] = {}
 
     @abstractmethod
@@ -37,6 +39,7 @@ class Connector(ABC):
 
     def read(self, message: Message) -> list[Found]:
         """What is in a message: places first, each only if it is new or has changed."""
+        self.following = None
         places: dict[str, Place] = {}
         others: list[Found] = []
         try:

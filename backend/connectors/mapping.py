@@ -173,18 +173,23 @@ def zone(name: str) -> ZoneInfo:
 
 def load(path: Path) -> Mapping:
     """The mapping in a file; raises `MappingError`."""
+    with path.open("rb") as file:
+        return parse(file.read(MOST_BYTES + 1), str(path))
+
+
+def parse(raw: bytes | str, where: str = "mapping") -> Mapping:
+    """The mapping in a text; `where` is what messages say of it. Raises `MappingError`."""
     try:
-        raw = path.read_bytes()
         if len(raw) > MOST_BYTES:
-            raise MappingError(f"{path}: has {len(raw)} bytes, expected a mapping file")
-        told = tomllib.loads(raw.decode("utf-8-sig"))
+            raise MappingError(f"{where}: has {len(raw)} bytes, expected a mapping file")
+        told = tomllib.loads(raw if isinstance(raw, str) else raw.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MappingError(f"{path}: is no TOML: {error}") from error
+        raise MappingError(f"{where}: is no TOML: {error}") from error
     try:
         return Mapping.model_validate(told)
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        raise MappingError("\n".join(f"{path}: {_said(fault)}" for fault in faults)) from error
+        raise MappingError("\n".join(f"{where}: {_said(fault)}" for fault in faults)) from error
 
 
 def _said(fault: Any) -> str:

@@ -56,9 +56,8 @@ class SensorThings(Connector):
 
     def things(self, message: Message) -> Finds:
         whole = as_json(message)
-        around = _Around(
-            stream=self._named(message.topic) or self._named(whole["@iot.nextLink"].text)
-        )
+        self.following = whole["@iot.nextLink"].text
+        around = _Around(stream=self._named(message.topic) or self._named(self.following))
         entities = whole["value"] if whole["value"].is_list else whole
         for entity in entities if entities.is_list else (entities,):
             yield from self._entity(entity, around, message.at_ms)

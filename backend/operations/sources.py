@@ -8,6 +8,7 @@ from typing import Any
 from prometheus_client.core import GaugeMetricFamily
 from sqlalchemy import Connection, select
 
+from citywise.backend.settings import Source
 from citywise.backend.store.models import HeartbeatRow
 
 _COUNTED = ("messages", "observations", "sent", "refused", "unchanged", "failures", "lost")
@@ -18,6 +19,13 @@ def report(connection: Connection) -> list[dict[str, Any]]:
     detail = select(HeartbeatRow.detail).where(HeartbeatRow.process == "connectors")
     found = (connection.scalar(detail) or {}).get("sources", [])
     return sorted(found, key=lambda source: (source["error"] is None, source["name"]))
+
+
+def unheard(source: Source) -> dict[str, Any]:
+    """The report of a source that does not run, or has not begun."""
+    nothing: dict[str, Any] = {"last_success": None, "error": None, "lag_s": None, "samples": []}
+    counts = dict.fromkeys(_COUNTED, 0)
+    return {"name": source.name, "connector": source.connector or "mapping", **nothing, **counts}
 
 
 def gauges(connection: Connection) -> Iterator[GaugeMetricFamily]:

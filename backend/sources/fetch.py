@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import email.utils
 import http.client
+import re
 import time
 import urllib.error
 import urllib.request
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.message import Message
 
 _CHUNK = 65_536
 _READ_S = 10.0
+_ANSWER_BYTES = 1_000_000
 _OPENER = urllib.request.OpenerDirector()
 for _handler in (
     urllib.request.ProxyHandler,
@@ -28,9 +31,11 @@ for _handler in (
 class FetchError(Exception):
     """An address did not answer as it should; says why, and how long the server wants to wait."""
 
-    def __init__(self, said: str, wait_s: float | None = None) -> None:
+    def __init__(
+        self, said: str, wait_s: float | None = None, *, status: int | None = None
+    ) -> None:
         super().__init__(said)
-        self.wait_s = wait_s
+        self.wait_s, self.status = wait_s, status
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +57,66 @@ class Answer:
 
     body: bytes | None
     tag: Tag
+    following: str | None = None
+    """Where it goes on (`Link`, `rel="next"`), as the server wrote it."""
 
 
 def fetch(
     url: str, *, headers: Mapping[str, str], tag: Tag, timeout_s: float, max_bytes: int
 ) -> Answer:
     """What an address answers; raises `FetchError`."""
-    deadline = time.monotonic() + timeout_s
     usual = {"User-Agent": "citywise", "Accept-Encoding": "gzip", "Accept": "*/*"}
     try:
         request = urllib.request.Request(url, headers={**usual, **headers, **tag.headers()})
-        with _OPENER.open(request, timeout=min(timeout_s, _READ_S)) as response:
-            body = _read(response, deadline, max_bytes, timeout_s)
-            told = response.headers
-    except urllib.error.HTTPError as error:
-        with error:
-            if error.code == http.client.NOT_MODIFIED:
-                return Answer(None, tag)
-            raise FetchError(
-                f"status {error.code}", _wait(error.headers.get("Retry-After"))
-            ) from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise FetchError(f"no answer: {getattr(error, 'reason', None) or error}") from None
+    except ValueError as error:
+        raise FetchError(f"no answer: {error}") from None
+    try:
+        body, told = _asked(request, timeout_s, max_bytes)
+    except FetchError as error:
+        if error.status == http.client.NOT_MODIFIED:
+            return Answer(None, tag)
+        raise
     if told.get("Content-Encoding", "").lower() == "gzip":
         body = _unpacked(body, max_bytes)
-    return Answer(body, Tag(told.get("ETag"), told.get("Last-Modified")))
+    return Answer(body, Tag(told.get("ETag"), told.get("Last-Modified")), _following(told))
+
+
+def send(
+    url: str, method: str, body: bytes | None, headers: Mapping[str, str], timeout_s: float
+) -> None:
+    """Send something to an address; raises `FetchError` unless it is taken."""
+    try:
+        request = urllib.request.Request(
+            url, data=body, method=method, headers={"User-Agent": "citywise", **headers}
+        )
+    except ValueError as error:
+        raise FetchError(f"no answer: {error}") from None
+    _asked(request, timeout_s, _ANSWER_BYTES)
+
+
+def _asked(
+    request: urllib.request.Request, timeout_s: float, max_bytes: int
+) -> tuple[bytes, Message]:
+    """The body and the headers of an answer that is a success; raises `FetchError`."""
+    deadline = time.monotonic() + timeout_s
+    try:
+        with _OPENER.open(request, timeout=min(timeout_s, _READ_S)) as response:
+            return _read(response, deadline, max_bytes, timeout_s), response.headers
+    except urllib.error.HTTPError as error:
+        with error:
+            wait_s = _wait(error.headers.get("Retry-After"))
+            raise FetchError(f"status {error.code}", wait_s, status=error.code) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise FetchError(f"no answer: {getattr(error, 'reason', None) or error}") from None
+
+
+def _following(told: Message) -> str | None:
+    """The address of the next page that the headers name."""
+    for header in told.get_all("Link", []):
+        for address, more in re.findall(r"<([^<>]*)>([^,<]*)", header):
+            if re.search(r";\s*rel=\"?next\"?\s*(;|$)", more):
+                return str(address)
+    return None
 
 
 def _read(

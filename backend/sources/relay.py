@@ -75,6 +75,11 @@ class Relay:
         for name in ended:
             yield self._end(name)
 
+    def all_over(self) -> Iterator[Sent]:
+        """The ends of all events: the source is there no more."""
+        for name in list(self._open):
+            yield self._end(name)
+
     def _is_new(self, reading: Reading) -> bool:
         key = (reading.kind, reading.sensor, reading.observed_ms)
         if key in self._seen:

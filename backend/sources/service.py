@@ -5,15 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import paho.mqtt.client as paho
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.mqtt_session import BrokerSession
-from citywise.backend.settings import Settings
+from citywise.backend.settings import Settings, Source
+from citywise.backend.sources import made as made_sources
+from citywise.backend.sources import posted
 from citywise.backend.sources.layers import LayerAddresses
 from citywise.backend.sources.relay import Sent
 from citywise.backend.sources.working import Working, report
@@ -27,50 +32,67 @@ _STEP_S = 0.5
 _SENT_S = 30.0
 
 
+@dataclass
+class _Run:
+    """A source with its thread; `version` is that of one that an operator made, else 0."""
+
+    working: Working
+    version: int
+    thread: threading.Thread
+    stop: threading.Event = field(default_factory=threading.Event)
+    is_leaving: bool = False
+    """Whether it is to end what it has open: it will not come again as it is."""
+
+
 class SourcesService:
-    """Runs the sources of the settings; `run` returns when `stop` is set."""
+    """Runs the sources of the settings and those that operators make; `run` returns when `stop` is
+    set."""
 
     def __init__(self, settings: Settings, engine: Engine, stop: threading.Event) -> None:
         self._settings, self._engine, self._stop = settings, engine, stop
         self._known = KnownKinds()
         with engine.connect() as connection:
-            kinds = self._kinds = self._known.read(connection)
-        folder = settings.data_dir.resolve() / "sources"
-        folder.mkdir(parents=True, exist_ok=True)
+            self._kinds = self._known.read(connection)
+        self._folder = settings.data_dir.resolve() / "sources"
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._session = BrokerSession(settings.broker, ROLE, is_told=True)
         self._layers = LayerAddresses(engine)
-        self._sources: list[Working] = []
-        self._broken: list[dict[str, Any]] = []
-        for source in settings.sources:
-            try:
-                self._sources.append(Working(source, kinds, self._publish, folder))
-            except CitywiseError as error:  # a mapping file at fault costs its own source
-                LOG.error("source `%s`: %s", source.name, error)
-                self._broken.append(report(source, error=str(error)))
+        self._runs: dict[str, _Run] = {}
+        self._broken: dict[str, tuple[int, dict[str, Any]]] = {}
+        """What cannot begin: its version, and its report."""
 
     def run(self) -> None:
         """Work until stopped; the heartbeat `connectors` says how each source fares."""
         self._layers.know(self._kinds)
         self._open(self._session)
-        threads = [
-            threading.Thread(target=self._work, args=(one,), name=one.source.name, daemon=True)
-            for one in self._sources
-        ]
-        for thread in threads:
-            thread.start()
-        while not self._stop.wait(_BEAT_S):
+        while True:
             try:
                 self._beat()
             except Exception:
                 LOG.exception("cannot say how the sources fare; trying again")
+            if self._stop.wait(_BEAT_S):
+                break
         self._layers.close()
-        for thread in threads:
-            thread.join(_STEP_S * 2)
+        for one in self._runs.values():
+            one.stop.set()
+        for one in self._runs.values():
+            one.thread.join(_STEP_S * 2)
         self._session.close()
 
     def _beat(self) -> None:
-        """Say how the sources fare; take up kinds that an operator has made or changed."""
-        reports = [*self._broken, *(one.report() for one in self._sources)]
+        """Take up what operators changed, and say how the sources fare."""
+        with self._engine.connect() as connection:
+            kinds = self._known.read(connection)
+            wanted = self._wanted(connection)
+        if kinds is not self._kinds:
+            self._kinds = kinds
+            self._layers.know(kinds)
+            for one in self._runs.values():
+                one.working.know(kinds)
+            self._broken.clear()  # a mapping may have waited for a kind
+        self._follow(wanted)
+        reports = [report for _version, report in self._broken.values()]
+        reports += [one.working.report() for one in self._runs.values()]
         detail = {
             "connected": self._session.is_connected,
             "sources": reports,
@@ -79,24 +101,55 @@ class SourcesService:
         }
         with self._engine.begin() as connection:
             beat(connection, ROLE, detail)
-            kinds = self._known.read(connection)
-        if kinds is not self._kinds:
-            self._kinds = kinds
-            self._layers.know(kinds)
-            for one in self._sources:
-                one.know(kinds)
 
-    def _open(self, session: BrokerSession) -> None:
+    def _wanted(self, connection: Connection) -> dict[str, tuple[Source, int]]:
+        """The sources that are to run; a name of the settings is theirs."""
+        made = made_sources.listed(connection)
+        found = {n: (one.source, one.version) for n, one in made.items() if one.is_active}
+        return found | {source.name: (source, 0) for source in self._settings.sources}
+
+    def _follow(self, wanted: Mapping[str, tuple[Source, int]]) -> None:
+        """Let the sources run that are wanted, as they are wanted, and no others."""
+        for name, one in list(self._runs.items()):
+            if name not in wanted or wanted[name][1] != one.version:
+                one.is_leaving = True
+                one.stop.set()
+                if not one.thread.is_alive():  # else it waits for an answer: the next time
+                    del self._runs[name]
+        for name in self._broken.keys() - wanted.keys():
+            del self._broken[name]
+        for name, (source, version) in wanted.items():
+            broken = self._broken.get(name)
+            if name not in self._runs and (broken is None or broken[0] != version):
+                self._broken.pop(name, None)
+                self._begin(source, version)
+
+    def _begin(self, source: Source, version: int) -> None:
+        stop = threading.Event()
+        send = partial(self._publish, stop)
+        try:
+            working = Working(source, self._kinds, send, self._folder)
+        except CitywiseError as error:  # a mapping file at fault costs its own source
+            LOG.error("source `%s`: %s", source.name, error)
+            self._broken[source.name] = version, report(source, error=str(error))
+            return
+        thread = threading.Thread(target=self._work_on, args=(source.name,), daemon=True)
+        self._runs[source.name] = _Run(working, version, thread, stop)
+        thread.name = source.name
+        thread.start()
+
+    def _open(self, session: BrokerSession, stop: threading.Event | None = None) -> None:
         """Connect for the first time, however long that takes."""
-        while not self._stop.is_set():
+        stop = stop or self._stop
+        while not stop.is_set():
             try:
                 session.open()
                 return
             except (CitywiseError, OSError) as error:
                 LOG.warning("no broker: %s; trying again", error)
-                self._stop.wait(_AGAIN_S)
+                stop.wait(_AGAIN_S)
 
-    def _publish(self, message: Sent) -> None:
+    def _publish(self, stop: threading.Event, message: Sent) -> None:
         """Hand a message to the broker; while it does not answer the source waits, no other."""
         topic = f"{self._settings.broker.prefix}/{message.topic}"
         while not self._stop.is_set():
@@ -105,31 +158,49 @@ class SourcesService:
                 info.wait_for_publish(_SENT_S)
             except (RuntimeError, ValueError):
                 self._stop.wait(_STEP_S)
-            if info.is_published():
+            if info.is_published() or stop.is_set():
                 return
 
     # -- a source's thread ------------------------------------------------------------
 
-    def _work(self, one: Working) -> None:
-        source = one.source
-        session = self._listening(one) if source.topics else None
-        due = time.monotonic() + one.schedule.first_s()
-        while not self._stop.is_set():
+    def _work_on(self, name: str) -> None:
+        run = self._runs[name]
+        one, source = run.working, run.working.source
+        session = self._listening(one, run.stop) if source.topics else None
+        asked_at = time.monotonic() + one.schedule.first_s()
+        renewed_at = time.monotonic()
+        while not run.stop.is_set():
             try:
-                if source.urls and time.monotonic() >= due:
-                    due = time.monotonic() + one.fetch_all()
+                if source.urls and time.monotonic() >= asked_at:
+                    asked_at = time.monotonic() + one.fetch_all()
+                if source.subscribe and time.monotonic() >= renewed_at:
+                    renewed_at = time.monotonic() + one.catch_up()
+                if source.secret and self._read_posted(one):
+                    continue
                 if source.topics:
                     one.read_heard(_STEP_S)
                 else:
-                    self._stop.wait(min(_STEP_S, max(0.0, due - time.monotonic())))
+                    run.stop.wait(_STEP_S)
                 one.end_what_is_over()
             except Exception:
                 LOG.exception("source `%s`: trying again", source.name)
-                self._stop.wait(_AGAIN_S)
+                run.stop.wait(_AGAIN_S)
         if session is not None:
             session.close()
+        if run.is_leaving:
+            one.leave()
 
-    def _listening(self, one: Working) -> BrokerSession:
+    def _read_posted(self, one: Working) -> bool:
+        """Read what was posted and forget it; False where nothing was."""
+        with self._engine.connect() as connection:
+            rows = posted.waiting(connection, one.source.name)
+        if rows:
+            one.read_posted((row.body, row.received_ms) for row in rows)
+            with self._engine.begin() as connection:
+                posted.drop(connection, [row.id for row in rows])
+        return bool(rows)
+
+    def _listening(self, one: Working, stop: threading.Event) -> BrokerSession:
         """Hear the topics of a source, at its own broker or the system's."""
 
         def hear(message: paho.MQTTMessage) -> None:
@@ -143,5 +214,5 @@ class SourcesService:
             hear=hear,
             whole_topics=True,
         )
-        self._open(session)
+        self._open(session, stop)
         return session

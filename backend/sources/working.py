@@ -7,25 +7,30 @@ import logging
 import queue
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from citywise.backend import connectors
-from citywise.backend.connectors import Desk, Found, Message, Reading, Refused, recorded
+from citywise.backend.connectors import Desk, Found, Message, Reading, Refused
 from citywise.backend.connectors.values import whole
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
+from citywise.backend.operations.sources import unheard
 from citywise.backend.settings import Source
 from citywise.backend.sources.fetch import FetchError, Tag, fetch
 from citywise.backend.sources.relay import Relay, Sent
 from citywise.backend.sources.schedule import Schedule
+from citywise.backend.sources.subscribing import Subscriber
 from citywise.backend.times import iso_or_none, wall_ms
 
 LOG = logging.getLogger("citywise.connectors")
 SAMPLES = 5
+MOST_PAGES = 1_000
+"""Of one answer."""
 _SAMPLE = 300
 _WAITING = 10_000
 """Messages that have been heard and not yet read."""
@@ -46,7 +51,7 @@ class Working:
         zone = ZoneInfo(source.zone) if source.zone else None
         desk = Desk(kinds, source=source.name, prefix=source.prefix, zone=zone)
         try:
-            self._connector = connectors.connector(source.connector, desk)
+            self._connector = connectors.connector(source.connector, desk, source.mapping)
         except LookupError:
             raise UnknownConnectorError(
                 f"sources: `{source.name}` names the connector `{source.connector}`, which is none "
@@ -59,11 +64,14 @@ class Working:
         self._tags: dict[str, Tag] = {}
         self._heard: queue.Queue[Message] = queue.Queue(_WAITING)
         self.schedule = Schedule(source.interval_s)
+        own = source.subscribe
+        self.subscriber = Subscriber(source, own) if own else None
+        self._renewal = Schedule(own.renew_s if own else 0)
         self._counts: Counter[str] = Counter()
         self._samples: deque[dict[str, str]] = deque(maxlen=SAMPLES)
         self._success_ms: int | None = None
         self._newest_ms: int | None = None
-        self._error: str | None = None
+        self._errors: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def know(self, kinds: Kinds) -> None:
@@ -82,29 +90,61 @@ class Working:
             except FetchError as error:
                 failure = f"{url}: {error}"
                 wait_s = max(wait_s or 0, error.wait_s or 0)
+        self._note("urls", failure)
+        return self.schedule.succeeded() if failure is None else self.schedule.failed(wait_s)
+
+    def _note(self, part: str, failure: str | None) -> None:
+        """How a part of it went this time."""
         with self._lock:
-            self._error = failure
+            before = self._errors.pop(part, None)
             if failure is None:
                 self._success_ms = wall_ms()
-        if failure is None:
-            return self.schedule.succeeded()
+                return
+            self._errors[part] = failure
         self._counts["failures"] += 1
-        if self.schedule.failures == 0:
+        if before is None:
             LOG.warning("source `%s`: %s", self.source.name, failure)
-        return self.schedule.failed(wait_s)
+
+    def catch_up(self) -> float:
+        """Renew the subscription at the context broker, and ask it for all that is there now: what
+        it told while nobody listened is made good. How many seconds to wait."""
+        assert self.subscriber is not None
+        assert self.source.subscribe is not None
+        failure: str | None = None
+        try:
+            self.subscriber.renew()
+            self._fetch(self.subscriber.all_entities)
+        except FetchError as error:
+            failure = f"{self.source.subscribe.broker}: {error}"
+        self._note("broker", failure)
+        renewal = self._renewal
+        return renewal.succeeded() if failure is None else min(renewal.failed(), renewal.interval_s)
 
     def _fetch(self, url: str) -> None:
-        about = self.source
-        tag = self._tags.get(url, Tag())
-        answer = fetch(
-            url, headers=about.headers, tag=tag,
-            timeout_s=about.timeout_s, max_bytes=about.max_bytes,
-        )  # fmt: skip
-        if answer.body is None:
-            self._counts["unchanged"] += 1
-            return
-        self._tags[url] = answer.tag
-        self._read(Message(answer.body, None, wall_ms()), url, about.connector in _SNAPSHOTS)
+        """Ask an address, and the pages that its answer goes on with."""
+        about, page, tag = self.source, url, self._tags.pop(url, Tag())
+        server, seen = urlsplit(url)[:2], set[str]()
+        while page not in seen and len(seen) < MOST_PAGES:
+            seen.add(page)
+            answer = fetch(
+                page, headers=about.headers, tag=tag,
+                timeout_s=about.timeout_s, max_bytes=about.max_bytes,
+            )  # fmt: skip
+            if answer.body is None:
+                self._counts["unchanged"] += 1
+                self._tags[url] = tag
+                return
+            message = Message(answer.body, page, wall_ms())
+            self._read(message, url, about.connector in _SNAPSHOTS)
+            following = self._connector.following or answer.following
+            if following is None:
+                if len(seen) == 1:  # of several pages any may change
+                    self._tags[url] = answer.tag
+                return
+            page, tag = urljoin(page, following), Tag()
+            if urlsplit(page)[:2] != server:
+                raise FetchError(f"its next page is at another server: {page[:200]}")
+        raise FetchError(f"it goes on after {len(seen)} pages, or begins anew")
 
     # -- hearing ----------------------------------------------------------------------
 
@@ -135,6 +175,13 @@ class Working:
         with self._lock:
             self._success_ms = wall_ms()
 
+    def read_posted(self, bodies: Iterable[tuple[bytes, int]]) -> None:
+        """Read what was posted, each with the time (Unix ms) at which it came."""
+        for body, at_ms in bodies:
+            self._read(Message(body, None, at_ms), "", names_all=False)
+            with self._lock:
+                self._success_ms = wall_ms()
+
     # -- reading ----------------------------------------------------------------------
 
     def _read(self, told: Message, origin: str, names_all: bool) -> None:
@@ -145,8 +192,7 @@ class Working:
         self._counts["messages"] += 1
         found: list[Found] = []
         try:
-            for message in recorded(told):
-                found += self._connector.read(message)
+            found += connectors.told(self._connector, told)
         except Exception:
             LOG.exception("source `%s`: cannot read a message", self.source.name)
             self._refuse(Refused("internal", "", "a fault of ours; see the log"), origin)
@@ -184,6 +230,18 @@ class Working:
             self._send(message)
         self._keep()
 
+    def leave(self) -> None:
+        """The source is no more, or is to rest: its events are over, and no broker need notify."""
+        for message in self._relay.all_over():
+            self._send(message)
+        self._keep()
+        if self.subscriber is not None:
+            try:
+                self.subscriber.end()
+            except FetchError as error:
+                LOG.warning("source `%s`: its subscription stays until it ends by itself: %s",
+                            self.source.name, error)  # fmt: skip
+
     def report(self) -> dict[str, Any]:
         """How the source fares, for the operator; no secret is in it."""
         with self._lock:
@@ -192,7 +250,7 @@ class Working:
                 self.source,
                 self._counts,
                 last_success=iso_or_none(self._success_ms),
-                error=self._error,
+                error=next(iter(self._errors.values()), None),
                 lag_s=None if newest is None else round(max(0, wall_ms() - newest) / 1000, 1),
                 samples=list(self._samples),
             )
@@ -200,10 +258,7 @@ class Working:
 
 def report(source: Source, counts: Mapping[str, int] | None = None, **more: Any) -> dict[str, Any]:
     """What the operator is told of a source."""
-    names = ("messages", "observations", "sent", "refused", "unchanged", "failures", "lost")
-    usual: dict[str, Any] = {"last_success": None, "error": None, "lag_s": None, "samples": []}
-    counted = {name: (counts or {}).get(name, 0) for name in names}
-    return {"name": source.name, "connector": source.connector, **usual, **counted, **more}
+    return {**unheard(source), **(counts or {}), **more}
 
 
 def _kept(file: Path) -> dict[str, Any]:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Boolean, Float, Index, Integer, String, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
@@ -277,6 +287,28 @@ class LayerRow(Base):
     """When a file came or the address was asked last."""
     error: Mapped[str | None] = mapped_column(Text)
     """Why nothing was taken then; what was taken before stays."""
+
+
+class SourceRow(Base):
+    """A source that an operator made (`backend.sources.made`)."""
+
+    __tablename__ = "sources"
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    body: Mapped[dict[str, Any]] = mapped_column(JSON)
+    """Its settings; keys and passwords are in it, because they are sent."""
+    is_active: Mapped[bool] = mapped_column(Boolean)
+    version: Mapped[int] = mapped_column(Integer)
+    """Grows with each change."""
+
+
+class PostedRow(Base):
+    """A message that was posted for a source and not yet read (`backend.sources.posted`)."""
+
+    __tablename__ = "posted"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    source: Mapped[str] = mapped_column(String(32), index=True)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
+    received_ms: Mapped[int] = mapped_column(BigInteger)
 
 
 class NoticeRow(Base):

@@ -51,16 +51,43 @@ def test_requests_and_processes_say_how_they_fare(
     expect(page.locator("[data-process='pipeline']")).to_contain_text("OK")
 
 
-def test_sources_say_how_they_fare_and_what_was_refused(
-    open_page: Open, homes: Site, operator: Any
+UPLINK = """{"end_device_ids": {"device_id": "n1"}, "uplink_message": {
+  "decoded_payload": {"noise": 61.26, "battery": 3.1, "temperature": "hot"}}}"""
+
+
+def test_a_source_is_tried_added_stopped_and_removed_and_says_how_it_fares(
+    open_page: Open, homes: Site, operator: Any, axe: str
 ) -> None:
+    page = operations(open_page, homes, operator, "Sources")
+    part = page.locator("operator-sources")
+    expect(part).to_contain_text("No sources yet.")
+    part.get_by_role("button", name="Add a source").press("Enter")
+    part.get_by_label("Source", exact=True).fill("lora")
+    part.get_by_label("Format", exact=True).select_option("ttn")
+    part.get_by_label("Sample message").fill(UPLINK)
+    part.get_by_role("button", name="Try", exact=True).press("Enter")
+    becomes = part.get_by_role("list", name="What it becomes").locator("li")
+    expect(becomes).to_have_count(2)
+    expect(becomes.first).to_contain_text("temperature · number")
+    expect(becomes.last).to_contain_text("noise n1 · observed_at")
+    expect(becomes.last).to_contain_text('level = 61.3, extra = {"battery":3.1}')
+    part.get_by_text("Messages that others send").press("Enter")
+    part.get_by_label("Takes messages by HTTP POST").check()
+    assert serious(page, axe) == []
+    part.get_by_role("button", name="Save").press("Enter")
+    expect(part.get_by_role("region", name="Address and secret")).to_be_focused()
+    part.get_by_role("button", name="Done").press("Enter")
+    row = page.locator("[data-source='lora']")
+    row.get_by_role("button", name="Stop: lora").press("Enter")
+    expect(row).to_contain_text("Stopped")
+    row.get_by_role("button", name="Remove: lora").press("Enter")
+    expect(row).to_have_count(0)
     told = {"name": "bikes", "connector": "gbfs", "urls": ("http://x.org/",)}
     sample = {"reason": "unit", "at": "/a", "said": "found `furlong`", "from": "http://x.org/"}
     sound = report(Source.model_validate(told), {"observations": 1200}, samples=[sample])
     fails = report(Source.model_validate({**told, "name": "alerts"}), error="status 503")
-    page = operations(open_page, homes, operator, "Sources")
-    expect(page.locator("operator-sources")).to_contain_text("No sources are configured.")
-    answer = {"now": "2026-05-04T09:00:00Z", "sources": [fails, sound]}
+    more = {"origin": "files", "active": True, "settings": None}
+    answer = {"sources": [{**one, **more} for one in (fails, sound)], "connectors": []}
     page.route("**/operator/sources", lambda route: route.fulfill(json=answer))
     page.get_by_role("tab", name="Requests").click()
     page.get_by_role("tab", name="Sources").click()

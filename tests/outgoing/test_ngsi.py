@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,31 @@ def test_each_reading_is_notified_once_where_a_third_fails(
     levels = [one["data"][0]["level"] for one in receiver.taken]
     assert levels == [30.0 + n for n in range(10, 30)] * 3
     assert len({one["id"] for one in receiver.taken}) == 60
+
+
+@pytest.mark.long
+def test_none_of_a_hundred_thousand_is_lost_doubled_or_out_of_order(
+    engine: Engine, receiver: Receiver, tmp_path: Path
+) -> None:
+    """Half of them readings of a kind, half events; a third of the posts fails, in every way."""
+    count, dice = 50_000, random.Random(1)
+    receiver.answer = lambda _n: 204 if dice.random() < 2 / 3 else dice.choice((500, 429, 302))
+    extra = {"entities": [{"type": "NoiseObserved"}, {"type": "TrafficJam"}]}
+    subscribe(engine, receiver, "", **extra, notification={"format": "keyValues"})
+    folder = tmp_path / "log"
+    append(folder, [("noise", "n1", AT + n * 1000, {"level": n % 1400 / 10}) for n in range(count)])
+    for _part in range(10):
+        announce(engine, count // 10)
+    work = sender(engine, receiver, folder)
+    until(work, lambda: len(receiver.taken) >= 2 * count, 60 + count / 10)
+    work.close()
+    told = [one["data"][0] for one in receiver.taken]
+    assert len({one["id"] for one in receiver.taken}) == len(receiver.taken) == 2 * count
+    observed = [one["dateObserved"] for one in told if one["type"] == "NoiseObserved"]
+    assert observed == sorted(set(observed))
+    assert len(observed) == count
+    events = [one["id"] for one in told if one["type"] == "TrafficJam"]
+    assert events == [f"urn:ngsi-ld:TrafficJam:e{n}" for n in range(count // 10)] * 10
 
 
 @pytest.mark.parametrize(

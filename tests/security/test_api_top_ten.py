@@ -202,6 +202,7 @@ def test_every_body_with_an_unknown_field_is_refused(cast: Cast) -> None:
         "api.webhooks.send_undelivered",
         "api.meeting_people.open_mqtt",
         "api.observations.post_observations",  # devices may tell what no kind knows
+        "api.sources.post_for_source",  # its connector reads it, in whatever form it comes
     }
     tried = set()
     for rule in cast.app.url_map.iter_rules():
@@ -385,9 +386,10 @@ def test_no_address_takes_an_address_to_fetch(cast: Cast) -> None:
     """Nothing that is sent is fetched: IRIs are names. (Tiles are fetched by browsers, where the
     configuration names a server. Where a meeting's host has another conference system told, the
     configuration says below which addresses it may be. Webhooks go to public addresses alone:
-    `tests/outgoing/test_posting.py`.) What is sent stands in the description, so look there."""
+    `tests/outgoing/test_posting.py`. Admins name sources, as the configuration does.) What is
+    sent stands in the description, so look there."""
     document = document_of(cast.app)
-    for known in ("MeetingHook", "NewWebhook", "ChangedWebhook"):
+    for known in ("MeetingHook", "NewWebhook", "ChangedWebhook", "NewSource"):
         document["components"]["schemas"][known] = {}
     sent = [
         operation.get(part)

@@ -128,6 +128,57 @@ def test_a_source_that_fails_says_so_and_goes_on_when_it_answers(tmp_path: Path)
     assert found["lag_s"] is not None
 
 
+def page(level: int, following: str | None) -> bytes:
+    """A Datastream with one Observation, in a page of several."""
+    stream = {
+        "@iot.id": level, "name": "Noise", "unitOfMeasurement": {"symbol": "dB"},
+        "ObservedProperty": {"name": "noise"},
+        "Observations": [{"result": level, "phenomenonTime": "2026-05-04T09:00:00Z"}],
+    }  # fmt: skip
+    return json.dumps(
+        {"value": [stream], **({"@iot.nextLink": following} if following else {})}
+    ).encode()
+
+
+def test_all_pages_of_an_answer_are_read_and_asked_anew_each_time(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.path)
+        assert handler.headers["If-None-Match"] is None
+        following = {"/feed.json": "/feed.json?$skip=1", "/feed.json?$skip=1": "feed.json?$skip=2"}
+        body(handler, page(len(asked), following.get(handler.path)), ETag='"1"')
+
+    sent: list[Sent] = []
+    with serving(answer) as url:
+        one = Working(source(url, connector="sensorthings"), builtin(), sent.append, tmp_path)
+        one.fetch_all()
+        one.fetch_all()
+    assert asked == ["/feed.json", "/feed.json?$skip=1", "/feed.json?$skip=2"] * 2
+    levels = [each["level"] for one_ in sent for each in json.loads(one_.payload)]
+    assert levels == [1, 2, 3, 4, 5, 6]
+    assert one.report()["error"] is None
+
+
+@pytest.mark.parametrize(
+    ("following", "says"),
+    [("/feed.json", "goes on after 1 pages, or begins anew"), ("http://192.0.2.1/", "another")],
+)
+def test_pages_without_end_or_elsewhere_are_left(tmp_path: Path, following: str, says: str) -> None:
+    with serving(lambda h: body(h, page(1, following))) as url:
+        one = Working(source(url, connector="sensorthings"), builtin(), lambda _s: None, tmp_path)
+        one.fetch_all()
+    assert says in one.report()["error"]
+
+
+def test_a_source_that_leaves_ends_its_events(tmp_path: Path) -> None:
+    sent: list[Sent] = []
+    one = Working(source("http://x.org/"), builtin(), sent.append, tmp_path)
+    list(one._relay.messages([event("x"), event("y")]))
+    one.leave()
+    assert topics(sent) == ["events/x over", "events/y over"]
+
+
 def test_what_is_refused_is_counted_and_the_last_five_are_shown(tmp_path: Path) -> None:
     one = Working(source(topics=("x",)), builtin(), lambda _sent: None, tmp_path)
     for number in range(8):
@@ -166,8 +217,17 @@ def test_a_damaged_note_of_events_is_as_none(tmp_path: Path) -> None:
     ("told", "says"),
     [
         ({"urls": ["ftp://x.org/"]}, "no http"),
-        ({"urls": []}, "give `urls` or `topics`"),
+        ({"urls": []}, "give `urls`, `topics` or a `secret`"),
         ({"urls": ["http://x.org/"], "zone": "Mars"}, "no time zone `Mars`"),
+        ({"topics": ["a/#/b"]}, "`a/#/b` is no topic of MQTT"),
+        ({"urls": ["http://x.org/"], "mapping": "x"}, "give a `connector` or a `mapping`"),
+        (
+            {
+                "subscribe": {"broker": "http://b/", "types": ["A"], "notify": "http://c/"},
+                "urls": ["http://x.org/"],
+            },
+            "`subscribe` needs a `secret`",
+        ),
     ],
 )
 def test_a_source_that_cannot_be_is_refused_at_the_start(told: Any, says: str) -> None:
