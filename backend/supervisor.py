@@ -35,7 +35,7 @@ from citywise.backend.network import broker_rights, certificates
 from citywise.backend.network.secret_files import replace
 from citywise.backend.operations import fitting, readiness
 from citywise.backend.operations.readiness import Heartbeat, Heartbeats
-from citywise.backend.packs import broken
+from citywise.backend.packs import broken, duties
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
 from citywise.backend.packs.library import (
@@ -200,6 +200,8 @@ class System:
         kinds = installed_kinds.install(engine, files)
         for line in take_all(engine, kinds, self.settings.city_dir):
             self.say(line)
+        with engine.begin() as connection:
+            duties.settle(connection)
         brought = [str(path.resolve()) for pack in packs for path in pack.requests]
         pipeline = self.settings.pipeline
         wanted = dict.fromkeys([*pipeline.requests, *brought])

@@ -18,6 +18,7 @@ from citywise.backend.api import (
     critical_events,
     dead_letters,
     door,
+    duties,
     event_stream,
     events,
     feeds,
@@ -65,7 +66,8 @@ _OF_CITY = (
     dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (
-    accounts, sign_in, me, wishes, saved_places, attend, audit, operator, sources, webhooks,
+    accounts, duties, sign_in, me, wishes, saved_places, attend, audit, operator, sources,
+    webhooks,
 )  # fmt: skip
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

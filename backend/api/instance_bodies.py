@@ -41,6 +41,7 @@ class ChangedInstance(BaseModel):
     id: Identifier | None = None
     newest: int | None = None
     asks: list[str] | None = None
+    duty: str | None = None
     missing: list[str] | None = None
     created: str | None = None
     updated: str | None = None

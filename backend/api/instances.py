@@ -57,6 +57,7 @@ class _Shown:
         versions = self._there.get((row["app"], row["template"])) or [row["version"]]
         return {
             **{name: row[name] for name in ("id", *_STANDING, "title")},
+            "duty": row.get("duty"),
             "newest": versions[-1],
             "asks": asking.asks(self._template(row), row["values"]),
             "created": iso(row["created_ms"]),
@@ -134,6 +135,7 @@ def put_instance(instance_id: str) -> Response:
             row = new_row(connection, instance_bodies.read(NewInstance), user, instance_id)
             _refuse_too_many(connection, user)
         else:
+            _refuse_of_duty(before)
             row = _changed(connection, before, body)
         upsert(connection, InstanceRow, [row])
         return _saved(connection, row, 201 if before is None else 200)
@@ -146,6 +148,7 @@ def delete_instance(instance_id: str) -> Response:
     parameters.only()
     with state().engine.begin() as connection:
         row = known_instance(connection, instance_id)
+        _refuse_of_duty(row)
         connection.execute(delete(InstanceRow).where(InstanceRow.id == instance_id))
         inlet.write(connection, [("instance", instance_id, None)])
         return as_json(_Shown(connection)(row))
@@ -269,6 +272,17 @@ def _taken(instance_id: str) -> ProblemError:
         "Instance exists",
         f"there is an instance {instance_id!r}; change it with PUT, or choose another id",
     )
+
+
+def _refuse_of_duty(row: Row) -> None:
+    """What comes of a duty stays as long as its person has that."""
+    if row.get("duty") is not None:
+        raise ProblemError(
+            409,
+            "instance-of-duty",
+            "Instance of a duty",
+            f"it comes of your duty {row['duty']!r}; leave that: DELETE /api/v1/me/duties",
+        )
 
 
 def _fixed(row: Row, name: str) -> ProblemError:

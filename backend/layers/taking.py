@@ -91,6 +91,10 @@ def put(connection: Connection, layer: Layer) -> Taken:
         connection.execute(delete(PlaceRow).where(PlaceRow.id.in_(some)))
     entries = [("place", key, body) for key, body in news.items()]
     inlet.write(connection, [*entries, *(("place", key, None) for key in sorted(gone))])
+    if gone or len(now) > len(before):
+        from citywise.backend.packs import duties  # It reads templates.
+
+        duties.settle(connection)
     changed = len(news.keys() & before.keys())
     return Taken(len(now), len(news) - changed, changed, len(gone), layer.remarks)
 

@@ -191,6 +191,7 @@ class Loading:
         reading = self._reading(name)
         if reading is None:
             return None
+        self._recipient(name, entry)
         parameters = {
             parameter: self._parameter(
                 ("templates", name, "parameters", parameter), model, ontology
@@ -207,6 +208,7 @@ class Loading:
             file=f"{manifest.name}/templates/{name}.casp",
             parameters=parameters,
             switch=self._switch(("templates", name, "switch"), entry.switch, parameters),
+            recipient=entry.recipient,
             notices=manifest.notices,
             permissions=manifest.permissions,
             streams=manifest.streams,
@@ -220,6 +222,20 @@ class Loading:
             },
         )
         return self._with_knowledge(version, reading)
+
+    def _recipient(self, name: str, entry: TemplateEntry) -> None:
+        """See that an instance can be made for a recipient: from the place alone."""
+        of = (entry.recipient or "").partition(" of ")[2].strip("{}")
+        key, parameters = ("templates", name, "recipient"), entry.parameters
+        if of:
+            place = parameters.get(of)
+            if not isinstance(place, PlaceParameter) or place.repeated or place.kind is None:
+                said = f"`{of}` is no parameter of type place with a kind, and not repeated"
+                self.error(key, "recipient", f"`{'.'.join(key)}`: {said}; name such a one")
+        for parameter, about in parameters.items() if entry.recipient else ():
+            if parameter != of and about.default is None and not about.optional:
+                said = f"nobody gives `{parameter}` a value; add a `default`"
+                self.error(key, "recipient", f"`{'.'.join(key)}`: {said}")
 
     def _place_kinds(self, entry: TemplateEntry) -> Iterator[PlaceKind]:
         """The kinds of place that parameters name and that have fields of their own."""

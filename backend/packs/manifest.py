@@ -35,6 +35,10 @@ class TemplateEntry(_Entry):
     version: int = Field(ge=1, le=2**31 - 1)
     title: str = Field(min_length=1)
     help: str = ""
+    recipient: str | None = Field(
+        default=None, pattern=r"^[a-z][a-z0-9_]{0,31}( of \{[a-z][a-z0-9_]*\})?$"
+    )
+    """Who gets an instance without making one: a role, at each place of a parameter."""
     parameters: dict[Name, AnyParameter] = {}
     switch: Switch | None = None
 

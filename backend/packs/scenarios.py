@@ -18,6 +18,7 @@ from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Sta
 from citywise.backend.kinds import Kinds, builtin
 from citywise.backend.packs import scenario_places
 from citywise.backend.packs.activities import unknown_activity
+from citywise.backend.packs.duties import Derived, Duty, derived
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.ontology import city, expand, local_name
 from citywise.backend.packs.template import TemplateVersion
@@ -31,7 +32,7 @@ Places = Mapping[str, Mapping[str, Any]]
 ALONE: Places = {}
 _T = TypeVar("_T")
 _CITY_EVENT = expand("ev:CityEvent")
-_WHAT = ("place", "event", "context", "instance", "reading")
+_WHAT = ("place", "event", "context", "instance", "reading", "duty")
 
 
 class ScenarioError(CitywiseError):
@@ -110,6 +111,9 @@ class _Scenario:
         self._standing: set[tuple[str, str]] = set()
         """The events and instances that there are, by subject and id."""
         self._mentions: list[scenario_places.Mention] = []
+        self._duties: set[Duty] = set()
+        self._derived: dict[str, Derived] = {}
+        """The instances that come of duties."""
         self._found: list[LogEntry] = []
         self._now: int | None = None
         self._faults: list[str] = []
@@ -149,7 +153,14 @@ class _Scenario:
             self._reader(what)(body)
 
     def _reader(self, what: str) -> Callable[[dict[str, Any]], None]:
-        readers = (self._place, self._event, self._context, self._instance, self._reading)
+        readers = (
+            self._place,
+            self._event,
+            self._context,
+            self._instance,
+            self._reading,
+            self._duty,
+        )
         return dict(zip(_WHAT, readers, strict=True))[what]
 
     # -- time -----------------------------------------------------------------------
@@ -204,6 +215,7 @@ class _Scenario:
         entry = standing.of_place(place)
         self._places[place.id] = body
         self._stands(entry)
+        self._settle_duties()
 
     def _event(self, body: dict[str, Any]) -> None:
         """An event; what it does not say comes from its place and the line's time."""
@@ -256,6 +268,34 @@ class _Scenario:
                 raise _LineError(f"instance `{name}`: {said}")
         self._mentions += scenario_places.of_values(self._number, name, template, values)
         self._stands(_checked("instance", name, {**known, **body, "values": values}))
+
+    def _duty(self, body: dict[str, Any]) -> None:
+        """Somebody has a role from now on, at a place or at all; or has it no longer."""
+        ends = body.pop("end", False)
+        unknown = [key for key in body if key not in Duty._fields]
+        if unknown or not all(isinstance(body.get(key), str) for key in ("role", "user")):
+            raise _LineError("a duty has `role`, `user`, and `place` or none (or `end`)")
+        duty = Duty(body["role"], str(body.get("place") or ""), body["user"])
+        roles = [t.recipient.partition(" ")[0] for t in self._templates.values() if t.recipient]
+        if duty.role not in roles:
+            hint = did_you_mean(duty.role, roles, f"there are: {', '.join(roles) or 'none'}")
+            raise _LineError(f"no template has the recipient `{duty.role}`; {hint}")
+        if duty.place:
+            self._mention(f"duty of {duty.user}: place", duty.place)
+        (self._duties.discard if ends else self._duties.add)(duty)
+        self._settle_duties()
+
+    def _settle_duties(self) -> None:
+        kinds: dict[str, list[str]] = {}
+        for key, place in sorted(self._places.items()) if self._duties or self._derived else ():
+            kinds.setdefault(place["kind"], []).append(key)
+        templates = self._templates.values()
+        now = {one.id: one for one in derived(templates, sorted(self._duties), kinds)}
+        for key in sorted(self._derived.keys() - now.keys()):
+            self._stands(_checked("instance", key, None))
+        for key in sorted(now.keys() - self._derived.keys()):
+            self._stands(_checked("instance", key, now[key].standing()))
+        self._derived = now
 
     def _template(self, name: str) -> TemplateVersion:
         if name not in self._templates:

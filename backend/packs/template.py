@@ -88,6 +88,8 @@ class TemplateVersion(BaseModel):
     """Predicates of these facts."""
     parameters: dict[str, AnyParameter] = {}
     switch: Switch | None = None
+    recipient: str | None = None
+    """Who gets an instance by a duty (`backend.packs.duties`)."""
     notices: dict[str, NoticeText] = {}
     """The kinds of notices of the app."""
     permissions: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
     AuditRow,
     CursorRow,
+    DutyRow,
     InstanceRow,
     NoticeRow,
     SubscriptionRow,
@@ -56,6 +57,10 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "instances": _all(
             connection,
             select(InstanceRow.__table__).where(InstanceRow.user == user).order_by(InstanceRow.id),
+        ),
+        "duties": _all(
+            connection,
+            select(DutyRow.__table__).where(DutyRow.user == user).order_by(DutyRow.role),
         ),
         "remembered": _remembered(connection, user),
         "notices": _all(

@@ -219,9 +219,21 @@ class InstanceRow(Base):
     """All values, checked and with defaults filled in, as `TemplateVersion.bind` gives them."""
     title: Mapped[str | None] = mapped_column(String(200))
     """What the user calls it."""
+    duty: Mapped[str | None] = mapped_column(String(32))
+    """The role that it comes of (`backend.packs.duties`); None: its user made it."""
     created_ms: Mapped[int] = mapped_column(BigInteger)
     updated_ms: Mapped[int] = mapped_column(BigInteger)
     __table_args__ = (Index("ix_instances_template", "app", "template", "version"),)
+
+
+class DutyRow(Base):
+    """A role that a person has, at a place or (empty) at all: given by an operator."""
+
+    __tablename__ = "duties"
+    role: Mapped[str] = mapped_column(String(32), primary_key=True)
+    place: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user: Mapped[str] = mapped_column(UserId, primary_key=True, index=True)
+    created_ms: Mapped[int] = mapped_column(BigInteger)
 
 
 class TemplateVersionRow(Base):

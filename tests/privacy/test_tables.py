@@ -31,6 +31,7 @@ OF_THE_CITY = {
     "travel_planner_learned",
     "app_tables",
     "kinds",
+    "layers",
     "history_series",
     "history_values",
     "history_rollups",

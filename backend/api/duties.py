@@ -1,0 +1,101 @@
+"""Duties of people: given and ended by an operator, seen and left by who has them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from flask import Blueprint, Response, request
+from pydantic import BaseModel, ConfigDict, Field
+
+from citywise.backend.api import access, identity, instance_bodies, parameters
+from citywise.backend.api.answers import as_json
+from citywise.backend.api.problems import fault, invalid, not_found
+from citywise.backend.api.state import state
+from citywise.backend.kinds import Identifier
+from citywise.backend.kinds.kind import NAME
+from citywise.backend.packs import duties
+from citywise.backend.packs.duties import Duty
+from citywise.backend.people import accounts, audit
+from citywise.backend.people.errors import UnknownAccountError
+
+blueprint = Blueprint("duties", __name__)
+
+
+class _Duty(BaseModel):
+    """A role of a person, at a place or at all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    role: Annotated[str, Field(pattern=NAME)]
+    user: Annotated[str, Field(min_length=1, max_length=64)]
+    place: Identifier | None = None
+
+
+@blueprint.get("/operator/duties")
+@access.role("admin")
+def list_duties() -> Response:
+    """All duties that people have."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        found = duties.of_all(connection)
+    return as_json({"duties": [_shown(duty) for duty in found]})
+
+
+@blueprint.put("/operator/duties")
+@access.role("admin")
+def give_duty() -> Response:
+    """Give somebody a duty."""
+    parameters.only()
+    body = instance_bodies.read(_Duty)
+    with state().engine.begin() as connection:
+        try:
+            user = accounts.known(connection, body.user).id
+        except UnknownAccountError as error:
+            raise invalid([fault("user", str(error))]) from None
+        duty = Duty(body.role, body.place or "", user)
+        duties.give(connection, duty)
+        audit.record(connection, identity.own_id(), "duty.given", user, None, _shown(duty))
+    return as_json(_shown(duty))
+
+
+@blueprint.delete("/operator/duties")
+@access.role("admin")
+def end_duty() -> Response:
+    """End a duty."""
+    parameters.only("role", "place", "user")
+    duty = Duty(_asked("role"), _asked("place"), _asked("user"))
+    with state().engine.begin() as connection:
+        if not duties.end(connection, duty):
+            raise not_found("such a duty")
+        audit.record(connection, identity.own_id(), "duty.ended", duty.user, _shown(duty), None)
+    return Response(status=204)
+
+
+@blueprint.get("/me/duties")
+@access.person()
+def my_duties() -> Response:
+    """The duties of who asks."""
+    parameters.only()
+    with state().engine.connect() as connection:
+        found = duties.of_all(connection, identity.own_id())
+    return as_json({"duties": [_shown(duty) for duty in found]})
+
+
+@blueprint.delete("/me/duties")
+@access.person()
+def leave_duty() -> Response:
+    """Leave a duty: its instances go, and their notices are closed."""
+    parameters.only("role", "place")
+    duty = Duty(_asked("role"), _asked("place"), identity.own_id())
+    with state().engine.begin() as connection:
+        if not duties.end(connection, duty):
+            raise not_found("such a duty of yours")
+    return Response(status=204)
+
+
+def _asked(name: str) -> str:
+    return request.args.get(name, "")[:64]
+
+
+def _shown(duty: Duty) -> dict[str, str | None]:
+    return {"role": duty.role, "place": duty.place or None, "user": duty.user}
