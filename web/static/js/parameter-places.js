@@ -10,14 +10,15 @@ const MANY = 20;
  * A select of places that `fits` accepts, filled once the city is loaded; of many, with a
  * field beside it (both are `element`) that leaves those whose names hold what is written.
  */
-export function placeSelect(fits, { required, title, ...more } = {}) {
+export function placeSelect(fits, { required, title, layer, ...more } = {}) {
   const select = h('select', { required, ...more }, h('option', { value: '' }, t('form.choose')));
   const search = h('input', { type: 'search', placeholder: t('form.search'), 'aria-label': t('form.search.of', { title: title ?? more['aria-label'] }) });
   const element = h('span', { class: 'stack' }, select);
   let wanted = '';
   let shown = '';
+  let others = []; // Of a layer, which is not among the places that sensors watch.
   const fill = () => {
-    const places = [...city.places.values()].filter(fits)
+    const places = [...city.places.values(), ...others].filter(fits)
       .sort((a, b) => a.name.localeCompare(b.name, locale));
     if (places.length > MANY && !search.isConnected) element.prepend(search);
     const text = search.value.trim().toLocaleLowerCase(locale);
@@ -30,6 +31,7 @@ export function placeSelect(fits, { required, title, ...more } = {}) {
     select.value = chosen;
   };
   fill();
+  if (layer) ofLayer(layer).then((found) => { others = found; fill(); });
   search.addEventListener('input', fill);
   city.addEventListener('change', () => select.isConnected && fill());
   return {
@@ -42,10 +44,17 @@ export function placeSelect(fits, { required, title, ...more } = {}) {
   };
 }
 
+async function ofLayer(kind) {
+  const response = await fetch(`/api/v1/layers/${kind}.geojson`).catch(() => null);
+  const { features } = response?.ok ? await response.json() : { features: [] };
+  return features.map(({ id, properties }) => ({ ...properties, id }));
+}
+
 const missing = (input) => (input.required && !input.value ? ['form.missing'] : null);
 
 export function placeWidget({ kind, required, title }) {
-  const { select, element, set } = placeSelect((place) => !kind || place.kind === kind, { required, title });
+  const layer = city.placeKinds.get(kind)?.layer ? kind : null;
+  const { select, element, set } = placeSelect((place) => !kind || place.kind === kind, { required, title, layer });
   return { element, input: select, set, value: () => select.value || undefined, fault: () => missing(select) };
 }
 
