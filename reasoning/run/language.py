@@ -8,9 +8,11 @@ programs are requests needs no more than `RequestLanguage` (`reasoning.run.reque
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -89,6 +91,11 @@ class Driver(AnswerForms):
     @abstractmethod
     def push(self, items: Item | Iterable[Item]) -> Iterator[Evaluation]:
         """Take items in order of arrival; iterate over the evaluations that are due."""
+
+    def take(self, items: Sequence[Item]) -> Iterator[Evaluation]:
+        """Take some items that are in order of time and arrival, of the program's streams and
+        none of them late, as `push` does."""
+        return self.push(items)
 
     @abstractmethod
     def advance(self, time: int) -> Iterator[Evaluation]:
@@ -202,6 +209,7 @@ def check(path: Path, *, partitioned: bool = False) -> list[Finding]:
 
 
 Found = TypeVar("Found", bound=Evaluation)
+_time = attrgetter("time")
 
 
 class PointDriver(Driver, Generic[Found]):
@@ -235,6 +243,22 @@ class PointDriver(Driver, Generic[Found]):
         """
         for item in [items] if isinstance(items, Item) else items:
             self._take(item)
+        return self._due_now()
+
+    def take(self, items: Sequence[Item]) -> Iterator[Found]:
+        """See `Driver`."""
+        begin = 0
+        while begin < len(items):
+            time = items[begin].time
+            end = bisect_right(items, time, begin, key=_time)
+            if time not in self._arrived:
+                self._arrived[time] = []
+                self._begins(time)
+            self._arrived[time] += items[begin:end]
+            begin, self.stream_time = end, time
+        return self._due_now()
+
+    def _due_now(self) -> Iterator[Found]:
         newest = self.stream_time
         return self._run(newest) if newest is not None and self._is_due(newest) else iter(())
 

@@ -8,7 +8,7 @@ how they were batched.
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -209,6 +209,18 @@ class Reasoner(Driver):
         if not self._take_together(given):
             for item in given:
                 self._take(item)
+        return self._due_now()
+
+    def take(self, items: Sequence[Item]) -> Iterator[Evaluation]:
+        """See `Driver`."""
+        if self._state.first is None or self._clocked:
+            return self.push(items)
+        self._arrivals.add_all(items)
+        self._reach(items[-1].time)
+        return self._due_now()
+
+    def _due_now(self) -> Iterator[Evaluation]:
+        """The evaluations that are due before the newest time."""
         newest = self._state.stream_time
         if self._clocked or newest is None or self._state.first is None:
             return iter(())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,8 @@ from citywise.reasoning.streams.revised import BeyondError, Line, Ordered
 if TYPE_CHECKING:
     from citywise.reasoning.run.explained import RecordedExplainer
 
-_COUNTED = 10_000
-"""Items from which on those that are settled are not kept."""
+_MANY = 10_000
+"""Lines that are read together, before what is settled is looked at."""
 _REASONS = 6
 """Reasons that a warning gives."""
 
@@ -201,7 +202,7 @@ class Recorded:
             try:
                 items.take(line)
             except ItemError as error:
-                self._note_left_out(line, error)
+                self._note_left_out(line.position, error)
         self._line_of = items.line_of
         yield from items.between(None, None)
 
@@ -278,13 +279,18 @@ class Recorded:
         until = self.parse_time("--until", self.until)
         # From here on nothing can change an evaluation that is asked for.
         over = None if until is None else until + max(self.request.lateness, revising.items.horizon)
+        agreed = False
         for line in self._recording.lines():
-            if line.item is not None:
+            if not agreed and (isinstance(line, Item) or line.item is not None):
                 self._agree()
-                revising.course.unix = self.form == "iso"
+                # A recording writes all its times as its first one.
+                agreed, revising.course.unix = True, self.form == "iso"
             self.reached = line.position
             budget.progressed()
-            yield self._noting(revising, revising.push(line))
+            results = revising.push(line)
+            # Most lines only wait for the next time.
+            if results or revising.touched or revising.left_out:
+                yield self._noting(revising, results)
             newest = revising.items.newest
             if over is not None and newest is not None and newest > over:
                 break
@@ -294,7 +300,7 @@ class Recorded:
         """The results; what went wrong on the way to them is noted."""
         self._note_plan()
         for line, error in revising.left_out:
-            self._note_left_out(line, error)
+            self._note_left_out(line.position, error)
         revising.left_out.clear()
         for position, (_item, why) in revising.refused.items():
             self.problems.append(f"{self.source(position)}: {why}")
@@ -304,10 +310,10 @@ class Recorded:
         revising.failed.clear()
         return results
 
-    def _note_left_out(self, line: Line, error: ItemError) -> None:
-        where = self._recording.source(line.position)
+    def _note_left_out(self, position: int, error: ItemError) -> None:
+        where = self._recording.source(position)
         if isinstance(error, BeyondError):
-            self.late.add(line.position)
+            self.late.add(position)
             behind = f"{error.behind}{self.request.unit}"
             self.warnings.append(
                 f"{where}: is {behind} behind the newest time and is left out; with "
@@ -403,14 +409,16 @@ class Recorded:
         if self.horizon is None:
             yield from recording
             return
-        items, known = Ordered(self.horizon, BEGINNING), _COUNTED
-        for line in recording.lines():
-            with suppress(ItemError):
-                items.take(line)
-            if len(items) > known and items.settled is not None:
+        items, lines = Ordered(self.horizon, BEGINNING), recording.lines()
+        streams = frozenset(stream.iri for stream in self.request.streams)
+        while some := list(islice(lines, _MANY)):
+            pending = iter(some)
+            while (line := items.extend(pending, streams)) is not None:
+                with suppress(ItemError):
+                    items.take(line)
+            if items.settled is not None:
                 yield from items.between(None, items.settled)
-                items.forget(items.settled, lambda _item: False)
-                known = 2 * len(items) + _COUNTED
+                items.forget(items.settled, items.settled, lambda _item: False)
         yield from items.between(None, None)
 
     def _note(self, error: ItemError) -> None:

@@ -197,7 +197,11 @@ class RequestCourse(Course):
                 left[item.stream] -= 1
                 last.add(item.position)
         since = before - self._reach
-        items.forget(before, lambda i: i.position in last if i.stream in left else i.end >= since)
+
+        def needed(item: Item) -> bool:
+            return item.position in last if item.stream in left else item.end >= since
+
+        items.forget(before, since, needed if left else None)
 
 
 @contextmanager

@@ -73,14 +73,14 @@ class Revising:
     def __init__(self, course: Course, horizon: int) -> None:
         self.course = course
         self.items = Ordered(horizon, course.start)
-        self.left_out: list[tuple[Line, ItemError]] = []
+        self.left_out: list[tuple[Line | Item, ItemError]] = []
         """Lines that were left out, and why; the caller may clear it."""
         self.failed: list[Evaluation] = []
         """Evaluations that gave an error and will not be made again; the caller may clear it."""
         self.refused: dict[int, tuple[Item, str]] = {}
         """Items that have no value, by position, and why; the caller may clear it."""
-        streams = [stream.iri for stream in course.request.streams]
-        self._only = streams[0] if len(streams) == 1 else ""
+        self._streams = frozenset(stream.iri for stream in course.request.streams)
+        self._only = next(iter(self._streams)) if len(self._streams) == 1 else ""
         self._driver: Driver | None = None
         self._at = BEGINNING
         """All evaluations before it have been made, of items before it."""
@@ -104,19 +104,21 @@ class Revising:
         """From here on answers have not been looked at."""
         self._tidy = _FEW
 
-    def push(self, lines: Line | Iterable[Line]) -> list[Revision]:
+    def push(self, lines: Line | Item | Iterable[Line | Item]) -> list[Revision]:
         """Take a line, or several as one, in order of arrival; the results that are due, by time:
-        those that are new and those that differ."""
-        known = self.items.newest
-        if isinstance(lines, Line):
-            if not self._take(lines) and known == self.items.newest:
-                return []  # most lines: nothing changes, and no evaluation is due
-        else:
-            for line in lines:
-                self._take(line)
+        those that are new and those that differ. An item is a line without an id.
+
+        Raises `ItemError` for an item of no stream of the program.
+        """
+        known, changed = self.items.newest, False
+        pending = iter((lines,) if isinstance(lines, Line | Item) else lines)
+        while (line := self.items.extend(pending, self._streams)) is not None:
+            changed |= self._take(line)
         newest = self.items.newest
-        if newest is None:
-            return []
+        if newest is None or (newest == known and not changed):
+            if self.touched:
+                self.touched = set()
+            return []  # most lines: nothing changes, and no evaluation is due
         self._settle(newest - self.course.lateness - 1)
         results = list(self._results())
         if len(self.items) + len(self._done) > self._tidy:
@@ -132,13 +134,16 @@ class Revising:
 
     # -- lines ----------------------------------------------------------------------
 
-    def _take(self, line: Line) -> bool:
-        """Take a line in; False if it is an item more at the end, or nothing."""
-        if line.id is None and self.items.append(line, self._only):
-            return False  # mostly they are new, and in order
+    def _take(self, line: Line | Item) -> bool:
+        """Take a line in; False if it changes nothing."""
         if self._only and not line.stream:
-            item = line.item and replace(line.item, stream=self._only)
-            line = replace(line, item=item, stream=self._only)
+            if isinstance(line, Line) and line.item is not None:
+                line = replace(line, item=replace(line.item, stream=self._only))
+            line = replace(line, stream=self._only)
+        item = line if isinstance(line, Item) else line.item
+        if item is not None and item.stream not in self._streams:
+            name = self.course.request.name
+            raise ItemError(f"program `{name}` reads no stream <{item.stream}>")
         try:
             change = self.items.take(line)
         except ItemError as error:
@@ -244,7 +249,7 @@ class Revising:
         driver, course = self._driver, self.course
         items = self.items.between(low, upto + 1)
         # Without an item the start's time has not come yet.
-        pushed = driver.push(items) if items else ()
+        pushed = driver.take(items) if items else ()
         for evaluation in chain(pushed, _later(driver, upto)):
             known = self._known(evaluation)
             self._made_last = alone = course.alone(evaluation)

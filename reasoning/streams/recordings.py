@@ -99,15 +99,19 @@ class Recording:
             yield Item(line.time, line.content, position, line.until, line.stream)
             position += 1
 
-    def lines(self) -> Iterator[Line]:
-        """Yield items, corrections and withdrawals, positions counting from 0; as it goes."""
+    def lines(self) -> Iterator[Line | Item]:
+        """Yield items, those that have an id as lines, corrections and withdrawals, positions
+        counting from 0; as it goes."""
         places = self._begin()
         for position, line in enumerate(self._merged()):
             places.add(position, line.file, line.line)
             item = None
             if line.content is not None:
                 item = Item(line.time, line.content, position, line.until, line.stream)
-            yield Line(item, line.id, line.stream, position)
+            if item is not None and line.id is None:
+                yield item
+            else:
+                yield Line(item, line.id, line.stream, position)
 
     def source(self, position: int) -> str:
         """`FILE:LINE` of the item at a position that has been read."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, filterfalse
+from operator import attrgetter
+from typing import Any
 
 from citywise.reasoning.errors import ItemError
+from citywise.reasoning.rdf import ntriples
 from citywise.reasoning.streams.items import Item
 
 
@@ -70,10 +74,11 @@ class Ordered:
         """The newest time that any line has shown."""
         self.forgotten: Counter[str] = Counter()
         """How many items of each stream were forgotten."""
-        self._turns: list[tuple[int, int]] = []
-        """Time and place of each item, in order."""
-        self._items: dict[int, Item] = {}
-        """By place, which is the position of the first line about the item."""
+        self._times: list[int] = []
+        self._blocks: dict[int, list[Item]] = {}
+        """The items of a time, in order of their places. An item's position is its place, which
+        is the position of the first line about it."""
+        self._size = 0
         self._known: dict[tuple[str, str], tuple[int, int | None]] = {}
         """Places of items with an id, and their time; None: they do not count."""
         self._lines: dict[int, int] = {}
@@ -82,12 +87,12 @@ class Ordered:
         """The time of the last item that was forgotten."""
 
     def __len__(self) -> int:
-        return len(self._turns)
+        return self._size
 
     @property
     def last(self) -> int | None:
         """The time of the last item."""
-        return self._latest(len(self._turns))
+        return self._latest(len(self._times))
 
     @property
     def settled(self) -> int | None:
@@ -100,89 +105,162 @@ class Ordered:
 
     def last_before(self, time: int) -> int | None:
         """The time of the last item before one."""
-        return self._latest(bisect_left(self._turns, (time,)))
+        return self._latest(bisect_left(self._times, time))
 
     def between(self, first: int | None, end: int | None) -> list[Item]:
         """The items from a time on, and before another."""
-        turns = self._turns
-        low = 0 if first is None else bisect_left(turns, (first,))
-        high = len(turns) if end is None else bisect_left(turns, (end,))
-        items = self._items
-        return [items[place] for _time, place in turns[low:high]]
+        times = self._times
+        low = 0 if first is None else bisect_left(times, first)
+        high = len(times) if end is None else bisect_left(times, end, low)
+        return list(chain.from_iterable(map(self._blocks.__getitem__, times[low:high])))
 
-    def append(self, line: Line, only: str) -> bool:
-        """Take a new item without an id that comes in order; False: it is none, or does not.
-        `only` is the stream of items that name none."""
-        item, newest = line.item, self.newest
-        if item is None or item.until is not None or (only and not item.stream):
-            return False
-        time, turns = item.time, self._turns
-        if newest is None or time < newest or item.position != line.position:
-            return False
-        if time < self.start or (turns and turns[-1] > (time, item.position)):
-            return False
-        self.newest = time
-        turns.append((time, item.position))
-        self._items[item.position] = item
-        return True
+    def extend(self, lines: Iterator[Line | Item], streams: Collection[str]) -> Line | Item | None:
+        """Take new items of some streams that come in order, and have neither id nor interval, up
+        to the first line that is none; that line."""
+        newest = self.newest
+        if newest is None:
+            return next(lines, None)
+        time = max(newest, self.start)
+        block = self._blocks.get(time)
+        place = block[-1].position if block else -1
+        before = 0 if block is None else len(block)
+        # Nearly all lines of nearly all streams pass here: what this loop costs is what it costs
+        # them that they may be revised.
+        for line in lines:
+            item = line if type(line) is Item else _plain(line)
+            if item is None or (now := item.time) < time or item.until is not None:
+                break
+            if item.stream not in streams or (now == time and item.position < place):
+                break
+            if now > time or block is None:
+                self._size += 0 if block is None else len(block) - before
+                self._times.append(now)
+                block = self._blocks[now] = []
+                before, self.newest, time = 0, now, now
+            place = item.position
+            block.append(item)
+        else:
+            line = None
+        self._size += 0 if block is None else len(block) - before
+        return line
 
-    def take(self, line: Line) -> Change | None:
+    def take(self, given: Line | Item) -> Change | None:
         """Take a line in; None if it changes nothing.
 
         Raises `BeyondError` for one beyond the horizon, `UnknownIdError` for the withdrawal of
         what is not known; either leaves everything as it was.
         """
+        if isinstance(given, Item):
+            self._check(given.time)
+            self._see(given)
+            return Change(None, given) if self._insert(given) else None
+        line = given
         key = None if line.id is None else (line.stream, line.id)
         place, before = (line.position, None) if key is None else self._place(key, line)
-        item, old = line.item, None if before is None else self._items.get(place)
+        item, old = line.item, None if before is None else self._at(before, place)
         self._check(before)
         if item is not None:
             self._check(item.time)
-            self.lasting = self.lasting or item.until is not None
-            if self.newest is None or item.time > self.newest:
-                self.newest = item.time
+            self._see(item)
         new = None if item is None or item.time < self.start else _placed(item, place)
         if key is not None:
             self._known[key] = place, None if new is None else new.time
         if new == old:
             return None
         if old is not None:
-            del self._turns[bisect_left(self._turns, (old.time, place))]
-            del self._items[place]
+            self._remove(old)
         if new is not None:
-            self._add(new)
+            self._insert(new)
             if line.position != place:
                 self._lines[place] = line.position
         return Change(old, new)
 
-    def forget(self, before: int, needed: Callable[[Item], bool]) -> None:
-        """Forget the items before a time that are not needed."""
-        turns, items = self._turns, self._items
-        high = bisect_left(turns, (before,))
-        kept = []
-        for turn in turns[:high]:
-            if needed(item := items[turn[1]]):
-                kept.append(turn)
-            else:
-                self.forgotten[item.stream] += 1
-                del items[turn[1]]
-                self._lines.pop(turn[1], None)
-        if high:
-            self._last = turns[high - 1][0]
-        turns[:high] = kept
+    def forget(self, before: int, since: int, needed: Callable[[Item], bool] | None = None) -> None:
+        """Forget the items before a time that end before another, or those that are not
+        `needed`."""
+        if needed is None and self.lasting:
+            needed = lambda item: item.end >= since  # noqa: E731
+        times, blocks = self._times, self._blocks
+        high = bisect_left(times, min(before, since) if needed is None else before)
+        self._last = self._latest(high)
+        kept: dict[int, list[Item]] = {}
+        for time in times[:high]:
+            gone = blocks.pop(time)
+            if needed is not None and (some := list(filter(needed, gone))):
+                kept[time], gone = some, list(filterfalse(needed, gone))
+            self._size -= len(gone)
+            self.forgotten.update(map(_stream, gone))
+            for item in gone if self._lines else ():
+                self._lines.pop(item.position, None)
+        blocks.update(kept)
+        times[:high] = kept
 
     def backwards(self, before: int) -> Iterator[Item]:
         """The items before a time, the last first."""
-        for place in range(bisect_left(self._turns, (before,)) - 1, -1, -1):
-            yield self._items[self._turns[place][1]]
+        for number in range(bisect_left(self._times, before) - 1, -1, -1):
+            yield from reversed(self._blocks[self._times[number]])
+
+    def to_json(self) -> dict[str, Any]:
+        """All there is, as values JSON can hold."""
+        return {
+            "newest": self.newest,
+            "last": self._last,
+            "lasting": self.lasting,
+            "forgotten": dict(self.forgotten),
+            "items": list(map(_item_to_json, self.between(None, None))),
+            "known": [[*key, *place] for key, place in self._known.items()],
+            "lines": list(self._lines.items()),
+        }
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Go on as the one that `to_json` described."""
+        self.newest, self._last = values["newest"], values["last"]
+        self.lasting = values["lasting"]
+        self.forgotten = Counter(values["forgotten"])
+        for each in values["items"]:
+            self._insert(_item_from_json(*each))
+        self._known = {(stream, name): (p, time) for stream, name, p, time in values["known"]}
+        self._lines = dict(values["lines"])
 
     def _latest(self, end: int) -> int | None:
         """The time of the last item among the first ones that are kept."""
         if not end:
             return self._last
         # An item that was forgotten may be later than one that is kept for its interval.
-        last = self._turns[end - 1][0]
+        last = self._times[end - 1]
         return last if self._last is None else max(last, self._last)
+
+    def _see(self, item: Item) -> None:
+        """Note what a line shows by its item."""
+        self.lasting = self.lasting or item.until is not None
+        if self.newest is None or item.time > self.newest:
+            self.newest = item.time
+
+    def _insert(self, item: Item) -> bool:
+        """Enter an item, if it counts."""
+        if item.time < self.start:
+            return False
+        block = self._blocks.get(item.time)
+        if block is None:
+            block = self._blocks[item.time] = []
+            insort(self._times, item.time)
+        insort(block, item, key=_position)
+        self._size += 1
+        return True
+
+    def _remove(self, item: Item) -> None:
+        block = self._blocks[item.time]
+        block.remove(item)
+        self._size -= 1
+        if not block:
+            del self._blocks[item.time]
+            self._times.remove(item.time)
+
+    def _at(self, time: int, place: int) -> Item | None:
+        """The item at a place that has a time, if it has not been forgotten."""
+        block = self._blocks.get(time, [])
+        number = bisect_left(block, place, key=_position)
+        return block[number] if number < len(block) and block[number].position == place else None
 
     def _place(self, key: tuple[str, str], line: Line) -> tuple[int, int | None]:
         known = self._known.get(key)
@@ -194,14 +272,34 @@ class Ordered:
         if time is not None and self.newest is not None and time < self.newest - self.horizon:
             raise BeyondError(self.newest - time)
 
-    def _add(self, item: Item) -> None:
-        turn = item.time, item.position
-        self._items[item.position] = item
-        if not self._turns or self._turns[-1] < turn:
-            self._turns.append(turn)  # mostly streams are in order
-        else:
-            insort(self._turns, turn)
+
+def _plain(line: Line | Item) -> Item | None:
+    """The item of a line that says no more."""
+    if isinstance(line, Item):
+        return line
+    item = line.item
+    return item if line.id is None and item and item.position == line.position else None
 
 
 def _placed(item: Item, place: int) -> Item:
     return item if item.position == place else replace(item, position=place)
+
+
+_position = attrgetter("position")
+_stream = attrgetter("stream")
+
+
+def _item_to_json(item: Item) -> list[Any]:
+    content: Any = item.content
+    if not isinstance(content, str):
+        content = [list(map(ntriples.write, triple)) for triple in content]
+    return [item.time, content, item.position, item.until, item.stream]
+
+
+def _item_from_json(
+    time: int, content: str | list[list[str]], position: int, until: int | None, stream: str
+) -> Item:
+    if isinstance(content, str):
+        return Item(time, content, position, until, stream)
+    triples = tuple(ntriples.triple(*terms) for terms in content)
+    return Item(time, triples, position, until, stream)

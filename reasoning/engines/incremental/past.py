@@ -8,12 +8,14 @@ input come to have held at other steps, it brings every relation's steps up, com
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from citywise.reasoning.engines.incremental.amending import Amending, Known
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
 from citywise.reasoning.engines.incremental.validity import (
     Changed,
+    Happened,
     Steps,
     Timeline,
     Validity,
@@ -46,8 +48,9 @@ class Past:
         self.relations = {name: Validity(name) for name in evaluation.relations}
         self._notes: list[list[_Noted]] = []
         """Of the steps that have not been taken in yet, the last of them all."""
-        for name, relation in evaluation.relations.items():
-            self.relations[name].begin(relation.rows(), -1)
+        self._lazy = True
+        """Whether no step has been taken in: then they follow from the rows that hold now, and
+        what each of the steps changed. A stream that nothing changes pays for no more."""
         known = Known(self.relations, self.timeline, evaluation.watch.look)
         self._components = [Amending(names, program, known) for names in components(program)]
 
@@ -120,16 +123,28 @@ class Past:
 
     def forget(self, before: int) -> None:
         """Steps before a time are not asked for any more."""
-        number = bisect_right(self.timeline.times, before - 1)
+        number = min(bisect_right(self.timeline.times, before - 1), len(self.timeline.times) - 1)
         if number > max(_FORGOTTEN, len(self.timeline.times) - number):
-            self._take_in()
-            for relation in self.relations.values():
-                relation.forget(number)
+            taken = len(self.timeline.times) - len(self._notes)
+            if self._lazy or number >= taken:
+                del self._notes[: len(self._notes) - (len(self.timeline.times) - number) + 1]
+                self._lazy = True
+                for relation in self.relations.values():
+                    relation.clear()
+            else:
+                self._take_in()
+                for relation in self.relations.values():
+                    relation.forget(number)
             del self.timeline.times[:number]
 
     def _take_in(self) -> None:
         """Take in the steps that were noted."""
         first = len(self.timeline.times) - len(self._notes)
+        if self._lazy:
+            self._lazy = False
+            self._look_back(first)
+            self._notes.clear()
+            return
         for step, notes in enumerate(self._notes, first):
             for relation, fresh, expired, withdrawn in notes:
                 before = (1 << step) - 1
@@ -137,3 +152,13 @@ class Past:
                 relation.end(withdrawn, before)
                 relation.begin(fresh, -1 << step)
         self._notes.clear()
+
+    def _look_back(self, first: int) -> None:
+        """Take in the steps that were noted, from the newest back to the one before `first`."""
+        changes: defaultdict[Validity, list[Happened]] = defaultdict(list)
+        for step in range(len(self.timeline.times) - 1, first - 1, -1):
+            for relation, fresh, expired, withdrawn in self._notes[step - first]:
+                changes[relation].append((step, fresh, [*expired, *withdrawn]))
+        for name, rows in self.evaluation.relations.items():
+            relation = self.relations[name]
+            relation.look_back(rows.rows(), changes[relation])

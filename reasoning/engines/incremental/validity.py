@@ -8,7 +8,7 @@ its literals, `&`; those of a head are those of its bodies, `|`. So one join doe
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from citywise.reasoning.engines.incremental.generated import Look, RuleWriter
@@ -33,6 +33,8 @@ Changed = Mapping[Row, Steps]
 Meet = Callable[[Changed, list[Row], list[Steps]], None]
 """`function(changed, found, steps)`: adds rows of the head to `found`, and to `steps` those at
 which a body with a changed row holds."""
+Happened = tuple[int, Collection[Row], Collection[Row]]
+"""A step, rows that came with it, and rows that went."""
 UpTo = Callable[[int], Steps]
 """The steps up to a time."""
 
@@ -79,6 +81,27 @@ class Validity:
         if new:
             for positions, index in self.indices.items():
                 add(index, positions, list(new))
+
+    def look_back(self, rows: Iterable[Row], changes: Iterable[Happened]) -> None:
+        """Find all steps of a relation without any: of the rows that hold now, and of those that
+        came with a step and went with it, the newest first."""
+        steps = self.steps
+        steps.update(dict.fromkeys(rows, -1))
+        for step, came, gone in changes:
+            since, before = -1 << step, (1 << step) - 1
+            for row in came:
+                if row in steps:
+                    steps[row] &= since
+            for row in gone:
+                steps[row] = steps.get(row, 0) | before
+        for positions, index in self.indices.items():
+            add(index, positions, list(steps))
+
+    def clear(self) -> None:
+        """Forget all steps."""
+        self.steps.clear()  # functions hold on to the dictionary, and to the indices
+        for index in self.indices.values():
+            index.clear()
 
     def forget(self, number: int) -> None:
         """Forget the first steps, and rows without others."""

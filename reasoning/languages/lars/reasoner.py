@@ -396,8 +396,7 @@ class LarsCourse(Course):
         """See `Course`."""
         del done
         if self._reach is not None:
-            since = self._since(before)
-            items.forget(before, lambda item: item.end >= since)
+            items.forget(before, self._since(before))
         if self._past is not None:
             self._past.forget(before)
 

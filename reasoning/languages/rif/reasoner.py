@@ -359,8 +359,8 @@ class RifCourse(FactForms, Course):
 
     def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
         """See `Course`."""
-        since = min(before, self._answered(done))
-        items.forget(before, lambda item: self._counts(item, since))
+        if self._range is not None:
+            items.forget(before, min(before, self._answered(done)) - self._range + 1)
 
     def same(self, one: Evaluation, other: Evaluation) -> bool:
         """See `Course`."""
