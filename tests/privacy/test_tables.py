@@ -36,6 +36,8 @@ OF_THE_CITY = {
     "history_values",
     "history_rollups",
     "followers",
+    "sources",
+    "posted",
 }
 """Tables that tell of no person; what cursors keep, the pipeline takes away."""
 

@@ -32,7 +32,7 @@ function asked(parameter) {
 
 customElements.define('alert-switches', class extends HTMLElement {
   connectedCallback() {
-    this.only = this.getAttribute('only');
+    this.only = this.getAttribute('switches');
     this.list = h('ul', { class: 'cards switches' });
     this.said = h('p', { class: 'field-error', role: 'alert' });
     this.append(this.list, this.said);

@@ -64,7 +64,7 @@ export function sourceForm({ connectors, source, saved }) {
   const prefix = optional('prefix', { help: t('source.prefix.help') });
   const zone = optional('zone', { placeholder: 'Europe/Copenhagen' });
   const takes = tickField('takes_posts');
-  const context = optional('subscribe', { help: t('source.subscribe.help'), placeholder: 'https://broker.example/ngsi-ld/v1' });
+  const context = optional('subscribe', { help: t('source.subscribe.help'), placeholder: '…/ngsi-ld/v1' });
   const types = optional('types', { placeholder: 'NoiseLevelObserved, AirQualityObserved' });
   const notify = optional('notify', { value: location.origin });
   const main = [name, connector, mapping, urls, topics];
