@@ -442,10 +442,6 @@ class System:
             for child in self.children.values():
                 if own_files.rotate(self.log_file(child.role), _LOG_BYTES, _LOGS_KEPT):
                     child.log_from = 0
-        if now >= self._looked_at + _LOOK_SECONDS:
-            self._looked_at = now
-            if "web" in self.children and "connectors" not in self.children and self._has_sources():
-                self.spawn("connectors")
         if self.broker is not None and not self.broker.is_running:
             LOG.warning("the embedded broker died; starting it again")
             self.broker.stop()
@@ -464,6 +460,15 @@ class System:
                 if child.role == "source":
                     self._continue_source()
                 self.spawn(child.role)
+        if now >= self._looked_at + _LOOK_SECONDS:
+            self._looked_at = now
+            self._start_connectors()
+
+    def _start_connectors(self) -> None:
+        """An operator may have made the first source while the system runs."""
+        runs = self._engine is not None and "web" in self.children
+        if runs and "connectors" not in self.children and self._has_sources():
+            self.spawn("connectors")
 
     def _is_up(self, role: str) -> bool:
         """Whether a process has come as far as to do its work: on a slow machine that takes
