@@ -56,6 +56,38 @@ def test_from_drops_what_is_before_and_until_ends_the_run(folder: Folder) -> Non
     assert folder.results("count.casp", "--stream", "items.jsonl", "--until", "1") == []
 
 
+NOW = "#from stream <s> [time 0s step 1s].\nin(X) :- d(X).\n"
+
+
+@pytest.mark.parametrize("lateness", ["", "#lateness 2s.\n"])
+def test_a_recording_without_an_item_has_no_end_but_that_of_until(
+    folder: Folder, lateness: str
+) -> None:
+    folder.write("now.casp", NOW + lateness)
+    folder.write("early.jsonl", [{"t": 1, "atom": "d(1)"}])
+    folder.write("none.jsonl", "")
+    for stream in ("early.jsonl", "none.jsonl"):
+        given = ("now.casp", "--stream", stream, "--from", "3")
+        assert folder.results(*given) == []
+        found = folder.results(*given, "--until", "4")
+        assert found == [{"t": 3, "answer_sets": [[]]}, {"t": 4, "answer_sets": [[]]}]
+
+
+def test_nothing_is_left_of_a_recording_whose_items_are_all_withdrawn(folder: Folder) -> None:
+    folder.write("now.casp", NOW)
+    items = [{"t": 4, "atom": "d(1)", "id": "a"}, {"t": 6, "atom": "d(2)", "id": "b"}]
+    folder.write("back.jsonl", [*items, {"withdraw": "b"}, {"withdraw": "a"}])
+    found = folder.results("now.casp", "--stream", "back.jsonl", "--from", "3", "--revise", "9")
+    last = {line["t"]: line["answer_sets"] for line in found}
+    assert last == {3: None, 4: None, 5: None}
+
+
+def test_a_byte_order_mark_before_a_stream_is_no_item(folder: Folder) -> None:
+    folder.write("marked.jsonl", '\ufeff{"t": 5, "atom": "d(1)"}\r\n\r\n{"t": 7, "atom": "d(2)"}')
+    found = folder.results("count.casp", "--stream", "marked.jsonl")
+    assert found == [{"t": 7, "answer_sets": [["in(1)", "in(2)"]]}]
+
+
 def test_until_gives_a_prefix_of_the_whole_run(folder: Folder) -> None:
     whole = folder.results("count.casp", "--stream", "items.jsonl")
     assert folder.results("count.casp", "--stream", "items.jsonl", "--until", "3") == whole[:2]

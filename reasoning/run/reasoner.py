@@ -136,7 +136,7 @@ class Reasoner(Driver):
         self._engine = engine or solver_engine(request, background, limits)
         self._owns_engine = engine is None
         self._changing = self._engine if isinstance(self._engine, ChangingEngine) else None
-        self._state = State(first=start, given=start is not None, stream_time=start)
+        self._state = State(first=start, given=start is not None)
         self._contents = Contents(request, self._encoder, as_rows=self._changing is not None)
         self.refused = self._contents.refused
         self._buffers = self._contents.buffers

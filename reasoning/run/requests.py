@@ -86,7 +86,7 @@ class RequestCourse(Course):
         """See `Course`."""
         if self._until is not None:
             return self._until
-        return self.start if last is None else max(self.start, last)
+        return BEGINNING if last is None else max(self.start, last)
 
     def driver(self, time: int, items: Ordered, before: Sequence[Done]) -> Driver:
         """See `Course`."""

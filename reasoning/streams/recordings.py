@@ -8,6 +8,7 @@ import re
 import zlib
 from array import array
 from bisect import bisect_right
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -144,7 +145,9 @@ class Recording:
         newest: int | None = None
         with _opened(self._paths[file]) as lines:
             for number, text in enumerate(_lines(lines, self._paths[file]), 1):
-                if text.isspace():
+                if number == 1:
+                    text = text.removeprefix(BOM_UTF8)
+                if not text or text.isspace():
                     continue
                 try:
                     values = _object(text)
