@@ -115,7 +115,8 @@ class Revising:
         while (line := self.items.extend(pending, self._streams)) is not None:
             changed |= self._take(line)
         newest = self.items.newest
-        if newest is None or (newest == known and not changed):
+        due = newest is not None and newest - self.course.lateness > self._at
+        if newest is None or (newest == known and not changed and not due):
             if self.touched:
                 self.touched = set()
             return []  # most lines: nothing changes, and no evaluation is due

@@ -69,6 +69,18 @@ def test_an_evaluation_after_the_last_item_that_is_left_has_no_answer_sets(tmp_p
     assert at_4 == [([[]], None), (None, 1), ([["q(2,2)"]], 2)]
 
 
+def test_an_item_that_comes_at_the_newest_time_brings_back_what_is_due_before_it(
+    tmp_path: Path,
+) -> None:
+    lines = [_item(7, "x", "i"), _item(1, "x", "i"), _item(7, "x"), _item(4, "p(1,1)")]
+    _code, found, _said = _run(tmp_path, lines, "--from", "2", "--revise", "9")
+    assert [(r["t"], r["answer_sets"], r.get("revision")) for r in found] == [
+        (5, [[]], None), (6, [[]], None), (5, None, 1), (6, None, 1),
+        (5, [[]], 2), (6, [[]], 2), (5, [["q(1,1)"]], 3), (6, [["q(1,1)"]], 3),
+        (7, [["q(1,1)"]], None),
+    ]  # fmt: skip
+
+
 def test_what_is_beyond_the_horizon_is_left_out_with_a_warning(tmp_path: Path) -> None:
     code, found, said = _run(tmp_path, LATE, "--from", "0", "--revise", "3s")
     assert code == 0
