@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Engine, select
 
+from citywise.backend.city.steps import Source
 from citywise.backend.ingest import log, records
 from citywise.backend.ingest.acceptance import Acceptor
 from citywise.backend.ingest.payloads import Clock, Place
@@ -30,6 +31,8 @@ from tests.databases import begun
 START_MS = 1_407_196_800_000
 LIMITS = {"seconds": 60, "megabytes": 1000, "atoms": 50_000, "models": 10}
 Told = tuple[Any, ...]
+Arrival = tuple[int, int, dict[str, Any]]
+"""When a message comes, its number, and what it says."""
 
 
 def message(kind: str, sensor: str, ms: int, values: dict[str, Any] | None) -> dict[str, Any]:
@@ -272,3 +275,26 @@ class Disorder:
     @property
     def end_ms(self) -> int:
         return max(self.arrivals[-1][0], self.start_ms + self.steps * self.step_ms) + self.step_ms
+
+
+def disordered(source: Source, dice: random.Random) -> list[Arrival]:
+    """How the readings of a source arrive: when, a number, and what is said."""
+    found: list[Arrival] = []
+
+    def say(at: int, kind: str, sensor: str, ms: int, values: dict[str, Any] | None) -> None:
+        found.append((at, len(found), message(kind, sensor, ms, values)))
+
+    for step in source.steps():
+        for kind, values in ((b.kind, values) for b in step.batches for values in b.readings):
+            said = {k: v for k, v in values.items() if k not in ("sensor", "observed_at")}
+            name, at = (kind, str(values["sensor"]), step.ms), step.ms
+            if dice.random() < 0.1:
+                at += dice.randrange(1, 1_800_000)
+            if dice.random() < 0.02:
+                wrong = {"speed_kmh": 5, "vehicle_count": 30, "occupied": 0}
+                say(at, *name, {k: wrong.get(k, v) for k, v in said.items()})
+                at += dice.randrange(1, 900_000)
+            say(at, *name, said)
+            if dice.random() < 0.01:
+                say(at + dice.randrange(1, 900_000), *name, None)
+    return sorted(found, key=lambda one: one[:2])

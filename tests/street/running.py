@@ -22,13 +22,18 @@ _PATIENCE_S = 300
 
 @contextmanager
 def system(
-    folder: Path, play: dict[str, Any] | None, pipeline: Pipeline | None = None
+    folder: Path,
+    play: dict[str, Any] | None,
+    pipeline: Pipeline | None = None,
+    told: bool = False,
 ) -> Iterator[System]:
     """A system in `folder`, ready; everything is ended afterwards.
 
-    Without something to play it goes by the wall clock, as a city with real sensors does.
+    Without something to play it goes by the wall clock, as a city with real sensors does, or by
+    the clock that it is `told`.
     """
-    ingest = Ingest(clock="topic") if play else Ingest(clock="wall", grace_s=0.25)
+    topic = Ingest(clock="topic")
+    ingest = topic if play or told else Ingest(clock="wall", grace_s=0.25)
     settings = Settings(
         data_dir=folder,
         ingest=ingest,

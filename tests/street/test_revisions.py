@@ -6,7 +6,6 @@ import random
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from tests.pipeline.revising import (
     Disorder,
     System,
     Told,
+    disordered,
     followed,
     message,
     place_of,
@@ -28,7 +28,6 @@ from tests.street.city import running
 
 ROADS = [("traffic", f"r{number}") for number in range(4)]
 END = ("traffic", "the-end")
-Arrival = tuple[int, int, dict[str, Any]]
 
 
 @pytest.mark.long
@@ -79,7 +78,7 @@ def test_a_disordered_morning_of_aarhus_ends_in_the_events_of_the_corrected_one(
     withdrawn; workers and ingest start anew on the way."""
     start = datetime(2014, 8, 5, 5, tzinfo=UTC)
     source = Replay(data_pack, start, start + timedelta(hours=1.5), timedelta(0), kinds=LASTING)
-    step_ms, arrivals = 60_000, _disordered(source, random.Random(1))
+    step_ms, arrivals = 60_000, disordered(source, random.Random(1))
     sensors = [(kind, place.id) for place in source.places() for kind in place.sensors]
     known = [one for one in sensors if one[0] in LASTING]
     requests = ("traffic_jam", "garage_nearly_full")
@@ -103,26 +102,3 @@ def test_a_disordered_morning_of_aarhus_ends_in_the_events_of_the_corrected_one(
     assert {"event.corrected", "event.withdrawn"} <= set(system.announced())
     assert system.stored() == expected
     assert system.heard() == expected
-
-
-def _disordered(source: Replay, dice: random.Random) -> list[Arrival]:
-    """How the readings of a source arrive: when, a number, and what is said."""
-    found: list[Arrival] = []
-
-    def say(at: int, kind: str, sensor: str, ms: int, values: dict[str, Any] | None) -> None:
-        found.append((at, len(found), message(kind, sensor, ms, values)))
-
-    for step in source.steps():
-        for kind, values in ((b.kind, values) for b in step.batches for values in b.readings):
-            said = {k: v for k, v in values.items() if k not in ("sensor", "observed_at")}
-            name, at = (kind, str(values["sensor"]), step.ms), step.ms
-            if dice.random() < 0.1:
-                at += dice.randrange(1, 1_800_000)
-            if dice.random() < 0.02:
-                wrong = {"speed_kmh": 5, "vehicle_count": 30, "occupied": 0}
-                say(at, *name, {k: wrong.get(k, v) for k, v in said.items()})
-                at += dice.randrange(1, 900_000)
-            say(at, *name, said)
-            if dice.random() < 0.01:
-                say(at + dice.randrange(1, 900_000), *name, None)
-    return sorted(found, key=lambda one: one[:2])
