@@ -74,6 +74,7 @@ def _judged(loading: Loading) -> tuple[Pack | None, list[Finding]]:
     found = list(loading.findings)
     if pack is not None:
         found += _Judgement(loading, pack).findings()
+    found = list(map(loading.placed, found))
     places = {f: (f.location.file, f.location.line, f.location.column, f.code) for f in found}
     return pack, sorted(places, key=places.__getitem__)
 

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from citywise.backend.ingest.standing import PACK_NAME
 from citywise.backend.kinds import builtin
+from citywise.backend.packs.forms import KINDS as FORMS
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.manifest import VERSION
 from citywise.backend.packs.parameters import TYPES
@@ -35,7 +36,7 @@ def findings(error: ValidationError, root: type[BaseModel], places: Places) -> I
             continue
         told.add(key)
         if fault["type"].startswith("union_tag"):
-            key = (*key, "type")
+            key = (*key, "form" if _are_forms(fault["loc"]) else "type")
         code, message = _words(fault, key, _fields(root, fault["loc"]))
         yield Finding(places.location(key), "error", code, message)
 
@@ -50,17 +51,22 @@ def _without_tag(location: Sequence[str | int]) -> tuple[str, ...]:
 
 
 def _tag(location: Sequence[str | int]) -> int | None:
-    """Where in a location the type of a parameter is named: after `templates.T.parameters.P`
-    or `settings.S`."""
+    """Where in a location the type of a parameter or form is named: after
+    `templates.T.parameters.P`, `templates.T.forms.F` or `settings.S`."""
     at = {"templates": 4, "settings": 2}.get(str(location[0]))
-    return at if at and len(location) > at and location[at] in TYPES else None
+    types = FORMS if _are_forms(location) else TYPES
+    return at if at and len(location) > at and location[at] in types else None
+
+
+def _are_forms(location: Sequence[str | int]) -> bool:
+    return location[0] == "templates" and location[2:3] == ("forms",)
 
 
 def _fields(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
     """The keys that may stand beside the one at fault."""
     model: type[BaseModel] = root
     if tag := _tag(location):
-        model = TYPES[str(location[tag])]
+        model = (FORMS if _are_forms(location) else TYPES)[str(location[tag])]
     elif len(location) > 2 and location[0] in root.model_fields:
         annotation = root.model_fields[str(location[0])].annotation
         model = getattr(annotation, "__args__", (str, root))[1]
@@ -77,10 +83,12 @@ def _words(fault: ErrorDetails, key: tuple[str, ...], fields: list[str]) -> tupl
         case "missing":
             return "missing-key", f"`{name}` is missing; add `{key[-1]} = …`"
         case "union_tag_not_found":
-            return "missing-key", f"`{name}` is missing; give {one_of(list(TYPES))}"
+            there = FORMS if key[-1] == "form" else TYPES
+            return "missing-key", f"`{name}` is missing; give {one_of(list(there))}"
         case "union_tag_invalid":
-            given = value.get("type") if isinstance(value, dict) else None
-            return "type", f"`{name}`: {_type(given)}"
+            given = value.get(key[-1]) if isinstance(value, dict) else None
+            said = _choice(given, list(FORMS)) if key[-1] == "form" else _type(given)
+            return "type", f"`{name}`: {said}"
         case "literal_error":
             choices = re.findall("'([^']*)'", fault["ctx"]["expected"])
             return "value", f"`{name}`: {_choice(value, choices)}"

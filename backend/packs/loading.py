@@ -11,6 +11,8 @@ from pydantic import JsonValue, ValidationError
 
 from citywise.backend.kinds import FOLDER, Kinds, PlaceKind, builtin
 from citywise.backend.packs import enclosure, faults, strings, toml_errors
+from citywise.backend.packs.form_faults import Forms
+from citywise.backend.packs.forms import written
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.library import FILE, STANDING
 from citywise.backend.packs.manifest import Manifest, Pack, PackError, TemplateEntry
@@ -35,7 +37,7 @@ from citywise.reasoning import (
     budget,
     limited,
 )
-from citywise.reasoning.languages.casp import Reading, check_reading, read_file
+from citywise.reasoning.languages.casp import Reading, check_reading, read, read_file
 from citywise.reasoning.rdf.mapping import Mapper, quote
 
 MOST_KNOWLEDGE = 1_000_000
@@ -60,10 +62,14 @@ class Loading:
         self.findings: list[Finding] = []
         self.readings: dict[str, Reading] = {}
         """The rules of each template that could be read as text."""
+        self._of_forms: dict[str, tuple[str, int, tuple[str, ...]]] = {}
+        """By file of rules: the template, the lines of its own, and of which form each line
+        behind them is."""
 
     def pack(self) -> Pack:
         """The pack; raises `PackError` if there is an error."""
         found = self.attempt()
+        self.findings = list(map(self.placed, self.findings))
         if found is None or any(f.severity == "error" for f in self.findings):
             raise PackError(self.folder, self.findings)
         return found
@@ -188,9 +194,6 @@ class Loading:
         ontology: Ontology,
         translations: dict[str, dict[str, str]],
     ) -> TemplateVersion | None:
-        reading = self._reading(name)
-        if reading is None:
-            return None
         self._recipient(name, entry)
         parameters = {
             parameter: self._parameter(
@@ -198,6 +201,10 @@ class Loading:
             )
             for parameter, model in entry.parameters.items()
         }
+        reading = self._reading(name)
+        reading = reading and self._with_forms(name, entry, reading, parameters)
+        if reading is None:
+            return None
         version = TemplateVersion(
             app=manifest.name,
             name=name,
@@ -256,6 +263,37 @@ class Loading:
         except RequestError as error:
             self.findings.append(Finding.of(error))
         return self.readings.get(name)
+
+    def _with_forms(
+        self, name: str, entry: TemplateEntry, own: Reading, parameters: dict[str, AnyParameter]
+    ) -> Reading | None:
+        """The rules with those of the forms behind them; None where a form is at fault."""
+        forms = Forms(entry.forms, own, parameters)
+        faults = list(forms.faults())
+        for (form, *keys), code, message in faults:
+            key = ("templates", name, "forms", form, *keys)
+            self.error(key, code, f"`{'.'.join(key)}`: {message}")
+        if faults or not entry.forms:
+            return None if faults else own
+        found = written(entry.forms, forms.ages, forms.said)
+        text = own.source.text + ("" if own.source.text.endswith("\n") else "\n")
+        path = self.folder / "templates" / f"{name}.casp"
+        self._of_forms[str(path)] = name, text.count("\n"), found.forms
+        self.readings[name] = read(
+            text + found.text, name=name, file=str(path), folder=path.parent, clocked=True
+        )
+        return self.readings[name]
+
+    def placed(self, finding: Finding) -> Finding:
+        """A finding where somebody can mend it: what is wrong with the rules of a form stands at
+        the form."""
+        name, own, forms = self._of_forms.get(finding.location.file, ("", 0, ()))
+        number = finding.location.line - own - 1
+        if not name or not 0 <= number < len(forms):
+            return finding
+        key = ("templates", name, "forms", forms[number])
+        message = f"`{'.'.join(key)}`: {finding.message}"
+        return replace(finding, location=self.places.location(key), message=message)
 
     def _with_knowledge(self, version: TemplateVersion, reading: Reading) -> TemplateVersion | None:
         """The version with the facts of its knowledge bases; None if they cannot be had."""

@@ -13,6 +13,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.ingest.standing import Context, PackName
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.kind import NAME as KIND_NAME
+from citywise.backend.packs.forms import AnyForm
 from citywise.backend.packs.ontology import Ontology
 from citywise.backend.packs.parameters import AnyParameter
 from citywise.backend.packs.template import NoticeText, Switch, TemplateVersion
@@ -41,6 +42,8 @@ class TemplateEntry(_Entry):
     """Who gets an instance without making one: a role, at each place of a parameter."""
     parameters: dict[Name, AnyParameter] = {}
     switch: Switch | None = None
+    forms: dict[Name, AnyForm] = {}
+    """Ready-made forms of time and change; each concludes an atom that is called as it is."""
 
 
 class Manifest(_Entry):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from citywise.backend.city.observations import PLACE
 from citywise.backend.kinds import IDENTIFIER, builtin
@@ -146,9 +146,22 @@ class DurationParameter(Parameter):
     """A length of time, `"15m"`, `"1h30m"` or ISO 8601 `"PT15M"`; the fact holds seconds."""
 
     type: Literal["duration"]
+    max: str | None = None
+    """The longest it may be."""
+
+    @field_validator("max")
+    @classmethod
+    def _is_duration(cls, value: str | None) -> str | None:
+        try:
+            return value and spans.duration(value, "max")
+        except BadValueError as fault:
+            raise ValueError(f"found {fault.found}, expected {fault.expected}") from None
 
     def one(self, value: JsonValue, path: str) -> JsonValue:
-        return spans.duration(value, path)
+        found = spans.duration(value, path)
+        if self.max and spans.seconds(found) > spans.seconds(self.max):
+            raise BadValueError(path, show(value), f"at most {self.max}", "shorten it")
+        return found
 
     def arguments(self, value: Any) -> tuple[Argument, ...]:
         return (spans.seconds(value),)

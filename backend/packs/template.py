@@ -22,6 +22,7 @@ from citywise.backend.packs.parameters import (
     AnyParameter,
     AreaParameter,
     ClassParameter,
+    DurationParameter,
     PlaceParameter,
     RouteParameter,
     SensorParameter,
@@ -332,4 +333,6 @@ def _decisive(parameter: AnyParameter) -> dict[str, Any]:
         left_out.add("choices")
     if isinstance(parameter, SensorParameter):
         left_out.add("kinds")
+    if isinstance(parameter, DurationParameter) and parameter.max is None:
+        left_out.add("max")  # of versions that were installed before there was one
     return parameter.model_dump(mode="json", exclude=left_out)
