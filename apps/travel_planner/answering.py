@@ -22,6 +22,7 @@ _OF_PROPOSALS = frozenset(
         "relaxed",
         "spent",
         "instead",
+        "others",
     }
 )
 """What a proposal has beside the plan that it proposes; its `difference` is the plan's too."""
@@ -35,11 +36,13 @@ class Answered(NamedTuple):
     has_new_plan: bool = False
 
 
-def accept(trip: Trip, now_ms: int) -> Answered:
-    """Make the proposal the plan; the old one can be had back. What was behind when it was
-    made counts as spent: from there on it is measured along its own line."""
+def accept(trip: Trip, now_ms: int, option: int = 0) -> Answered:
+    """Make the proposal the plan, or the `option`th of the others beside it (from 1); the old one
+    can be had back. What was behind when it was made counts as spent: from there on it is
+    measured along its own line."""
     content, proposal = trip.content, _proposal(trip)
-    plan = {key: value for key, value in proposal.items() if key not in _OF_PROPOSALS}
+    chosen = proposal["others"][option - 1] if option else proposal
+    plan = {key: value for key, value in chosen.items() if key not in _OF_PROPOSALS}
     accepted = {**_refused(proposal), "spent": dict(content.spent)}
     changed = replace(
         content,

@@ -167,7 +167,7 @@ def answer_proposal(trip_id: str) -> Response:
 def _answered(trip: Trip, body: Answer, now_ms: int) -> Answered:
     match body.answer:
         case "accept":
-            return answering.accept(trip, now_ms)
+            return answering.accept(trip, now_ms, _option(trip, body))
         case "decline":
             return answering.decline(trip, now_ms)
         case "snooze":
@@ -208,6 +208,15 @@ def _resumed(work: Work, body: NewTrip) -> Trip:
     if trip.user != identity.own_id():
         raise problems.not_found(f"trip {trip.id!r} of yours")
     return beginning.resumed(trip, work.now_ms)
+
+
+def _option(trip: Trip, body: Answer) -> int:
+    """Which journey of a proposal is meant; a problem where there is none."""
+    there = len((trip.content.proposal or {}).get("others") or ())
+    if body.option > there:
+        message = f"found {body.option}, expected at most {there}: as many others are proposed"
+        raise problems.invalid([{"path": "option", "message": message}])
+    return body.option
 
 
 def _refuse_other_proposal(trip: Trip, body: Answer) -> None:

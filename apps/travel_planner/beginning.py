@@ -23,7 +23,6 @@ AROUND_M = 75.0
 """What happens so near a garage may be about it."""
 HORIZON_KM: Mapping[str, float] = {"car": 5.0, "bicycle": 3.0, "walk": 1.5}
 """What is farther ahead is as far as can be."""
-_BY_LINE = frozenset({"transit", "park_and_ride", "bike_and_ride"})
 _UNUSABLE = frozenset({"full", "closed", "no-way", "no-drive"})
 
 
@@ -40,9 +39,6 @@ def chosen(answer: Body, choice: str | None) -> Body:
         raise problems.invalid(
             [{"path": "choice", "message": f"found {choice!r}, expected one of {there}"}]
         )
-    if found.get("mode") in _BY_LINE:
-        message = "journeys by public transport cannot be followed yet; keep the plan's page open"
-        raise problems.invalid([{"path": "choice", "message": message}])
     codes = {reason["code"] for reason in found.get("reasons") or ()}
     if "lat" in found and codes & _UNUSABLE:
         message = f"{found['name']} cannot be used: {found['why']} Choose another garage"

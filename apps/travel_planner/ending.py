@@ -30,7 +30,7 @@ def context_of(trip: Trip) -> list[Entry]:
     """What the pipeline is to know of the user while a trip is followed, as the log has it."""
     user, content = trip.user, trip.content
     found: list[Entry] = []
-    if trip.kind == "travel":
+    if trip.kind == "travel" and content.plan["mode"] in ACTIVITIES:  # no line is a street
         coordinates = line_of(content.plan)
         found.append(("route", user, {"coordinates": coordinates}))
         found.append(("activity", user, {"activity": ACTIVITIES[content.plan["mode"]]}))

@@ -28,15 +28,20 @@ from citywise.apps.travel_planner.roads.disturbances import OpenEvent
 from citywise.apps.travel_planner.roads.livecity import LiveCity
 from citywise.apps.travel_planner.roads.network import I32
 from citywise.apps.travel_planner.tables import TripRow
-from citywise.apps.travel_planner.trips import APP, TRIP, Body, Change, Trip
+from citywise.apps.travel_planner.transit.following import LineWatch
+from citywise.apps.travel_planner.transit.kept import Kept
+from citywise.apps.travel_planner.transit.underway import is_by_line
+from citywise.apps.travel_planner.trips import APP, TRIP, Body, Change, State, Trip
 from citywise.apps.travel_planner.watching import Open, Outcome, Watch
-from citywise.backend.app import OutboxRow, Settings, outbox
+from citywise.backend.app import OutboxRow, Settings, outbox, times
 from citywise.backend.app import boxes as sealing
 from citywise.backend.notices import advising
 from citywise.backend.notices.announcing import NOTICE
 from citywise.backend.store.models import InstanceRow, NoticeRow
 
 LOG = logging.getLogger("citywise.travel_planner")
+LINES_S = 3.0
+"""A journey by line is looked at so often."""
 AGAIN_S = 10.0
 """A trip that nothing calls for is looked at so often while the city changes."""
 HOT_S = 3.0
@@ -91,10 +96,18 @@ class Live(Protocol):
 class Follower:
     """Follows the trips of one city; for one thread."""
 
-    def __init__(self, engine: Engine, boxes: sealing.Boxes, planner: Planner, live: Live) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        boxes: sealing.Boxes,
+        planner: Planner,
+        live: Live,
+        kept: Kept | None = None,
+    ) -> None:
+        """`kept` has the timetables, by which journeys by line are followed."""
         self._engine = engine
         self._boxes = boxes
-        self._watch = Watch(planner)
+        self._watch = Watch(planner, None if kept is None else LineWatch(planner, kept))
         self._live = live
         self._position: int | None = None
         self._state: tuple[int, Counts] | None = None
@@ -194,13 +207,17 @@ class Follower:
             watched = trip is not None and _is_watched(connection, trip)
         if trip is None or trip.state != "following":
             self._forget(trip_id)
-        elif not watched or conditions.now_ms - trip.updated_ms > SILENT_MS:
+        elif not watched or _is_silent(trip, conditions.now_ms):
             self._end(trip, conditions.now_ms)
         else:
             outcome = self._watch.look(trip, notices, conditions)
             self._ways[trip_id] = outcome.edges
-            if not self._keep(trip, outcome, conditions.now_ms):
+            if outcome.is_over and outcome.proposal is None:
+                self._end(trip, conditions.now_ms, "arrived")
+            elif not self._keep(trip, outcome, conditions.now_ms):
                 self._due[trip_id] = time.monotonic()
+            elif is_by_line(trip.content.plan):  # what runs is not told of by the streets
+                self._due[trip_id] = time.monotonic() + LINES_S
 
     def _forget(self, trip: str) -> None:
         for known in (self._due, self._looked, self._hot, self._ways):
@@ -250,7 +267,7 @@ class Follower:
             quietly = quietly and told == telling
             advising.advise(connection, telling, advice, now_ms, quietly=quietly)
 
-    def _end(self, trip: Trip, now_ms: int) -> None:
+    def _end(self, trip: Trip, now_ms: int, state: State = "ended") -> None:
         """End a trip of which nothing is heard any more, or that nothing watches for; not if
         something was heard of it meanwhile: then it is looked at again."""
         with self._engine.begin() as connection:
@@ -258,11 +275,19 @@ class Follower:
             if trips.find(connection, self._boxes, trip.id) != trip:
                 self._due[trip.id] = time.monotonic()
                 return
-            ending.end(connection, self._boxes, trip, "ended", now_ms)
+            ending.end(connection, self._boxes, trip, state, now_ms)
         self._forget(trip.id)
 
 
 # --- The database --------------------------------------------------------------------------------
+
+
+def _is_silent(trip: Trip, now_ms: int) -> bool:
+    """Whether nothing is heard of a trip any more; one by line may begin later."""
+    since_ms = trip.updated_ms
+    if is_by_line(trip.content.plan):
+        since_ms = max(since_ms, times.parse_ms(trip.content.plan["arrives"]))
+    return now_ms - since_ms > SILENT_MS
 
 
 def _is_watched(connection: Connection, trip: Trip) -> bool:
@@ -299,4 +324,5 @@ def follower_of(settings: Settings, engine: Engine) -> Follower:
     """A follower in the city that there is, as the settings price it; raises `NetworkError`."""
     planner = planner_of(settings, city_of(settings))
     live = LiveCity(engine, planner.city.network, tariff_of(settings))
-    return Follower(engine, trips.boxes_of(settings), planner, live)
+    kept = Kept(settings.city_dir, planner.router)
+    return Follower(engine, trips.boxes_of(settings), planner, live, kept)

@@ -34,12 +34,21 @@ def _looks_different(before: Body | None, after: Body) -> bool:
     """Whether what lies ahead has changed by more than by going on."""
     if before is None or _ids(before) != _ids(after) or _garage(before) != _garage(after):
         return True
+    if "journey" in after:
+        return bool(_timeless(before.get("journey") or {}) != _timeless(after["journey"]))
     was, is_now = before["values"].get("time"), after["values"].get("time")
     if was is None or is_now is None:
         return bool(was != is_now)
     of = before["left_m"]
     expected = was * min(1.0, after["left_m"] / of) if of > 0 else was
     return bool(abs(is_now - expected) > max(20.0, 0.05 * expected))
+
+
+def _timeless(journey: Body) -> Body:
+    """A journey by line without what is otherwise at each look."""
+    return {name: journey[name] for name in journey if name != "changes"} | {
+        "states": [(one["leg"], one["state"]) for one in journey.get("changes", ())]
+    }
 
 
 def _ids(outlook: Body) -> list[tuple[str, int]]:

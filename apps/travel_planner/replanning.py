@@ -19,6 +19,11 @@ Reason = Literal[
     "garage_filling",
     "garage_closed",
     "garage_unknown",
+    "trip_cancelled",
+    "change_missed",
+    "ride_missed",
+    "drive_late",
+    "line_late",
 ]
 CRITERIA = ("time", "distance", "pollution", "cost", "walk")
 LEAST: Mapping[str, float] = {
@@ -52,7 +57,17 @@ QUANTITIES = {
 _GARAGE = {**QUANTITIES, "time": "drive_s", "distance": "drive_m"}
 
 
-FORCING: frozenset[str] = frozenset({"off_route", "garage_full", "garage_closed"})
+FORCING: frozenset[str] = frozenset(
+    {
+        "off_route",
+        "garage_full",
+        "garage_closed",
+        "trip_cancelled",
+        "change_missed",
+        "ride_missed",
+        "drive_late",
+    }
+)
 """Reasons for which the old plan is of no use any more."""
 
 

@@ -58,6 +58,8 @@ class Answer(_Body):
     """Of stream time, for `snooze`."""
     number: int | None = Field(default=None, ge=1)
     """Which proposal is meant: `accept` has to say."""
+    option: int = Field(default=0, ge=0, le=9)
+    """Of a journey by line: which of the `others` beside the proposal is accepted, from 1."""
 
     @model_validator(mode="after")
     def _says_what_is_accepted(self) -> Answer:

@@ -8,6 +8,7 @@ from typing import Any
 from citywise.apps.travel_planner import following, proposals
 from citywise.apps.travel_planner.following import done_share, driven, is_off_route, line_of
 from citywise.apps.travel_planner.replanning import values_of
+from citywise.apps.travel_planner.transit.underway import is_by_line
 from citywise.apps.travel_planner.trips import Body, Content, Trip
 from citywise.backend.app import times
 
@@ -35,6 +36,7 @@ def trip_object(trip: Trip, now_ms: int, language: str) -> dict[str, Any]:
         "position": _position(content, now_ms),
         "progress": _progress(content, left_m, now_ms),
         "ahead": _ahead(content, left_m),
+        "journey": (content.outlook or {}).get("journey"),
         "proposal": content.proposal and _proposal(content.proposal, language),
         "snoozed_until": times.iso_or_none(content.snoozed_until_ms),
         "garage": (content.outlook or {}).get("garage"),
@@ -42,7 +44,10 @@ def trip_object(trip: Trip, now_ms: int, language: str) -> dict[str, Any]:
 
 
 def _proposal(proposal: Body, language: str) -> dict[str, Any]:
-    return {**shown(proposal), **proposals.worded(proposal, language)}
+    found = {**shown(proposal), **proposals.worded(proposal, language)}
+    if "others" in proposal:
+        found["others"] = [shown(other) for other in proposal["others"]]
+    return found
 
 
 def shown(plan: Body) -> dict[str, Any]:
@@ -84,10 +89,13 @@ def _progress(content: Content, left_m: float | None, now_ms: int) -> dict[str, 
         return None
     values, scale = _values(content, left_m)
     time_s = values.get("time")
+    if is_by_line(content.plan):  # what is behind takes no part of what is left of a ride
+        ends = (outlook or {}).get("journey", content.plan)["arrives"]
+        time_s = None if ends is None else max(0.0, (times.parse_ms(ends) - now_ms) / 1000)
     off = content.off_m
     return {
         "along_m": round(content.along_m or 0.0, 1),
-        "done_share": round(done_share(content), 4),
+        "done_share": round(_share(content, now_ms), 4),
         "off_route_m": None if off is None else round(off, 1),
         "off_route": is_off_route(content),
         "remaining_m": round(left_m, 1),
@@ -99,6 +107,14 @@ def _progress(content: Content, left_m: float | None, now_ms: int) -> dict[str, 
         "live": outlook is not None,
         "steps": _steps(content, scale),
     }
+
+
+def _share(content: Content, now_ms: int) -> float:
+    """Part of the way that is behind; of a journey by line, of its time."""
+    if not is_by_line(content.plan):
+        return done_share(content)
+    start, end = (times.parse_ms(content.plan[name]) for name in ("departs", "arrives"))
+    return min(1.0, max(0.0, (now_ms - start) / max(1, end - start)))
 
 
 def _values(content: Content, left_m: float) -> tuple[Mapping[str, float | None], float]:

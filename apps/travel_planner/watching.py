@@ -23,6 +23,8 @@ from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.garages import Garage
 from citywise.apps.travel_planner.roads.network import I32
 from citywise.apps.travel_planner.roads.paths import Path
+from citywise.apps.travel_planner.transit.following import LineWatch
+from citywise.apps.travel_planner.transit.underway import is_by_line
 from citywise.apps.travel_planner.trips import Body, Content, Trip
 from citywise.backend.app import times
 
@@ -73,16 +75,24 @@ class Outcome:
     proposal: Body | None
     edges: I32 = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     """What remains of the way, to tell whom an event concerns."""
+    is_over: bool = False
+    """Whether it is made, by the timetable."""
 
 
 class Watch:
     """Watches over trips in one city; for one thread at a time."""
 
-    def __init__(self, planner: Planner) -> None:
-        self._planner = planner
+    def __init__(self, planner: Planner, lines: LineWatch | None = None) -> None:
+        """`lines` watches over journeys by line; without it they stay as they are."""
+        self._planner, self._lines = planner, lines
 
     def look(self, trip: Trip, notices: Sequence[Open], conditions: Conditions) -> Outcome:
         """A trip under the conditions; raises nothing for requests that cannot be planned."""
+        if is_by_line(trip.content.plan):
+            seen = self._lines.look(trip, conditions) if self._lines is not None else None
+            if seen is None:
+                return Outcome(trip.content.outlook or _unseen(trip, conditions), None)
+            return Outcome(seen.outlook, seen.proposal, is_over=seen.is_over)
         rest = self._rest(trip.content, conditions)
         causes = _causes(trip, rest, notices, conditions)
         wanted = _wanted(trip.content, causes, conditions.now_ms)
@@ -238,6 +248,11 @@ def _scaled(content: Content, share: float, conditions: Conditions) -> Rest:
         "garage": _garage(content.plan, conditions, values["time"] or 0.0),
     }
     return Rest(None, values, outlook)
+
+
+def _unseen(trip: Trip, conditions: Conditions) -> Body:
+    """Of a journey whose timetable is gone: the rest by what the plan said."""
+    return _scaled(trip.content, done_share(trip.content), conditions).outlook
 
 
 def _before(events: Sequence[Body], left_m: float, distance_m: float) -> list[dict[str, Any]]:

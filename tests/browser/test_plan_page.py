@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from citywise.apps.travel_planner.follower import follower_of
 from citywise.apps.travel_planner.roads import cityfiles
+from citywise.apps.travel_planner.transit.kept import take_realtime
 from citywise.backend.city.simulated import town as simulated
+from citywise.backend.machine import REPOSITORY
 from citywise.backend.settings import City, People, Settings
 from tests.api.server import serving
+from tests.api.templates import install, pack_of
 from tests.api.town import Town
 from tests.browser.conftest import DESKTOP, NOON, PHONE, Open, Site, Watched
 from tests.browser.keys import expect_focused, go_to, press
 from tests.browser.test_people import serious
 from tests.databases import begun
+from tests.transit.oracle import Update
+from tests.transit.updates import written
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -38,6 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     engine = begun(settings.database_url)
     town = Town(engine)
     town.running(now=NOON, speed=0)
+    install(town, *pack_of(REPOSITORY / "apps" / "travel_planner").templates)
     for garage in simulated.GARAGES:
         lon, lat = simulated.wgs84(garage.at)
         town.garage(garage.id, garage.name, lon, lat)
@@ -330,20 +338,41 @@ def test_layers_are_switched_on_and_say_what_they_mean(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_a_journey_by_line_shows_its_legs_with_live_and_planned_times(
-    open_page: Open, axe: str, size: dict[str, int]
+def test_a_journey_by_line_is_followed_and_a_better_one_taken_when_it_is_cancelled(
+    open_page: Open, site: Site, axe: str, size: dict[str, int], tmp_path: Path
 ) -> None:
     page = open_page(f"{BY_LINE}&mode=transit", size)
     card = options(page).first
     expect(card.locator("h3")).to_contain_text("–")
     expect(card).to_contain_text("Changes")
-    expect(card.get_by_role("button", name=re.compile("^Start"))).to_have_count(0)
     card.locator("summary").first.click()
     rides = card.locator(".leg", has_text=re.compile("Bus|Tram"))
     expect(rides.first).to_contain_text("towards")
     assert page.locator("path.plan-by-walk").count() > 0
     assert page.locator("path.plan-by-transit").count() > 0
-    assert serious(page, axe) == []
+    press(page, "Start…")
+    expect(page.locator(".trip-title")).to_be_focused()
+    user = page.evaluate("fetch('/api/v1/trips').then((answer) => answer.json())")
+    (trip,) = [each for each in user["trips"] if each["state"] == "following"]
+    last = [leg for leg in trip["plan"]["legs"] if leg["trip"]][-1]
+    day = last["planned"]["departs"][:10].replace("-", "")
+    told = written(tmp_path / "now.pb", [Update(last["trip"], day, "CANCELED")])
+    follower = follower_of(site.settings, site.town.engine)
+    try:
+        list(take_realtime(told, site.settings.city_dir))
+        follower.step()
+        follower.step()
+        proposal = page.locator("section.trip-proposal")
+        expect(proposal).to_contain_text("is cancelled.")
+        expect(page.locator(".leg[data-state='broken']")).to_contain_text("cancelled")
+        expect(page.locator(".trip-others li").first).to_be_visible()
+        assert serious(page, axe) == []
+        press(page, "Switch")
+        expect(page.locator(".toast")).to_contain_text("Switched to the new route")
+        expect(page.locator(".trip-others")).to_be_hidden()
+    finally:
+        (site.settings.city_dir / "timetables" / "now.pb").unlink()
+        press(page, "End trip")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -164,17 +164,6 @@ def test_where_one_can_be_is_a_layer_of_the_map(with_line: FlaskClient, app: Fla
         assert with_line.get(f"/api/v1/stops/S/departures?from={far}").status_code == 400
 
 
-def test_a_journey_by_bus_is_not_followed_yet(with_line: FlaskClient, app: Flask) -> None:
-    answer = with_line.post(TRAVEL, json=JOURNEY).json
-    assert answer is not None
-    with app.test_request_context():
-        from citywise.apps.travel_planner import beginning
-        from citywise.backend.api.problems import ProblemError
-
-        with pytest.raises(ProblemError, match="followed"):
-            beginning.chosen(answer, None)
-
-
 def test_the_old_timetable_stays_in_use_where_the_new_one_is_broken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

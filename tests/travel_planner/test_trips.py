@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import orjson
@@ -25,8 +26,11 @@ from tests.api.accounts_alone import settings as settings
 from tests.api.browsers import Browser
 from tests.api.templates import install, pack_of
 from tests.api.town import Town
+from tests.transit.oracle import Update
 from tests.travel_planner import followed
+from tests.travel_planner.bus_town import DAY, BusTown
 from tests.travel_planner.followed import EAST, NOON_MS, WEST, Live
+from tests.travel_planner.test_plans_api import valid
 
 PACK = REPOSITORY / "apps" / "travel_planner"
 Json = dict[str, Any]
@@ -217,6 +221,34 @@ def test_a_full_garage_cannot_be_chosen(app: Flask, anna: Browser) -> None:
     answer = anna.post("/trips", {"plan": "pl_full", "choice": "MAIN"})
     assert answer.status_code == 422
     assert "Choose another garage" in answer.json["detail"]
+
+
+def test_a_journey_by_line_is_followed_and_one_of_several_others_taken(
+    anna: Browser, app: Flask, engine: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    """Nothing of it is told to the rules of streets."""
+    town = BusTown(tmp_path)
+    with app.app_context():
+        kept_plans.kept().keep("pl_line", orjson.dumps(town.answer))
+    trip = start(anna, "pl_line", choice="r1")["trip"]
+    assert (trip["journey"], trip["plan"]["mode"]) == (None, "transit")
+    assert not {"route", "activity"} & {subject for subject, _, _ in inlet(engine)}
+    town.told(Update("B0", DAY, "CANCELED"))
+    town.trip = stored(engine, settings, trip["id"])
+    seen = town.at(7)
+    assert seen.proposal is not None
+    changes = {"outlook": seen.outlook, "proposal": seen.proposal, "number": 1}
+    with engine.begin() as connection:
+        begin(connection)
+        changed = town.trip.with_content(NOON_MS, **changes)
+        trips.save(connection, trips.boxes_of(settings), changed)
+    shown = anna.get(f"/trips/{trip['id']}").json["trip"]
+    valid(app, "Trip", shown)
+    assert shown["journey"]["broken"]["why"] == "trip_cancelled"
+    refused = answered(anna, trip, answer="accept", number=1, option=9)
+    assert (refused.status_code, refused.json["errors"][0]["path"]) == (422, "option")
+    taken = answered(anna, trip, answer="accept", number=1, option=1).json["trip"]
+    assert taken["plan"]["legs"] == shown["proposal"]["others"][0]["legs"]
 
 
 # --- Moving --------------------------------------------------------------------------------------

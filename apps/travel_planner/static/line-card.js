@@ -9,13 +9,16 @@ const OWN = ['walk', 'bicycle', 'car'];
 
 /** Whether an option is by timetable, at least a part of it. */
 export const isByLine = ({ legs, mode }) => Boolean(legs) && !OWN.includes(mode);
+/** Whether a leg is by one's own means. */
+export const isOwn = ({ mode }) => OWN.includes(mode);
 
 const clock = (time) => atMinute(Date.parse(time));
-const symbolOf = ({ mode }) => (OWN.includes(mode) ? mode : 'transit');
-const nameOf = (leg) => [t(`plan.leg.${leg.mode}`), leg.route_name].filter(Boolean).join(' ');
+/** The picture of a leg, and its mode and line in words. */
+export const symbolOf = ({ mode }) => (OWN.includes(mode) ? mode : 'transit');
+export const nameOf = (leg) => [t(`plan.leg.${leg.mode}`), leg.route_name].filter(Boolean).join(' ');
 
 /** A time as expected, and beside it the planned one where that is another. */
-function timeOf(leg, end) {
+export function timeOf(leg, end) {
   const { planned, realtime } = leg;
   const expected = h('time', { datetime: leg[end] }, clock(leg[end]));
   if (planned[end] === null || clock(planned[end]) === clock(leg[end])) {
@@ -25,10 +28,10 @@ function timeOf(leg, end) {
 }
 
 function legItem(leg, alerts) {
-  const isOwn = OWN.includes(leg.mode);
-  const stops = isOwn ? null : leg.calls.slice(1, -1).map(({ name, arrives }) => h('li', {}, `${clock(arrives)} ${name}`));
+  const own = isOwn(leg);
+  const stops = own ? null : leg.calls.slice(1, -1).map(({ name, arrives }) => h('li', {}, `${clock(arrives)} ${name}`));
   const told = alerts.filter(({ id }) => leg.alerts?.includes(id));
-  const how = isOwn
+  const how = own
     ? `${nameOf(leg)} · ${metres(leg.distance_m)}`
     : [nameOf(leg), leg.headsign ? t('plan.leg.towards', { where: leg.headsign }) : null].filter(Boolean).join(' ');
   return h('li', { class: 'leg', 'data-leg': leg.mode }, icon(symbolOf(leg)), h('div', {},
@@ -42,7 +45,7 @@ function legItem(leg, alerts) {
 
 /** The head, the facts and the details of its card; `best` says what it is best at. */
 export function lineParts(route, best) {
-  const lines = route.legs.filter((leg) => !OWN.includes(leg.mode));
+  const lines = route.legs.filter((leg) => !isOwn(leg));
   const fact = (name, value) => h('div', {}, h('dt', {}, name), h('dd', {}, value));
   return {
     title: [h('span', { class: 'visually-hidden' }, `${t(`plan.mode.${route.mode}`)}: `), `${clock(route.departs)} – ${clock(route.arrives)}`],

@@ -124,7 +124,7 @@ function partsOf(option) {
 export function optionCard(option, rank) {
   const { title, symbol, beside, facts, details } = partsOf(option);
   const id = `option-${option.id}`;
-  const start = isByLine(option) ? null : h('button', { // A journey by line cannot be followed yet.
+  const start = h('button', {
     type: 'button', class: option.chosen ? 'button primary' : 'button', 'aria-describedby': id,
     onclick: () => element.dispatchEvent(new CustomEvent('plan-start', { detail: { plan: plans.answer.plan, choice: option.id, kind: plans.kind }, bubbles: true })),
   }, t(`plan.start.${plans.kind}`));

@@ -8,6 +8,7 @@ import { ago, atMinute } from 'citywise/times.js';
 import { toast } from 'citywise/toast.js';
 import { stepRow, turnWords } from './directions.js';
 import { kroner, metres, minutes } from './measures.js';
+import { journeyPart } from './trip-journey.js';
 import { proposalCard, undoAccepted } from './trip-proposal.js';
 import { trips } from './trip-store.js';
 
@@ -24,14 +25,14 @@ function summary() {
   const element = h('div', { class: 'trip-summary' }, h('p', {}, label('trip.arrives'), arrives), h('p', {}, label('trip.remaining'), left), bar, age);
 
   function update({ plan, progress, now }, isOffline) {
-    const seconds = progress?.remaining_s ?? plan.time_s ?? plan.drive_s;
+    const seconds = progress ? progress.remaining_s : plan.time_s ?? plan.drive_s;
     const length = progress?.remaining_m ?? plan.distance_m ?? plan.drive_m;
-    const arrival = progress?.arrives ?? plan.arrives;
+    const arrival = progress ? progress.arrives : plan.arrives;
     setText(arrives, arrival ? atMinute(Date.parse(arrival)) : '–');
     setText(left, [seconds, length].every(Number.isFinite) ? `${minutes(seconds)} · ${metres(length)}` : Number.isFinite(length) ? metres(length) : '–');
     bar.value = progress?.done_share ?? 0;
     age.hidden = isOffline; // How old all of it is stands above.
-    setText(age, progress ? t('trip.measured', { ago: ago(Math.max(0, city.now() - Date.parse(progress.measured ?? now)) / 1000) }) : t('trip.planned'));
+    setText(age, progress ? t(plan.legs ? 'trip.measured.line' : 'trip.measured', { ago: ago(Math.max(0, city.now() - Date.parse(progress.measured ?? now)) / 1000) }) : t('trip.planned'));
   }
 
   return { element, update };
@@ -45,7 +46,9 @@ function steps() {
   const all = h('details', { class: 'why' }, h('summary', {}, t('trip.all')), rest);
   const element = h('div', {}, h('h3', {}, t('trip.next')), where, list, all);
 
-  function update({ plan, progress, kind, to }) {
+  function update({ plan, progress, kind, to, journey }) {
+    element.hidden = Boolean(journey);
+    if (journey) return;
     const [here, ...next] = progress?.steps ?? plan.steps ?? plan.drive?.steps ?? [];
     element.hidden = !here;
     const said = [here, ...next].map((step) => step && [turnWords(step), metres(step.distance_m)]);
@@ -69,6 +72,7 @@ function ahead() {
   const element = h('div', {}, h('h3', {}, t('trip.ahead')), list, none);
 
   function update(trip) {
+    element.hidden = Boolean(trip.journey); // What is on the streets is not on a line.
     none.hidden = trip.ahead.length > 0;
     keyed(list, trip.ahead, ({ id }) => id, (event) => {
       const where = h('span', { class: 'quiet' });
@@ -124,7 +128,7 @@ export function tripCard() {
   const title = h('span', {});
   const heading = h('h2', { tabindex: '-1', class: 'trip-title' }, h('span', { class: 'badge' }, icon('plan')), title);
   const offRoute = h('p', { class: 'trip-off', role: 'status' });
-  const parts = [proposalCard(), summary(), garage(), ahead(), steps()];
+  const parts = [proposalCard(), summary(), journeyPart(), garage(), ahead(), steps()];
   const back = h('button', { type: 'button', class: 'link', onclick: () => undoAccepted(trip) }, t('trip.back'));
   const stop = h('button', { type: 'button', class: 'button', onclick: () => end(trip) }, t('trip.stop'));
   const element = h('article', { class: 'trip-card' }, heading, offRoute, ...parts.map((part) => part.element), h('p', { class: 'actions' }, stop, back));

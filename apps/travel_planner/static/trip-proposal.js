@@ -4,6 +4,7 @@ import { h, icon, setText } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
 import { toast } from 'citywise/toast.js';
 import { kroner, metres, minutes, percent } from './measures.js';
+import { journeyName, othersList } from './trip-journey.js';
 import { trips } from './trip-store.js';
 
 const SNOOZE_MINUTES = 10;
@@ -20,6 +21,7 @@ function streetOf({ steps = [] }, trip) {
 
 function planName(trip, plan) {
   if (trip.kind === 'parking') return plan.name;
+  if (plan.legs) return journeyName(plan);
   const mode = t(`plan.mode.${plan.mode}`).toLowerCase();
   const street = streetOf(plan, trip);
   return street ? t('trip.proposal.by', { mode, street }) : t('trip.proposal.way', { mode });
@@ -53,10 +55,11 @@ export function proposalCard() {
   const table = h('table', { class: 'trip-compare' }, h('caption', { class: 'visually-hidden' }, t('trip.compare')), h('thead', {}, head), body);
   const button = (key, primary, act) => h('button', { type: 'button', class: primary ? 'button primary' : 'button', onclick: act }, t(key, { n: SNOOZE_MINUTES }));
   const buttons = [button('trip.accept', true, () => accept(trip)), button('trip.decline', false, () => decline(trip)), button('trip.snooze', false, () => snooze(trip))];
+  const others = othersList((option) => accept(trip, option));
   const relaxed = h('p', { class: 'quiet' }, t('trip.relaxed'));
   const element = h('section', { class: 'trip-proposal', 'aria-label': t('trip.proposal') },
     h('h3', {}, h('span', { class: 'badge' }, icon('event')), t('trip.proposal')),
-    because, name, difference, relaxed, table, h('p', { class: 'actions' }, ...buttons));
+    because, name, difference, relaxed, table, others.element, h('p', { class: 'actions' }, ...buttons));
 
   function update(current, isOffline) {
     trip = current;
@@ -68,6 +71,7 @@ export function proposalCard() {
     setText(name, planName(trip, proposal));
     setText(difference, proposal.difference?.text ?? '');
     relaxed.hidden = !proposal.relaxed;
+    others.update(proposal.others);
     const compared = rows(proposal);
     table.hidden = compared.length === 0;
     body.replaceChildren(...compared);
@@ -95,6 +99,11 @@ async function attempt(trip, answer, more, said, undo) {
   else await trips.load();
 }
 
-const accept = (trip) => attempt(trip, 'accept', {}, t('trip.accepted', { what: planName(trip, trip.proposal) }), () => undoAccepted(trip));
+function accept(trip, option = 0) {
+  const { proposal } = trip;
+  const plan = option ? proposal.others[option - 1] : proposal;
+  return attempt(trip, 'accept', option ? { option } : {}, t('trip.accepted', { what: planName(trip, plan) }), () => undoAccepted(trip));
+}
+
 const decline = (trip) => attempt(trip, 'decline', {}, t('trip.declined'));
 const snooze = (trip) => attempt(trip, 'snooze', { minutes: SNOOZE_MINUTES }, t('trip.snoozed', { n: SNOOZE_MINUTES }));

@@ -8,6 +8,19 @@ const EVERY_MS = 1000; // Of a simulated traveller.
 const LEAST_MS = 2000; // Between two positions that the device tells.
 const LEAST_MOVE_S = 1;
 
+/** Where one is on a journey by line at this time of the city: on the legs as they run now. */
+function along(legs, planned) {
+  const now = city.now();
+  const found = legs.findIndex(({ arrives }) => Date.parse(arrives) > now);
+  const index = found < 0 ? legs.length - 1 : found;
+  const [start, end] = [legs[index].departs, legs[index].arrives].map(Date.parse);
+  const points = planned[index].geometry.coordinates;
+  if (points.length < 2) return null;
+  const way = new Way(points);
+  const share = Math.min(1, Math.max(0, (now - start) / Math.max(1, end - start)));
+  return { ...way.at(way.length * share), speed_kmh: null };
+}
+
 class Traveller extends EventTarget {
   /** `off`, `asking`, `device` or `simulated`. */
   state = 'off';
@@ -90,6 +103,7 @@ class Traveller extends EventTarget {
 
   /** Where one comes to on a trip's way in some seconds, at its own speed. */
   #advance(trip, seconds) {
+    if (trip.journey) return along(trip.journey.legs, trip.plan.legs);
     const points = pointsOf(trip);
     if (points.length < 2) return null;
     const way = new Way(points);

@@ -68,7 +68,7 @@ class Transit:
         """Compile, and make what is kept between questions, for journeys about a time."""
         if not self._compiled:
             return
-        ground, at = self._ground(Walk()), now_ms // 1000
+        ground, at = self.ground(Walk()), now_ms // 1000
         places = [Place(0.0, 0.0, stops=(stop,)) for stop in (0, len(ground.stops.all) - 1)]
         for arrive in (False, True):
             journeys(self.calendar, ground, places, at, arrive, compiled=True)
@@ -87,7 +87,7 @@ class Transit:
     ) -> dict[str, Any]:
         """Journeys, the best first; `at_ms` is when one departs if the request does not say."""
         at, feeds = time_of(request, self.timetable, at_ms), self.timetable.feeds
-        ground = self._ground(Walk(request.walk.max_m, request.walk.speed_ms))
+        ground = self.ground(Walk(request.walk.max_m, request.walk.speed_ms))
         compiled = self._can_compile(ground)
         places = [self._place(path, end) for path, end in request.places]
         alerts = self.live.alerts if self.live else ()
@@ -129,7 +129,7 @@ class Transit:
 
     def reachable(self, lat: float, lon: float, since: int, minutes: int) -> dict[str, Any]:
         """Where one can be from a time on (Unix seconds) within some minutes, as GeoJSON."""
-        ground, span = self._ground(Walk()), (since, since + minutes * 60)
+        ground, span = self.ground(Walk()), (since, since + minutes * 60)
         found = reachable(self.calendar, ground, lat, lon, span, self._can_compile(ground))
         return as_geojson(found, ground, lat, lon, span, self.timetable.feeds[0].zone)
 
@@ -167,7 +167,8 @@ class Transit:
         path = streets.way(one, other) if streets is not None else None
         return None if path is None else path.coordinates()
 
-    def _ground(self, walk: Walk) -> Ground:
+    def ground(self, walk: Walk) -> Ground:
+        """The changes for who walks so far and so fast."""
         if walk not in self._grounds:
             self._grounds[walk] = Ground(self.timetable.stops, walk, self._ways)
             while len(self._grounds) > _GROUNDS:

@@ -18,6 +18,7 @@ from citywise.apps.travel_planner.roads.router import Router
 from citywise.apps.travel_planner.transit import town
 from citywise.apps.travel_planner.transit.decide import Transit, message_in
 from citywise.apps.travel_planner.transit.feed import Feed, read_feed
+from citywise.apps.travel_planner.transit.realtime import Message
 from citywise.apps.travel_planner.transit.timetable import Timetable
 from citywise.backend.app import CitywiseError
 
@@ -142,9 +143,10 @@ class Kept:
             feed = town.timetable(router, now_ms)
             self._town = feed, Transit(Timetable([feed]), (), router)
         feed, transit = self._town
-        if abs(now_ms - self._told_ms) > _TOLD_MS:
-            self._told_ms = now_ms
-            transit.update([town.lateness(feed, now_ms)])
+        realtime = self._stamp(".pb")
+        if abs(now_ms - self._told_ms) > _TOLD_MS or realtime != self._realtime:
+            self._told_ms, self._realtime = now_ms, realtime
+            transit.update([town.lateness(feed, now_ms), *self._messages()])
         return transit
 
     def _stamp(self, suffix: str) -> Stamp:
@@ -173,10 +175,14 @@ class Kept:
             self._transit = None
 
     def _update(self, transit: Transit) -> None:
+        transit.update(self._messages())
+
+    def _messages(self) -> list[Message]:
+        """The real-time data that can be read."""
         messages = []
         for name, _, _ in self._stamp(".pb"):
             try:
                 messages.append(message_in(self._folder / name))
             except CitywiseError as error:
                 LOG.error("real-time data are not used: %s", error)
-        transit.update(messages)
+        return messages

@@ -12,6 +12,7 @@ from citywise.apps.travel_planner.roads import Mode
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.costs import KMH
 from citywise.apps.travel_planner.roads.garages import Garage
+from citywise.apps.travel_planner.roads.paths import Path
 from citywise.apps.travel_planner.transit.ground import DETOUR, Ground, straight_m
 from citywise.apps.travel_planner.transit.journeys import Place
 from citywise.apps.travel_planner.transit.search import Ends
@@ -90,6 +91,30 @@ def _point(garage: Garage) -> Json:
     return {"lat": garage.lat, "lon": garage.lon, "name": garage.name, "garage": garage.id}
 
 
+class Drive:
+    """Drives from a position (latitude, longitude) under the conditions of a time."""
+
+    def __init__(
+        self, start: tuple[float, float], planner: Planner, conditions: Conditions, depart_s: int
+    ) -> None:
+        self._planner, self._costs = planner, conditions.costs(depart_s * 1000)
+        self._begin = planner.weights.router.snap(start[1], start[0], Mode.CAR)
+        self._weighted = planner.weights.by("time", Mode.CAR, self._costs)
+
+    def to(self, garage: Garage) -> tuple[Path, Measured, int] | None:
+        """The soonest way to a garage, what it takes, and its seconds; None: there is none."""
+        weights = self._planner.weights
+        end = weights.corner(garage.lon, garage.lat, Mode.CAR)
+        if self._begin is None or end is None:
+            return None
+        path = weights.router.shortest(self._begin, end, self._weighted)
+        if path is None:
+            return None
+        rate, access_m = self._planner.car_cost_per_km, self._begin.metres
+        driven = measure(path, Mode.CAR, self._costs, rate, access_m)
+        return path, driven, -int(-driven.time_s // 1)
+
+
 def parking(
     start: tuple[float, float],
     ground: Ground,
@@ -99,20 +124,13 @@ def parking(
 ) -> list[Place]:
     """Places from which one drives to a garage with places expected, each with its garage; those
     first that are soonest reached."""
-    weights, costs = planner.weights, conditions.costs(depart_s * 1000)
-    router = weights.router
-    begin = router.snap(start[1], start[0], Mode.CAR)
-    if begin is None:
-        return []
-    weighted = weights.by("time", Mode.CAR, costs)
+    drive = Drive(start, planner, conditions, depart_s)
     found: list[Parked] = []
     for garage in conditions.garages:
-        end = weights.corner(garage.lon, garage.lat, Mode.CAR)
-        path = router.shortest(begin, end, weighted) if end is not None else None
-        if path is None or garage.free is None:
+        to_it = drive.to(garage) if garage.free is not None else None
+        if to_it is None or garage.free is None:
             continue
-        driven = measure(path, Mode.CAR, costs, planner.car_cost_per_km, begin.metres)
-        seconds = -int(-driven.time_s // 1)
+        path, driven, seconds = to_it
         arrive_ms = (depart_s + seconds) * 1000
         expected = garage.expected(arrive_ms)
         free = garage.free if expected is None else expected.free

@@ -66,6 +66,22 @@ class Live:
         """Entries of a template that do not run as planned: place, and midnight of the day."""
         return frozenset(self._gone.get(template, ()))
 
+    def is_told_of(self, feed: int, trip: str, midnight: int, offset: int) -> bool:
+        """Whether an update counts for a run of the timetable."""
+        return (feed, trip, midnight, offset) in self._runs
+
+    def times_of(
+        self, feed: int, trip: str, midnight: int, offset: int
+    ) -> dict[int, tuple[int, int]]:
+        """Arrivals and departures (Unix seconds) of such a run, by `stop_sequence` of the calls
+        that are served; none if it is cancelled."""
+        run = self._runs[feed, trip, midnight, offset]
+        if run is None:
+            return {}
+        calls = run.entry.parts[0].calls
+        pairs = zip(run.arrives, run.departs, strict=True)
+        return {call.sequence: pair for call, pair in zip(calls, pairs, strict=True)}
+
     def left_out(self) -> Iterator[tuple[int, Trip, int, int, set[int]]]:
         """Runs that are cancelled, or leave stops out: feed, trip, midnight of the day, offset
         of the frequency, and the `stop_sequence` of the calls that are served."""
