@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, filterfalse
 from operator import attrgetter
-from typing import Any
 
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.rdf import ntriples
 from citywise.reasoning.streams.items import Item
 
 
@@ -200,28 +198,6 @@ class Ordered:
         for number in range(bisect_left(self._times, before) - 1, -1, -1):
             yield from reversed(self._blocks[self._times[number]])
 
-    def to_json(self) -> dict[str, Any]:
-        """All there is, as values JSON can hold."""
-        return {
-            "newest": self.newest,
-            "last": self._last,
-            "lasting": self.lasting,
-            "forgotten": dict(self.forgotten),
-            "items": list(map(_item_to_json, self.between(None, None))),
-            "known": [[*key, *place] for key, place in self._known.items()],
-            "lines": list(self._lines.items()),
-        }
-
-    def restore(self, values: Mapping[str, Any]) -> None:
-        """Go on as the one that `to_json` described."""
-        self.newest, self._last = values["newest"], values["last"]
-        self.lasting = values["lasting"]
-        self.forgotten = Counter(values["forgotten"])
-        for each in values["items"]:
-            self._insert(_item_from_json(*each))
-        self._known = {(stream, name): (p, time) for stream, name, p, time in values["known"]}
-        self._lines = dict(values["lines"])
-
     def _latest(self, end: int) -> int | None:
         """The time of the last item among the first ones that are kept."""
         if not end:
@@ -287,19 +263,3 @@ def _placed(item: Item, place: int) -> Item:
 
 _position = attrgetter("position")
 _stream = attrgetter("stream")
-
-
-def _item_to_json(item: Item) -> list[Any]:
-    content: Any = item.content
-    if not isinstance(content, str):
-        content = [list(map(ntriples.write, triple)) for triple in content]
-    return [item.time, content, item.position, item.until, item.stream]
-
-
-def _item_from_json(
-    time: int, content: str | list[list[str]], position: int, until: int | None, stream: str
-) -> Item:
-    if isinstance(content, str):
-        return Item(time, content, position, until, stream)
-    triples = tuple(ntriples.triple(*terms) for terms in content)
-    return Item(time, triples, position, until, stream)
