@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from citywise.backend.city.observations import observed_ms, place_id
@@ -42,7 +42,7 @@ class Event:
     opened_by: str
     confirmed_by: str
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Type, place and time of opening name an event."""
         start = iso(observed_ms(self.opened_by)).replace("-", "").replace(":", "")

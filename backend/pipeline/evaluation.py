@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from citywise.backend.city.events import Event, changes, open_events
-from citywise.backend.city.observations import (
-    ObservationKey,
-    observation_key,
-    observations_iri,
-)
+from citywise.backend.city.observations import observation_key, observations_iri
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Withdrawal
 from citywise.backend.pipeline.past import (
     CHECKPOINTS,
@@ -38,8 +36,9 @@ class Row:
 
 
 _FIXED = Horizons()
-_FEW = 10_000
-"""Observations that are not looked through for those that nobody needs."""
+_FEW = 20
+"""Times whose observations are not looked through for those that nobody needs."""
+_OBSERVED_MS = attrgetter("reading.observed_ms")
 
 
 class RequestRun:
@@ -64,8 +63,8 @@ class RequestRun:
         self._scale = 1000 // request.ticks_per_second
         self._kinds = frozenset(found.kinds)
         self._sight = Sight(request, found.kinds)
-        self._observed: dict[ObservationKey, Item] = {}
-        """The items that a window may need, by their observations."""
+        self._observed: dict[int, list[Observed]] = {}
+        """The items that a window may need, by the times (Unix ms) of their observations."""
         self._most = _FEW
         engine = found.engine()
         self._catches_up = engine is not found.solver
@@ -214,11 +213,13 @@ class RequestRun:
         """Readings as items: without content those that another part sees."""
         sight = self._sight
         if self._division is None:
-            items: list[Item] = [sight.item(reading) for reading in readings]
+            seen = sight.items(readings)
+            items: list[Item] = [*seen]
         else:
             items = [sight.item(r) if self._is_ours(r) else sight.blank(r) for r in readings]
-        seen = ((i, i.reading) for i in items if isinstance(i, Observed))
-        self._observed.update({(r.kind, r.sensor, r.observed_ms): item for item, r in seen})
+            seen = [item for item in items if isinstance(item, Observed)]
+        for ms, observed in groupby(seen, _OBSERVED_MS):
+            self._observed.setdefault(ms, []).extend(observed)
         return items
 
     def _is_ours(self, entry: Reading | Withdrawal) -> bool:
@@ -299,23 +300,30 @@ class RequestRun:
     def _atoms(self, evaluation: Evaluation, wanted: set[str]) -> dict[str, Sequence[str]]:
         """The facts of the wanted observations of a window, by the observation's IRI."""
         self._forget()
+        if not wanted:
+            return {}
         windows = self._reasoner.windows()
-        keys = ((by, observation_key(by)) for by in wanted)
-        found = (
-            (by, item) for by, key in keys if key and (item := self._observed.get(key)) is not None
-        )
+        keys = {key: by for by in wanted if (key := observation_key(by))}
+        # What was said last of an observation is the last of its items.
+        found = {
+            by: item
+            for ms in {ms for _kind, _sensor, ms in keys}
+            for item in self._observed.get(ms, ())
+            if (by := keys.get((item.reading.kind, item.reading.sensor, ms))) is not None
+        }
         return {
             by: self._reasoner.facts(item, evaluation.time)
-            for by, item in found
+            for by, item in found.items()
             if _is_in(item, windows, evaluation)
         }
 
     def _forget(self) -> None:
-        """Drop the observations that no window needs any more, when there are many."""
+        """Drop the observations that no window needs any more, when they are of many times."""
         if len(self._observed) > self._most:
             needed = self._reasoner.resume_from(0)
-            kept = {by: item for by, item in self._observed.items() if item.position >= needed}
-            self._observed, self._most = kept, _FEW + 2 * len(kept)
+            found = self._observed.items()
+            self._observed = {ms: items for ms, items in found if items[-1].position >= needed}
+            self._most = _FEW + 2 * len(self._observed)
 
     def _dead(self, reason: str, item: Item, detail: str) -> Row:
         assert not isinstance(item.content, str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -146,15 +146,17 @@ def entries(source: Source) -> Iterator[Reading | ClockReading]:
     """A source's steps as they would stand in the log; a moment after each, time goes on."""
     positions = count()
     ahead: list[int] = []
+    no_extra: Mapping[str, Any] = {}
     for step in source.steps():
         if ahead and ahead[0] < step.ms:
             yield ClockReading(ahead[0], ahead[0], next(positions))
         for batch in step.batches:
-            for values in batch.readings:
+            kind, ms = batch.kind, step.ms
+            for values, position in zip(batch.readings, positions, strict=False):
                 rest = dict(values)
                 sensor = str(rest.pop("sensor"))
                 del rest["observed_at"]
-                yield Reading(batch.kind, sensor, step.ms, step.ms, rest, next(positions))
+                yield Reading(kind, sensor, ms, ms, rest, position, no_extra)
         yield ClockReading(step.ms, step.ms, next(positions))
         ahead = [step.ms + SETTLE_MS]
     if source.until is not None:

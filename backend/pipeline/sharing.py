@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from citywise.backend.city.observations import predicates, stream_iri, triples
@@ -114,6 +115,17 @@ class Sight:
         self._streams = {kind: stream_iri(kind) for kind in kinds}
         self._known = _items((self.encoder.view, kinds), self._wanted, self._scale)
         self._known.users += 1
+
+    def items(self, readings: Sequence[Reading]) -> list[Observed]:
+        """Readings with their triples, on their streams."""
+        if self._known.users > 1:
+            return list(map(self.item, readings))
+        made: list[Observed] = []
+        for name, some in groupby(readings, attrgetter("kind")):
+            kind, stream = self._kinds[name], self._streams[name]
+            scale, wanted = self._scale, self._wanted
+            made += [Observed(reading, scale, stream, wanted, kind) for reading in some]
+        return made
 
     def item(self, reading: Reading) -> Observed:
         """A reading with its triples, on its stream."""
