@@ -6,6 +6,11 @@ numpy (docs/decisions/transit-search.md).
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +20,37 @@ Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 FAR = 1 << 60
 """Micrometres and rides to where nobody gets."""
 _STOP, _TIME, _MICRO, _RIDES, _NEXT = range(5)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An entry, compiled or read from numba's cache by one process at a time.
+
+    That cache has no lock: its index is written before the code it names, under the first free
+    name, so that of processes that begin together one may read another's code for its own.
+    """
+    entry = njit(cache=True)(function)
+    known: set[tuple[Any, ...]] = set()
+
+    @wraps(function)
+    def call(*given: Any) -> Any:
+        types = tuple(map(_type, given))
+        if types in known:
+            return entry(*given)
+        with Path(__file__).open("rb") as lock:
+            with suppress(OSError):  # no locks on this file system
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            found = entry(*given)
+        known.add(types)
+        return found
+
+    return call
+
+
+def _type(given: Any) -> tuple[Any, ...]:
+    """What tells arguments apart that code is compiled for."""
+    if isinstance(given, np.ndarray):
+        return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
+    return (type(given),)
 
 
 @njit(cache=True)
@@ -109,7 +145,7 @@ def _meets(
     return False
 
 
-@njit(cache=True)
+@_compiled
 def by_stop(rows: Any, count: int, stops: int) -> tuple[Any, Any]:
     """Where the rows of each stop begin, and all (time, micrometres, rides) in order of stops."""
     at = np.zeros(stops + 1, np.int64)
@@ -131,7 +167,7 @@ def by_stop(rows: Any, count: int, stops: int) -> tuple[Any, Any]:
     return at, found
 
 
-@njit(cache=True)
+@_compiled
 def bounds(target: Any, patterns: Any, calls: Any, change_at: Any, changes: Any) -> tuple[Any, Any]:
     """By stop the least micrometres and rides from getting off there to the target, and from
     getting on, whatever the time; `changes` by the stop that they lead to.
@@ -174,7 +210,7 @@ def bounds(target: Any, patterns: Any, calls: Any, change_at: Any, changes: Any)
     return off, ready
 
 
-@njit(cache=True)
+@_compiled
 def rounds(
     seeds: Any,
     target: Any,
