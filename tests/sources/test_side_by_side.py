@@ -58,7 +58,7 @@ def test_home_assistant_sensorthings_ngsi_ld_and_lorawan_run_side_by_side(tmp_pa
         ogc = {"name": "ogc", "connector": "sensorthings", "urls": [things]}
         lora = {"name": "lora", "connector": "ttn", "topics": ["v3/+/devices/+/up"]}
         told = tuple(Source.model_validate(one) for one in (home, ogc))
-        settings = Settings(data_dir=tmp_path, broker=at, sources=(*told, source(context)))
+        settings = Settings(data_dir=tmp_path, broker=at, sources=(*told, source(context.url)))
         engine = create_engine_for(settings.database_url)
         migrate(engine)
         service = SourcesService(settings, engine, stop)

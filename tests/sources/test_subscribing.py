@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,14 @@ from citywise.backend.kinds import builtin
 from citywise.backend.settings import Source
 from citywise.backend.sources.relay import Sent
 from citywise.backend.sources.working import Working
-from tests.sources.context_broker import ContextBroker, context_broker
+from tests.sources.context_broker import context_broker
 
 SECRET = "three-small-boats-at-sea"
 NAME = "urn:ngsi-ld:Subscription:citywise-noise"
 
 
-def source(broker: ContextBroker, **more: Any) -> Source:
-    own = {"broker": broker.url, "types": ["NoiseLevelObserved"], "notify": "http://city.example/"}
+def source(broker: str, **more: Any) -> Source:
+    own = {"broker": broker, "types": ["NoiseLevelObserved"], "notify": "http://city.example/"}
     told = {"name": "noise", "connector": "ngsi-ld", "secret": SECRET, "subscribe": own}
     return Source.model_validate({**told, **more})
 
@@ -30,13 +31,13 @@ def noise(number: int, level: float) -> dict[str, Any]:
     }
 
 
-def working(broker: ContextBroker, folder: Path, sent: list[Sent], **more: Any) -> Working:
+def working(broker: str, folder: Path, sent: list[Sent], **more: Any) -> Working:
     return Working(source(broker, **more), builtin(), sent.append, folder)
 
 
 def test_it_subscribes_with_its_own_address_and_secret_and_renews_that(tmp_path: Path) -> None:
     with context_broker() as broker:
-        one = working(broker, tmp_path, [], headers={"NGSILD-Tenant": "aarhus"})
+        one = working(broker.url, tmp_path, [], headers={"NGSILD-Tenant": "aarhus"})
         assert one.catch_up() > 500
         made = dict(broker.subscriptions[NAME])
         endpoint = made["notification"]["endpoint"]
@@ -55,7 +56,7 @@ def test_what_it_missed_is_caught_up_with_page_by_page_and_told_once(tmp_path: P
     sent: list[Sent] = []
     with context_broker() as broker:
         broker.entities = [noise(number, 60) for number in range(250)]
-        one = working(broker, tmp_path, sent)
+        one = working(broker.url, tmp_path, sent)
         one.catch_up()
         one.catch_up()
         notified = {"type": "Notification", "data": [noise(0, 60), noise(250, 61.5)]}
@@ -71,9 +72,9 @@ def test_what_it_missed_is_caught_up_with_page_by_page_and_told_once(tmp_path: P
 
 
 def test_a_broker_that_is_away_is_told_and_tried_again(tmp_path: Path) -> None:
-    with context_broker() as broker:
-        pass
-    one = working(broker, tmp_path, [])
-    assert one.catch_up() <= 600
+    with socket.socket() as bound:  # nobody else can listen there meanwhile
+        bound.bind(("127.0.0.1", 0))
+        one = working(f"http://127.0.0.1:{bound.getsockname()[1]}", tmp_path, [])
+        assert one.catch_up() <= 600
     assert "no answer" in one.report()["error"]
     assert one.report()["failures"] == 1
