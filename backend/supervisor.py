@@ -107,14 +107,16 @@ class System:
     children: dict[str, Child] = field(default_factory=dict)
     broker: EmbeddedBroker | None = None
     _engine: Engine | None = None
+    _known_kinds: installed_kinds.KnownKinds = field(default_factory=installed_kinds.KnownKinds)
     _metrics: Path | None = None
     """Where our processes count; gone when they have ended."""
     _held: IO[str] | None = None
     _fed_from: int | None = None
     _web_answers: bool = False
     _rotated: float = 0.0
-    _looked_at: float = 0.0
     """When it last looked how large the logs are."""
+    _looked_at: float = 0.0
+    """When it last looked whether there are sources."""
     _tends_not: type[Exception] | None = None
     """Why it could not start again what had ended, when it last tried."""
 
@@ -146,7 +148,7 @@ class System:
         if self.settings.sources:
             return True
         with self._database.connect() as connection:
-            layers = installed_kinds.read(connection).layers
+            layers = self._known_kinds.read(connection).layers
             if any(kind.layer and kind.layer.address for kind in layers.values()):
                 return True
             return made_sources.is_any_active(connection)

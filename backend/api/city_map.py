@@ -12,7 +12,7 @@ from folium.template import Template
 from sqlalchemy import Engine
 
 from citywise.backend.api.pages import CLUSTER, LEAFLET
-from citywise.backend.kinds import installed
+from citywise.backend.kinds import Kinds
 from citywise.backend.layers.taking import bounds
 from citywise.backend.settings import Web
 
@@ -68,11 +68,11 @@ class MapParts:
     script: str
 
 
-def bounds_of(engine: Engine) -> Bounds:
+def bounds_of(engine: Engine, kinds: Kinds) -> Bounds:
     """South-west and north-east corner of all places but those of layers; Aarhus while there are
     none."""
     with engine.connect() as connection:
-        found = bounds(connection, installed.read(connection).layers)
+        found = bounds(connection, kinds.layers)
     if found is None:
         return AARHUS
     west, south, east, north = found

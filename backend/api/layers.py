@@ -16,7 +16,7 @@ from citywise.backend.api.aside import aside
 from citywise.backend.api.objects import place_feature
 from citywise.backend.api.problems import fault, invalid, not_found
 from citywise.backend.api.state import state
-from citywise.backend.kinds import PlaceKind, installed
+from citywise.backend.kinds import PlaceKind
 from citywise.backend.kinds.kind import MOST_LAYER_BYTES
 from citywise.backend.layers import taking
 from citywise.backend.layers.reading import LayerError, read
@@ -45,8 +45,7 @@ def list_layers() -> Response:
     """The layers that there are (docs/layers.md)."""
     parameters.only()
     with state().engine.connect() as connection:
-        layers = state().known_kinds.read(connection).layers
-        known = taking.known(connection)
+        layers, known = _layers(connection), taking.known(connection)
     return as_json({"layers": [_shown(kind, known.get(name)) for name, kind in layers.items()]})
 
 
@@ -76,7 +75,7 @@ def list_sources_of_layers() -> Response:
     """How each layer fares: where it came from, when, and why it is not newer."""
     parameters.only()
     with state().engine.connect() as connection:
-        layers, known = installed.read(connection).layers, taking.known(connection)
+        layers, known = _layers(connection), taking.known(connection)
     found = [_shown(kind, known.get(n)) | _state(known.get(n)) for n, kind in layers.items()]
     return as_json({"layers": found})
 
@@ -91,8 +90,7 @@ def put_layer(name: str) -> Response:
     content = request.get_data()
     engine = state().engine
     with engine.connect() as connection:
-        kind, layers = _kind(connection, name), state().known_kinds.read(connection).layers
-        city = taking.bounds(connection, layers)
+        kind, city = _kind(connection, name), taking.bounds(connection, _layers(connection))
     try:
         layer = aside(lambda: read(kind, content, origin, city))
     except LayerError as error:
@@ -126,8 +124,12 @@ def delete_layer(name: str) -> Response:
     return Response(status=204)
 
 
+def _layers(connection: Connection) -> dict[str, PlaceKind]:
+    return state().known_kinds.read(connection).layers
+
+
 def _kind(connection: Connection, name: str) -> PlaceKind:
-    found = state().known_kinds.read(connection).layers.get(name)
+    found = _layers(connection).get(name)
     if found is None:
         raise not_found(f"layer {name!r}")
     return found

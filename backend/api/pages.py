@@ -307,7 +307,7 @@ def _map() -> Mapping[str, Any]:
     )
 
     city = state()
-    parts = city_map.build(city_map.bounds_of(city.engine), city.settings.web)
+    parts = city_map.build(city_map.bounds_of(city.engine, city.kinds()), city.settings.web)
     return {
         "scripts": parts.scripts,
         "styles": parts.styles,

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import Engine, select
 
 from citywise.backend.api.city_map import bounds_of
-from citywise.backend.kinds import installed
+from citywise.backend.kinds import Kinds, installed
 from citywise.backend.layers.reading import MOST_FAULTS
 from citywise.backend.store.models import OperatorEventRow
 from tests.api.town import Town
@@ -71,13 +71,14 @@ def test_a_layer_may_be_larger_than_other_bodies(client: FlaskClient) -> None:
 def test_the_list_of_places_and_the_map_are_of_what_sensors_watch(
     client: FlaskClient, schools: Engine
 ) -> None:
-    before = bounds_of(schools)
+    kinds = Kinds().with_kinds(SCHOOL)
+    before = bounds_of(schools, kinds)
     put(client, feature("a", polygon(12, 57)))
     everything = client.get("/api/v1/places").get_json()["features"]
     assert [place["id"] for place in everything] == ["1"]
     schools_ = client.get("/api/v1/places?kind=school").get_json()["features"]
     assert [place["id"] for place in schools_] == ["school.a"]
-    assert bounds_of(schools) == before
+    assert bounds_of(schools, kinds) == before
 
 
 @pytest.mark.usefixtures("town")
