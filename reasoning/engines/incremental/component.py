@@ -297,12 +297,8 @@ class Component:
     def _join(self, rule: _Compiled, run: Change, rows: Horizons, now: int) -> None:
         found: list[Row] = []
         ends: list[int] = []
-        if len(rows) <= CHUNK:
-            self._watch.look()
-            run(rows, found, ends, now - 1)
-        else:
-            for chunk in self._watch.chunks(rows, found):
-                run(chunk, found, ends, now - 1)
+        for chunk in self._watch.chunks(rows, found):
+            run(chunk, found, ends, now - 1)
         if found:
             rule.head.absorb(found, ends)
 

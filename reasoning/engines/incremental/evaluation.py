@@ -97,9 +97,8 @@ class RuleEvaluation:
         self.watch.begin()
         # Not at the end of the step before: until now `came` and `gone` could be asked.
         for relation in self.relations.values():
-            if relation.changed:
-                relation.settle()
-            if relation.buckets and self._clock is not None:
+            relation.settle()
+            if self._clock is not None:
                 relation.expire(self._clock, now)
         for name, changes in self._pending.items():
             changes.apply(self.relations[name], now)

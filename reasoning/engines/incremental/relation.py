@@ -125,22 +125,25 @@ class Relation:
         """Of this step: rows that ended at their horizon."""
         self.withdrawn: Horizons = {}
         """Of this step: rows that ended before their horizon, and that horizon."""
-        self.changed = False
-        """Whether anything happened in this step."""
         self._net: tuple[Rows, Rows] | None = None
         self._ghosts: dict[Row, None] = {}
-        self.buckets: defaultdict[int, list[Row]] = defaultdict(list)
+        self._buckets: defaultdict[int, list[Row]] = defaultdict(list)
         """Rows by the horizons they have or had."""
         self.scheduled = 0
         """Rows in all buckets, with those that will not end then."""
         self._last = NEVER
         """The latest horizon that a row has ever had."""
 
+    @property
+    def changed(self) -> bool:
+        """Whether anything happened in this step."""
+        return bool(self.improved or self.fresh or self.expired or self.withdrawn)
+
     # -- changes ----------------------------------------------------------------------
 
     def expire(self, since: int, now: int) -> None:
         """End the rows with horizons from `since` up to before `now`."""
-        buckets = self.buckets
+        buckets = self._buckets
         # After a long pause there are fewer buckets than points of time that have passed.
         if now - since > len(buckets):
             due: Iterable[int] = sorted(h for h in buckets if h < now)
@@ -148,7 +151,6 @@ class Relation:
             due = range(since, now)
         for horizon in due:
             if bucket := buckets.pop(horizon, None):
-                self.changed = True
                 self.scheduled -= len(bucket)
                 if self.listed:
                     self._end(bucket, horizon)
@@ -174,26 +176,25 @@ class Relation:
         if self.listed or FOREVER in ends:
             self.absorb(rows, ends)
             return
-        buckets = self.buckets
+        buckets = self._buckets
         for row, end in zip(rows, ends, strict=True):
             buckets[end].append(row)
         self.scheduled += len(rows)
         self.fresh += rows
-        self.changed = True
 
     def list_rows(self) -> None:
         """Have the rows in `horizons`, from now on."""
         if not self.listed:
             self.listed = True
-            for horizon, bucket in self.buckets.items():
+            for horizon, bucket in self._buckets.items():
                 self.horizons.update(dict.fromkeys(bucket, horizon))
-            self._last = max(self.buckets, default=NEVER)
+            self._last = max(self._buckets, default=NEVER)
 
     def rows(self) -> Rows:
         """The rows that hold."""
         if self.listed:
             return tuple(self.horizons)
-        return tuple(chain.from_iterable(self.buckets.values()))
+        return tuple(chain.from_iterable(self._buckets.values()))
 
     def __len__(self) -> int:
         return len(self.horizons) if self.listed else self.scheduled
@@ -211,7 +212,6 @@ class Relation:
             rows = {row: horizon for row in rows if get(row, NEVER) < horizon}
         if not rows:
             return
-        self.changed = True
         # Before the update. Most inputs are all new, which this tells without a loop in Python.
         absent = set(rows).difference(horizons)
         if len(absent) == len(rows):
@@ -223,7 +223,7 @@ class Relation:
         if self.joined:
             self.improved.append((rows, horizon))
         if horizon < FOREVER:
-            self.buckets[horizon].extend(rows)
+            self._buckets[horizon].extend(rows)
             self.scheduled += len(rows)
             # Tidying goes through all buckets, and pays once half of what they hold is stale: a
             # constant cost for each row in the long run.
@@ -249,7 +249,6 @@ class Relation:
                     del new[row]
             self.extended = self.extended or len(new) > len(fresh)
         if new:
-            self.changed = True
             horizons.update(new)
             if self.joined:
                 self.improved.append((new, None))
@@ -258,7 +257,7 @@ class Relation:
 
     def _schedule(self, rows: Horizons) -> None:
         """Note when rows end."""
-        buckets = self.buckets
+        buckets = self._buckets
         ends = set(rows.values())
         if len(ends) == 1:
             buckets[ends.pop()].extend(rows)
@@ -275,11 +274,11 @@ class Relation:
     def _tidy(self) -> None:
         """Forget ends of rows that have been withdrawn, or hold longer."""
         get = self.horizons.get
-        for horizon, bucket in list(self.buckets.items()):
+        for horizon, bucket in list(self._buckets.items()):
             bucket[:] = [row for row in bucket if get(row) == horizon]
             if not bucket:
-                del self.buckets[horizon]
-        self.scheduled = sum(map(len, self.buckets.values()))
+                del self._buckets[horizon]
+        self.scheduled = sum(map(len, self._buckets.values()))
 
     def _enter(self, fresh: list[Row]) -> None:
         if not fresh:
@@ -297,7 +296,6 @@ class Relation:
 
     def withdraw(self, rows: Horizons) -> None:
         """Take note of rows that have been taken out of `horizons` before their horizon."""
-        self.changed = self.changed or bool(rows)
         self.withdrawn.update(rows)
         self._ghosts.update(dict.fromkeys(rows))
 
@@ -321,7 +319,7 @@ class Relation:
         if self.withdrawn:
             self.withdrawn = {}
         self._net = None
-        self.changed = self.extended = False
+        self.extended = False
 
     # -- what changed -----------------------------------------------------------------
 
@@ -334,8 +332,6 @@ class Relation:
         return self._changes()[1]
 
     def _changes(self) -> tuple[Rows, Rows]:
-        if not self.changed:
-            return (), ()
         if self._net is None:
             came, gone = self._found()
             self._net = tuple(came), tuple(gone)
