@@ -8,7 +8,6 @@ are these and no others (docs/layers.md).
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from sqlalchemy import Connection, delete, select
 from citywise.backend.ingest import inlet
 from citywise.backend.packs import installed
 from citywise.backend.packs.parameters import PlaceParameter
-from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.template import TemplateVersion, recipient_of
 from citywise.backend.packs.values import BadValuesError
 from citywise.backend.store.chunks import chunks
 from citywise.backend.store.exclusion import exclude
@@ -25,7 +24,6 @@ from citywise.backend.store.models import DutyRow, InstanceRow, PlaceRow
 from citywise.backend.store.upsert import upsert
 from citywise.backend.times import wall_ms
 
-RECIPIENT = re.compile(r"([a-z][a-z0-9_]{0,31})(?: of \{([a-z][a-z0-9_]*)\})?")
 _LONGEST_ID = 64
 
 
@@ -63,10 +61,9 @@ def derived(
     """
     told = list(duties)
     for template in templates:
-        found = RECIPIENT.fullmatch(template.recipient or "")
-        if found is None:
+        if template.recipient is None:
             continue
-        role, parameter = found.groups()
+        role, parameter = recipient_of(template.recipient)
         of = template.parameters.get(parameter) if parameter else None
         kind = of.kind if isinstance(of, PlaceParameter) else None
         known = places.get(kind or "", [])

@@ -101,7 +101,7 @@ class Forms:
         """Seconds that a duration may have; None: it is not said."""
         found = self.parameters.get(text)
         if isinstance(found, DurationParameter):
-            return spans.seconds(spans.duration(found.max, "max")) if found.max else None
+            return spans.seconds(found.max) if found.max else None
         try:
             return None if found else spans.seconds(spans.duration(text, ""))
         except BadValueError:

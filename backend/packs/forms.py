@@ -8,9 +8,10 @@ checks, explanations and scenarios know nothing of forms.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -79,9 +80,9 @@ class _Form(BaseModel):
         yield from ((keyword, signature(self.of)) for keyword in self.of_it)
         yield from ((keyword, Signature(name, self.arguments)) for keyword in self.of_mine)
 
+    @abstractmethod
     def rules(self, name: str) -> Iterator[Rule]:
         """What it concludes."""
-        raise NotImplementedError
 
 
 class _Lasting(_Form):
@@ -263,15 +264,11 @@ AnyForm = Annotated[
     Field(discriminator="form"),
 ]
 KINDS: dict[str, type[_Form]] = {
-    "for": For,
-    "at_most_once": AtMostOnce,
-    "within": Within,
-    "until": Until,
-    "clears_after": ClearsAfter,
-    "hysteresis": Hysteresis,
-    "rising": Changes,
-    "falling": Changes,
+    form: kind
+    for kind in get_args(get_args(AnyForm)[0])
+    for form in get_args(kind.model_fields["form"].annotation)
 }
+"""The forms by the names that manifests give them."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from citywise.backend.packs.parameters import (
     PlaceParameter,
     SensorParameter,
 )
-from citywise.backend.packs.template import Switch, TemplateVersion
+from citywise.backend.packs.template import Switch, TemplateVersion, recipient_of
 from citywise.backend.packs.toml_places import Places
 from citywise.backend.packs.values import BadValueError, one_of, show
 from citywise.backend.packs.vocabulary import PREDICATES
@@ -232,15 +232,17 @@ class Loading:
 
     def _recipient(self, name: str, entry: TemplateEntry) -> None:
         """See that an instance can be made for a recipient: from the place alone."""
-        of = (entry.recipient or "").partition(" of ")[2].strip("{}")
+        if entry.recipient is None:
+            return
+        _role, of = recipient_of(entry.recipient)
         key, parameters = ("templates", name, "recipient"), entry.parameters
         if of:
             place = parameters.get(of)
             if not isinstance(place, PlaceParameter) or place.repeated or place.kind is None:
                 said = f"`{of}` is no parameter of type place with a kind, and not repeated"
                 self.error(key, "recipient", f"`{'.'.join(key)}`: {said}; name such a one")
-        for parameter, about in parameters.items() if entry.recipient else ():
-            if parameter != of and about.default is None and not about.optional:
+        for parameter, about in parameters.items():
+            if parameter != of and about.is_needed:
                 said = f"nobody gives `{parameter}` a value; add a `default`"
                 self.error(key, "recipient", f"`{'.'.join(key)}`: {said}")
 
@@ -387,8 +389,7 @@ class Loading:
         self._known(key, "asks", switch.asks, parameters)
         given = {*values, switch.asks}
         for name, parameter in parameters.items():
-            is_needed = not parameter.optional and parameter.default is None
-            if is_needed and name not in given:
+            if parameter.is_needed and name not in given:
                 message = f"`{'.'.join(key)}` gives no value to `{name}`, which has no default; "
                 self.error(key, "switch", f"{message}write it in `values`, or `asks` for it")
         return switch.model_copy(update={"values": values})

@@ -16,7 +16,7 @@ from citywise.backend.kinds.kind import NAME as KIND_NAME
 from citywise.backend.packs.forms import AnyForm
 from citywise.backend.packs.ontology import Ontology
 from citywise.backend.packs.parameters import AnyParameter
-from citywise.backend.packs.template import NoticeText, Switch, TemplateVersion
+from citywise.backend.packs.template import RECIPIENT, NoticeText, Switch, TemplateVersion
 from citywise.reasoning import Finding
 
 VERSION = r"^\d+\.\d+\.\d+$"
@@ -36,9 +36,7 @@ class TemplateEntry(_Entry):
     version: int = Field(ge=1, le=2**31 - 1)
     title: str = Field(min_length=1)
     help: str = ""
-    recipient: str | None = Field(
-        default=None, pattern=r"^[a-z][a-z0-9_]{0,31}( of \{[a-z][a-z0-9_]*\})?$"
-    )
+    recipient: str | None = Field(default=None, pattern=RECIPIENT)
     """Who gets an instance without making one: a role, at each place of a parameter."""
     parameters: dict[Name, AnyParameter] = {}
     switch: Switch | None = None

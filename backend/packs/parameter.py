@@ -45,6 +45,11 @@ class Parameter(BaseModel):
     arity: ClassVar[int] = 1
     """Arguments of a fact after the instance; 0 where the parameter gives no fact itself."""
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether a value must be given."""
+        return not self.optional and self.default is None
+
     def check(self, value: JsonValue, path: str) -> JsonValue:
         """The value in canonical form; raises `BadValueError`. Canonical values stay as they are.
 

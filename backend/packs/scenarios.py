@@ -21,7 +21,7 @@ from citywise.backend.packs.activities import unknown_activity
 from citywise.backend.packs.duties import Derived, Duty, derived
 from citywise.backend.packs.guesses import did_you_mean
 from citywise.backend.packs.ontology import city, expand, local_name
-from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.template import TemplateVersion, recipient_of
 from citywise.backend.packs.unique_keys import unique
 from citywise.backend.times import iso, parse_ms
 
@@ -276,7 +276,7 @@ class _Scenario:
         if unknown or not all(isinstance(body.get(key), str) for key in ("role", "user")):
             raise _LineError("a duty has `role`, `user`, and `place` or none (or `end`)")
         duty = Duty(body["role"], str(body.get("place") or ""), body["user"])
-        roles = [t.recipient.partition(" ")[0] for t in self._templates.values() if t.recipient]
+        roles = [recipient_of(t.recipient)[0] for t in self._templates.values() if t.recipient]
         if duty.role not in roles:
             hint = did_you_mean(duty.role, roles, f"there are: {', '.join(roles) or 'none'}")
             raise _LineError(f"no template has the recipient `{duty.role}`; {hint}")

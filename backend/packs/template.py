@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -50,6 +51,17 @@ class NoticeText(BaseModel):
 
     title: str = Field(min_length=1)
     text: str = ""
+
+
+RECIPIENT = r"^([a-z][a-z0-9_]{0,31})(?: of \{([a-z][a-z0-9_]*)\})?$"
+"""`janitor`, or `janitor of {school}`."""
+
+
+def recipient_of(told: str) -> tuple[str, str | None]:
+    """The role of a recipient, and the parameter of the place at which somebody has it."""
+    found = re.fullmatch(RECIPIENT, told)
+    assert found is not None, told
+    return found[1], found[2]
 
 
 class Switch(BaseModel):
@@ -309,9 +321,7 @@ class TemplateVersion(BaseModel):
 
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
         """JSON Schema of the values (2020-12), for forms and clients of the API."""
-        required = [
-            name for name, p in self.parameters.items() if not p.optional and p.default is None
-        ]
+        required = [name for name, p in self.parameters.items() if p.is_needed]
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.title,
