@@ -7,7 +7,6 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from flask import Blueprint, Response, request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -23,7 +22,6 @@ from citywise.backend.api.state import state
 from citywise.backend.connectors import (
     BUILTIN,
     Connector,
-    Desk,
     Found,
     MappingError,
     Message,
@@ -35,6 +33,7 @@ from citywise.backend.settings import Source
 from citywise.backend.sources import made, posted
 from citywise.backend.sources.fetch import FetchError, Tag, fetch
 from citywise.backend.sources.subscribing import SECRET_HEADER, Subscriber
+from citywise.backend.sources.working import connector_of
 from citywise.backend.times import iso, wall_ms
 
 blueprint = Blueprint("sources", __name__)
@@ -223,10 +222,8 @@ def _connector(source: Source) -> Connector:
     if source.mapping is None and source.connector not in BUILTIN:
         there = ", ".join(BUILTIN)
         raise invalid([fault("connector", f"there is no `{source.connector}`; there are {there}")])
-    zone = ZoneInfo(source.zone) if source.zone else None
-    desk = Desk(state().kinds(), source=source.name, prefix=source.prefix, zone=zone)
     try:
-        return connectors.connector(source.connector, desk, source.mapping)
+        return connector_of(source, state().kinds())
     except MappingError as error:
         lines = [line.removeprefix("mapping: ") for line in str(error).splitlines()]
         raise invalid([fault("mapping", line) for line in lines]) from None

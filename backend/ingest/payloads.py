@@ -73,10 +73,14 @@ class _Drawn(Payload):
     @property
     def middle(self) -> Position:
         """A point on it; of an area one that is inside."""
+        found = self._shape.point_on_surface()
+        return found.x, found.y
+
+    @property
+    def _shape(self) -> Any:
         from shapely.geometry import shape  # Most places are points and lines.
 
-        found = shape({"type": self.type, "coordinates": self.coordinates}).point_on_surface()
-        return found.x, found.y
+        return shape({"type": self.type, "coordinates": self.coordinates})
 
 
 class _Area(_Drawn):
@@ -87,11 +91,9 @@ class _Area(_Drawn):
             for ring in rings:
                 if ring[0] != ring[-1]:
                     raise ValueError("a ring ends where it begins: repeat its first point")
-        from shapely import is_valid, is_valid_reason
-        from shapely.geometry import shape
+        from shapely import is_valid_reason
 
-        drawn = shape({"type": self.type, "coordinates": self.coordinates})
-        if not is_valid(drawn):
+        if not (drawn := self._shape).is_valid:
             said = is_valid_reason(drawn).replace("[", " at [")
             raise ValueError(f"{said}: rings may not cross themselves or others")
         return self

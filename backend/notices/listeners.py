@@ -100,8 +100,7 @@ def events_of(notices: Iterable[Mapping[str, Any]]) -> set[str]:
 
 def open_about(connection: Connection, users: set[str], events: Collection[str]) -> list[Notice]:
     """The open notices to some users about some events, the oldest first."""
-    columns = list(NoticeRow.__table__.columns)
-    return [dict(one) for one in _open_about(connection, columns, users, events)]
+    return list(_open_about(connection, list(NoticeRow.__table__.columns), users, events))
 
 
 def _open_about(
@@ -109,7 +108,7 @@ def _open_about(
     columns: Sequence[Any],
     users: Iterable[str],
     events: Collection[str],
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     row = NoticeRow
     about_event = (row.about_type == "event") & row.closed_ms.is_(None)
     for some_users in chunks(users if events else ()):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import orjson
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Connection, select
 
 from citywise.backend.privacy.boxes import Boxes, boxes_for
@@ -47,21 +46,17 @@ class SavedPlaces(BaseModel):
         return self
 
 
-_READ = TypeAdapter(SavedPlaces)
-
-
 def of(connection: Connection, settings: Settings, user: str) -> SavedPlaces:
     """The places of a user; none where nothing was saved, or its key is gone. Raises `BoxError`."""
     query = select(SavedPlacesRow.box).where(SavedPlacesRow.user == user)
     box = connection.scalar(query)
     opened = None if box is None else _boxes(settings).open([box])[0]
-    return SavedPlaces() if opened is None else _READ.validate_json(opened)
+    return SavedPlaces() if opened is None else SavedPlaces.model_validate_json(opened)
 
 
 def save(connection: Connection, settings: Settings, user: str, saved: SavedPlaces) -> None:
     """Replace the places of a user. Raises `BoxError`."""
-    text = orjson.dumps(saved.model_dump(mode="json"))
-    (box,) = _boxes(settings).close([(user, text)])
+    (box,) = _boxes(settings).close([(user, saved.model_dump_json().encode())])
     upsert(connection, SavedPlacesRow, [{"user": user, "box": box, "updated_ms": wall_ms()}])
 
 

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -39,7 +39,7 @@ class _Run:
     working: Working
     version: int
     thread: threading.Thread
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event
     is_leaving: bool = False
     """Whether it is to end what it has open: it will not come again as it is."""
 
@@ -133,9 +133,9 @@ class SourcesService:
             LOG.error("source `%s`: %s", source.name, error)
             self._broken[source.name] = version, report(source, error=str(error))
             return
-        thread = threading.Thread(target=self._work_on, args=(source.name,), daemon=True)
-        self._runs[source.name] = _Run(working, version, thread, stop)
-        thread.name = source.name
+        name = source.name
+        thread = threading.Thread(target=self._work_on, args=(name,), name=name, daemon=True)
+        self._runs[name] = _Run(working, version, thread, stop)
         thread.start()
 
     def _open(self, session: BrokerSession, stop: threading.Event | None = None) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
 from citywise.backend import connectors
-from citywise.backend.connectors import Desk, Found, Message, Reading, Refused
+from citywise.backend.connectors import Connector, Desk, Found, Message, Reading, Refused
 from citywise.backend.connectors.values import whole
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
@@ -43,15 +43,20 @@ class UnknownConnectorError(CitywiseError):
     """A source names no connector; the message says which there are."""
 
 
+def connector_of(source: Source, kinds: Kinds) -> Connector:
+    """What reads a source's messages; raises as `connectors.connector` does."""
+    zone = ZoneInfo(source.zone) if source.zone else None
+    desk = Desk(kinds, source=source.name, prefix=source.prefix, zone=zone)
+    return connectors.connector(source.connector, desk, source.mapping)
+
+
 class Working:
     """A source; `fetch_all` and `hear` are its two ways in, `report` says how it fares."""
 
     def __init__(self, source: Source, kinds: Kinds, send: Send, folder: Path) -> None:
         self.source = source
-        zone = ZoneInfo(source.zone) if source.zone else None
-        desk = Desk(kinds, source=source.name, prefix=source.prefix, zone=zone)
         try:
-            self._connector = connectors.connector(source.connector, desk, source.mapping)
+            self._connector = connector_of(source, kinds)
         except LookupError:
             raise UnknownConnectorError(
                 f"sources: `{source.name}` names the connector `{source.connector}`, which is none "

@@ -176,8 +176,7 @@ class Ordered:
     def forget(self, before: int, since: int, needed: Callable[[Item], bool] | None = None) -> None:
         """Forget the items before a time that end before another, or those that are not
         `needed`."""
-        if needed is None and self.lasting:
-            needed = lambda item: item.end >= since  # noqa: E731
+        needed = needed or ((lambda item: item.end >= since) if self.lasting else None)
         times, blocks = self._times, self._blocks
         high = bisect_left(times, min(before, since) if needed is None else before)
         self._last = self._latest(high)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from citywise.backend import mqtt
-from citywise.backend.broker import EmbeddedBroker
-from citywise.backend.settings import Broker, Settings, Source
+from citywise.backend.settings import Settings, Source
 from citywise.backend.sources import made, posted
-from citywise.backend.sources.service import SourcesService
 from citywise.backend.store.database import create_engine_for, migrate
 from tests.api.town import soon
 from tests.sources.context_broker import context_broker
+from tests.sources.running import listening, running
 from tests.sources.servers import body, serving
 from tests.sources.test_sources import page
 from tests.sources.test_subscribing import noise, source
@@ -36,8 +33,6 @@ UPLINK = {
 
 def test_home_assistant_sensorthings_ngsi_ld_and_lorawan_run_side_by_side(tmp_path: Path) -> None:
     """One of them is made, and one removed, while the others run."""
-    broker, stop = EmbeddedBroker(), threading.Event()
-    at = Broker(embedded=False, port=broker.start())
     heard: list[tuple[str, Any]] = []
 
     def listen(client: Any) -> None:
@@ -47,8 +42,11 @@ def test_home_assistant_sensorthings_ngsi_ld_and_lorawan_run_side_by_side(tmp_pa
     def values(sensor: str, field: str) -> list[Any]:
         return [one[field] for _t, some in heard for one in some if one["sensor"] == sensor]
 
-    listener = mqtt.connect(at, "listener", prepare=listen)
-    with context_broker() as context, serving(lambda h: body(h, page(58, None))) as things:
+    with (
+        listening(listen) as (at, listener),
+        context_broker() as context,
+        serving(lambda h: body(h, page(58, None))) as things,
+    ):
         context.entities = [noise(1, 60)]
         home = {
             "name": "home",
@@ -61,10 +59,7 @@ def test_home_assistant_sensorthings_ngsi_ld_and_lorawan_run_side_by_side(tmp_pa
         settings = Settings(data_dir=tmp_path, broker=at, sources=(*told, source(context.url)))
         engine = create_engine_for(settings.database_url)
         migrate(engine)
-        service = SourcesService(settings, engine, stop)
-        running = threading.Thread(target=service.run)
-        running.start()
-        try:
+        with running(settings, engine) as service:
             soon(lambda: values("58", "level"))
             soon(lambda: values("urn:ngsi-ld:NoiseLevelObserved:n1", "level"))
             notified = {"type": "Notification", "data": [noise(2, 61)]}
@@ -85,12 +80,6 @@ def test_home_assistant_sensorthings_ngsi_ld_and_lorawan_run_side_by_side(tmp_pa
             with engine.begin() as connection:
                 made.remove(connection, "lora")
             soon(lambda: "lora" not in service._runs)
-        finally:
-            stop.set()
-            running.join()
-            listener.disconnect()
-            listener.loop_stop()
-            broker.stop()
         with engine.connect() as connection:
             assert posted.waiting(connection, "noise") == []
         engine.dispose()

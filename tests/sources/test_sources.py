@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -12,18 +11,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from citywise.backend import mqtt
-from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.connectors import Event, Place, Reading
 from citywise.backend.kinds import Kind, builtin
-from citywise.backend.settings import Broker, Settings, Source
+from citywise.backend.settings import Settings, Source
 from citywise.backend.sources.relay import Relay, Sent
-from citywise.backend.sources.service import SourcesService
 from citywise.backend.sources.working import UnknownConnectorError, Working
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import HeartbeatRow
 from citywise.backend.times import wall_ms
 from tests.api.town import soon
+from tests.sources.running import listening, running
 from tests.sources.servers import body, serving, status
 
 NOW = wall_ms() // 1000
@@ -257,18 +254,19 @@ def test_a_source_that_hangs_stops_no_other_and_topics_are_heard(tmp_path: Path)
         while True:
             handler.wfile.write(b"[" * 10_000)
 
-    broker, stop = EmbeddedBroker(), threading.Event()
-    port = broker.start()
-    at = Broker(embedded=False, port=port)
     heard: dict[str, Any] = {}
 
     def listen(client: Any) -> None:
         client.on_connect = lambda c, *_: c.subscribe("citywise/#", 1)
         client.on_message = lambda _c, _d, m: heard.update({m.topic: bytes(m.payload)})
 
-    listener = mqtt.connect(at, "listener", prepare=listen)
     sound = lambda handler: body(handler, station(5, NOW))  # noqa: E731
-    with serving(hang) as slow, serving(endless) as huge, serving(sound) as well:
+    with (
+        listening(listen) as (at, listener),
+        serving(hang) as slow,
+        serving(endless) as huge,
+        serving(sound) as well,
+    ):
         sources = (
             source(slow, name="slow", timeout_s=5),
             source(huge, name="huge", max_bytes=100_000),
@@ -279,10 +277,7 @@ def test_a_source_that_hangs_stops_no_other_and_topics_are_heard(tmp_path: Path)
         settings = Settings(data_dir=tmp_path, broker=at, sources=sources)
         engine = create_engine_for(settings.database_url)
         migrate(engine)
-        service = SourcesService(settings, engine, stop)
-        running = threading.Thread(target=service.run)
-        running.start()
-        try:
+        with running(settings, engine):
             soon(lambda: "citywise/observations/bikes" in heard)
             up = {
                 "end_device_ids": {"device_id": "n1"},
@@ -290,12 +285,6 @@ def test_a_source_that_hangs_stops_no_other_and_topics_are_heard(tmp_path: Path)
             }
             soon(lambda: _told(listener, up, "citywise/observations/noise", heard))
             soon(lambda: _reports(engine).get("huge", {}).get("error"))
-        finally:
-            stop.set()
-            running.join()
-            listener.disconnect()
-            listener.loop_stop()
-            broker.stop()
     assert "citywise connect list" in _reports(engine)["odd"]["error"]
     assert json.loads(heard["citywise/observations/bikes"])[0]["available"] == 5
     assert json.loads(heard["citywise/observations/noise"])[0]["level"] == 61

@@ -120,8 +120,7 @@ export function sourceForm({ connectors, source, saved }) {
     actions: [h('button', { type: 'button', class: 'button', onclick: () => saved(null) }, t('source.cancel'))],
     send: async () => saved(await ask('/operator/sources', { method: 'PUT', body: { ...body(), takes_posts: takes.value() || Boolean(context.value().trim()), active: source?.active ?? true } })),
   });
-  asked[0].element.before(h('span', { hidden: true }));
-  form.querySelector('span[hidden]').replaceWith(group(t('source.more'), asked), group(t('source.posts'), told));
+  topics.element.after(group(t('source.more'), asked), group(t('source.posts'), told));
 
   if (source) {
     const has = source.settings;
