@@ -40,7 +40,8 @@ _OLD_S = 900
 """Real-time data so old are told of."""
 _GROUNDS = 4
 _FAR_M = 2_000.0
-_MODES = ("transit", "park_and_ride", "bike_and_ride")
+MODES = ("transit", "park_and_ride", "bike_and_ride")
+"""By timetables."""
 _Json = Mapping[str, Any]
 
 
@@ -94,7 +95,7 @@ class Transit:
         telling = Telling(feeds, ground, alerts, language, self._line)
         within = None if request.within_min is None else request.within_min * 60
         offers: list[Offer] = []
-        for mode in _MODES if request.mode == "all" else (request.mode,):
+        for mode in MODES if request.mode == "all" else (request.mode,):
             for chain in self._chains(mode, places, ground, at, around):
                 for journey in journeys(
                     self.calendar, ground, chain, at, bool(request.arrive), compiled, within

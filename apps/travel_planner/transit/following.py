@@ -120,9 +120,10 @@ def _causes(
     late = 0 if found.arrives is None else found.arrives - seconds(plan["arrives"])
     if late >= LATE_S and found.at < len(found.legs):
         level = min(5, 1 + late // _LATE_STEP_S)
-        for leg in [leg for leg in found.legs[found.at :] if leg["trip"]][:1]:
-            about = {"id": leg["trip"], "type": "line", "level": level, "name": name_of(leg)}
-            causes.append(Cause("line_late", f"line_late {leg['trip']}", level, None, about))
+        ride = next((leg for leg in found.legs[found.at :] if leg["trip"]), None)
+        if ride is not None:
+            about = {"id": ride["trip"], "type": "line", "level": level, "name": name_of(ride)}
+            causes.append(Cause("line_late", f"line_late {ride['trip']}", level, None, about))
     return causes
 
 
@@ -191,7 +192,9 @@ def _outlook(found: Underway, plan: Body, now_ms: int) -> Json:
         "arrives": arrives,
         "next": found.next(),
     }
-    values = {**_values(found, plan), "time": None} if broken else _values(found, plan)
+    values = dict(_values(found, plan))
+    if broken:
+        values["time"] = None
     return {
         "at_ms": now_ms,
         "left_m": 0.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -112,7 +113,7 @@ class Drive:
             return None
         rate, access_m = self._planner.car_cost_per_km, self._begin.metres
         driven = measure(path, Mode.CAR, self._costs, rate, access_m)
-        return path, driven, -int(-driven.time_s // 1)
+        return path, driven, math.ceil(driven.time_s)
 
 
 def parking(

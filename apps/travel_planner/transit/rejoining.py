@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -103,5 +104,5 @@ def _joined(kept: Sequence[Json], route: Json, now: int) -> Json:
         "departs": legs[0]["departs"],
         "time_s": max(0, seconds(route["arrives"]) - now),
         "changes": max(0, rides - 1),
-        "walk_m": -int(-walked // 1) + route["walk_m"],
+        "walk_m": math.ceil(walked) + route["walk_m"],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,7 +59,7 @@ def road_offers(
 
 
 def _offer(route: Json, at: int, request: TransitRequest, zone: ZoneInfo) -> Offer:
-    seconds = -int(-route["time_s"] // 1)
+    seconds = math.ceil(route["time_s"])
     departs, arrives = (at - seconds, at) if request.arrive is not None else (at, at + seconds)
     ends = {"departure": float(departs), "arrival": float(arrives)}
     values = {

@@ -10,10 +10,11 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from citywise.apps.travel_planner.transit.calls import Call
-from citywise.apps.travel_planner.transit.decide import Transit
+from citywise.apps.travel_planner.transit.decide import MODES, Transit
 from citywise.apps.travel_planner.transit.feed import Feed, Trip
 from citywise.apps.travel_planner.transit.ground import Walk, straight_m
 from citywise.apps.travel_planner.transit.telling import iso
+from citywise.backend.app import times as clock
 
 TIGHT_S = 120
 """A change with less to spare may fail."""
@@ -27,12 +28,9 @@ Spot = tuple[float, float, int]
 Why = Literal["trip_cancelled", "change_missed", "ride_missed", "drive_late"]
 
 
-BY_LINE = frozenset({"transit", "park_and_ride", "bike_and_ride"})
-
-
 def is_by_line(plan: Body) -> bool:
     """Whether a plan was made by timetables."""
-    return plan.get("mode") in BY_LINE
+    return plan.get("mode") in MODES
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Underway:
             at = leg["arrives"] if is_begun else leg["departs"]
             code = leg["mode"] if is_begun else "leave"
             return {**place, "code": code, "stop": leg["to"].get("name"), "at": at}
-        if seconds(leg["departs"]) > self.now or self.aboard is None:
+        if self.aboard is None:
             stop, towards = leg["from"].get("name"), leg["headsign"]
             return {
                 **place, "code": "board", "stop": stop, "at": leg["departs"], "towards": towards
@@ -87,7 +85,7 @@ class Underway:
 
 def seconds(time: str) -> int:
     """Unix seconds of a time as answers have it."""
-    return int(datetime.fromisoformat(time).timestamp())
+    return clock.parse_ms(time) // 1000
 
 
 def underway(
