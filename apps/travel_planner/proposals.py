@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from citywise.apps.travel_planner import trip_wording, wording
+from citywise.apps.travel_planner import wording
 from citywise.apps.travel_planner.following import done_share
 from citywise.apps.travel_planner.replanning import (
     CRITERIA,
@@ -111,21 +111,22 @@ def because(proposed: Body, language: str) -> str:
     about = proposed["about"] or {}
     sentence = about["kind"] if proposed["reason"] == "event" else proposed["reason"]
     name, level = about.get("name") or "…", proposed["cause_level"]
-    said = trip_wording.say(sentence, language, about=name, level=level)
-    return f"{said} {trip_wording.say('relaxed', language)}" if proposed["relaxed"] else said
+    words = wording.Words(language)
+    said = words.say("trips", sentence, about=name, level=level)
+    return f"{said} {words.say('trips', 'relaxed')}" if proposed["relaxed"] else said
 
 
 def advice(trip_id: str, kind: Kind, proposed: Body) -> dict[str, Any]:
     """What a notice says of a proposal, in every language: of a way what it changes and nothing
     of where it leads; of a garage its name, which notices tell of anyway."""
     texts = {
-        language: trip_wording.say(
+        language: wording.Words(language).say(
+            "trips",
             kind,
-            language,
             name=proposed.get("name", ""),
             difference=difference_of(proposed, language),
         )
-        for language in trip_wording.LANGUAGES
+        for language in wording.languages()
     }
     return {
         "kind": "trip",

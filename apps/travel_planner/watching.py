@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from citywise.apps.travel_planner import following, proposals, replanning, requests, trip_wording
+from citywise.apps.travel_planner import following, proposals, replanning, requests
 from citywise.apps.travel_planner.answers import events_on, steps
 from citywise.apps.travel_planner.following import done_share, driven, is_off_route
 from citywise.apps.travel_planner.parking import count_object, expected_object
@@ -34,6 +34,16 @@ ALIKE = 0.95
 """Two ways that share so much of their length are one."""
 OFF_ROUTE = "off_route"
 """Kind of the notice to who has left the way."""
+_KINDS: Mapping[str, str] = {
+    "TrafficJam": "jam",
+    "Accident": "accident",
+    "Obstruction": "obstruction",
+    "RoadWorks": "works",
+    "RoadClosure": "closure",
+    "CulturalEvent": "crowd",
+    "SportsEvent": "crowd",
+}
+"""What the notices of the template `ahead` call the types of events that slow traffic down."""
 
 
 class Open(NamedTuple):
@@ -305,10 +315,15 @@ def _of_notice(one: Open, known: Cause | None) -> Cause:
     return Cause("event", one.about, level, one.id, about)
 
 
+def kind_of(event_type: str) -> str:
+    """The kind of notice that tells of events of a type."""
+    return _KINDS.get(event_type, "other")
+
+
 def _of_street(event: Body) -> Cause:
     """An event on the way of which no notice tells, or not yet."""
     known = {name: event[name] for name in ("id", "type", "level")}
-    kind = trip_wording.kind_of(event["type"])
+    kind = kind_of(event["type"])
     about = {**known, "kind": kind, "name": event["place"]["name"]}
     return Cause("event", event["id"], event["level"], None, about)
 

@@ -56,6 +56,12 @@ class Among:
 
 
 @lru_cache
+def languages() -> tuple[str, ...]:
+    """Those in which plans speak: a file each."""
+    return tuple(sorted(path.stem for path in _WORDS.glob("*.toml")))
+
+
+@lru_cache
 def _tables(language: str) -> dict[str, Any]:
     path = _WORDS / f"{language}.toml"
     return tomllib.loads((path if path.exists() else _WORDS / "en.toml").read_text("utf-8"))

@@ -7,7 +7,10 @@ leads to the same one over HTTPS.
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -21,7 +24,7 @@ from citywise.backend.network.authority import Authority
 
 CERTIFICATE = "/citywise-ca.crt"
 _TEXTS = Path(__file__).with_name("trust")
-_LANGUAGES = ("en", "da")
+_NAME = re.compile(r'<html lang="(?P<code>[a-z]+)" title="(?P<name>[^"]+)">')
 _SECURITY = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -67,8 +70,16 @@ def answer(path: str, languages: str, url: str, host: str, authority: Authority 
 
 
 def _page(language: str, url: str, host: str, authority: Authority) -> Answer:
+    others = " · ".join(
+        f'<a href="/?lang={code}" hreflang="{code}" lang="{code}">{html.escape(name)}</a>'
+        for code, name in _languages().items()
+        if code != language
+    )
     text = Template((_TEXTS / f"{language}.html").read_text(encoding="utf-8")).substitute(
-        url=html.escape(url), host=html.escape(host), fingerprint=authority.fingerprint
+        url=html.escape(url),
+        host=html.escape(host),
+        fingerprint=authority.fingerprint,
+        others=others,
     )
     return Answer(HTTPStatus.OK, text.encode(), "text/html; charset=utf-8")
 
@@ -76,7 +87,14 @@ def _page(language: str, url: str, host: str, authority: Authority) -> Answer:
 def _language(wanted: str, accepted: str) -> str:
     """The first of our languages that is wanted or accepted, in the order it is written."""
     names = [wanted, *(part.split(";")[0].strip().split("-")[0] for part in accepted.split(","))]
-    return next((name.lower() for name in names if name.lower() in _LANGUAGES), _LANGUAGES[0])
+    return next((name.lower() for name in names if name.lower() in _languages()), "en")
+
+
+@cache
+def _languages() -> Mapping[str, str]:
+    """What the languages of this page call themselves: a file each."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(_TEXTS.glob("*.html")))
+    return {found["code"]: found["name"] for text in texts if (found := _NAME.search(text))}
 
 
 class Welcome(BoundedServer):

@@ -14,7 +14,8 @@ LANGUAGE = "en"
 """That of an app's own texts."""
 _HOLE = re.compile(r"\{(?P<name>[^{}:]*)(?P<length>:length)?\}")
 _CLAUSE = re.compile(r"\[([^\[\]]*\{[^{}]*\}[^\[\]]*)\]")
-_DECIMAL = {"da": ","}
+_WITH_POINT = frozenset({"en", "he", "hi", "ja", "ko", "th", "zh"})
+"""Languages that write a decimal point; the others write a comma."""
 _UNKNOWN = "…"
 
 
@@ -50,7 +51,8 @@ def _length(metres: float, language: str) -> str:
     """As the pages have lengths: whole metres, or kilometres with one decimal."""
     if metres < 999.5:
         return f"{metres:.0f} m"
-    return f"{metres / 1000:.1f} km".replace(".", _DECIMAL.get(language, "."))
+    text = f"{metres / 1000:.1f} km"
+    return text if language.split("-")[0] in _WITH_POINT else text.replace(".", ",")
 
 
 def notice_object(

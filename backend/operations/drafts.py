@@ -12,7 +12,6 @@ from citywise.backend.kinds import Identifier, UtcTime
 from citywise.backend.packs import ontology
 
 _ROOT = ontology.expand("ev:CityEvent")
-_LANGUAGES = ("en", "da")
 
 
 @cache
@@ -26,7 +25,7 @@ def types() -> dict[str, dict[str, Any]]:
         above = known.superclasses(iri) & categories - {iri}
         if above:
             name = ontology.local_name(iri)
-            labels = {tongue: known.labels[iri, tongue] for tongue in _LANGUAGES}
+            labels = {tongue: text for (of, tongue), text in known.labels.items() if of == iri}
             category = ontology.local_name(min(above))
             found[name] = {"type": name, "category": category, "labels": labels}
     return found

@@ -16,7 +16,7 @@ from citywise.backend.settings import Broker, Settings
 from tests.api.accounts_alone import quick as quick
 from tests.api.browsers import PASSWORD, Browser
 
-LANGUAGES = ("en", "da")
+LANGUAGES = ("en", "da", "de")
 CODE = re.compile(
     r'(?:PeopleError|BadTimesError|fault)\([^()]*(?:\([^()]*\)[^()]*)*"([a-z-]+)",?\s*\)'
 )

@@ -258,7 +258,7 @@ def test_what_was_typed_is_kept_where_the_meeting_has_changed_and_can_be_sent_ag
     watched.errors.clear()
 
 
-LOOKS = [(DESKTOP, "en", "light"), (SMALL, "da", "dark")]
+LOOKS = [(DESKTOP, "en", "light"), (SMALL, "de", "dark")]
 
 
 @pytest.mark.parametrize(("viewport", "lang", "theme"), LOOKS)

@@ -22,7 +22,7 @@ SMALLEST = ViewportSize(width=320, height=700)
 LOOKS = [
     pytest.param(DESKTOP, "en", "light", id="desktop-en-light"),
     pytest.param(DESKTOP, "da", "dark", id="desktop-da-dark"),
-    pytest.param(PHONE, "da", "light", id="phone-da-light"),
+    pytest.param(PHONE, "de", "light", id="phone-de-light"),
     pytest.param(PHONE, "en", "dark", id="phone-en-dark"),
 ]
 """Every two of size, language and colours together; pages share them out."""

@@ -58,7 +58,7 @@ def test_the_kinds_of_the_first_version_and_the_new_ones_come_along() -> None:
     assert [(kind.kind, name) for kind, name in kinds.having("road_speed")] == [
         ("traffic", "speed_kmh")
     ]
-    assert all(kind.label.keys() == {"en", "da"} for kind in kinds.values())
+    assert all(kind.label.keys() == {"en", "da", "de"} for kind in kinds.values())
     assert kinds["traffic"].rdf("speed_kmh") == CITY + "averageSpeed"
 
 

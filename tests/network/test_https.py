@@ -184,7 +184,7 @@ def test_a_phone_that_trusts_the_authority_gives_position_and_notices(
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("language", ["en", "da"])
+@pytest.mark.parametrize("language", ["en", "da", "de"])
 def test_the_way_in_can_be_read_by_everybody(
     ours: Authority, playwright: Playwright, language: str
 ) -> None:
@@ -295,7 +295,9 @@ def test_the_command_says_where_to_go_and_shows_it_as_a_code(
     ("path", "languages", "says"),
     [
         ("/", "da-DK,da;q=0.9,en;q=0.8", "Åbn Citywise på denne enhed"),
-        ("/", "de,en;q=0.5", "Open Citywise on this device"),
+        ("/", "de,en;q=0.5", "Citywise auf diesem Gerät öffnen"),
+        ("/", "fi,en;q=0.5", "Open Citywise on this device"),
+        ("/", "en", 'href="/?lang=de" hreflang="de" lang="de">Deutsch</a>'),
         ("/", "", "Open Citywise on this device"),
         ("/?lang=da", "en", "Åbn Citywise på denne enhed"),
         ("/?lang=../../x", "", "Open Citywise on this device"),

@@ -93,7 +93,7 @@ def languages(found: Graph, subject: URIRef, predicate: URIRef) -> list[str]:
 @pytest.mark.parametrize("term", sorted(declared()))
 def test_a_term_has_label_and_comment_in_both_languages_and_its_origin(term: URIRef) -> None:
     found = graph()
-    assert languages(found, term, RDFS.label) == ["da", "en"]
+    assert {*languages(found, term, RDFS.label)} >= {"da", "en"}
     assert languages(found, term, RDFS.comment) == ["da", "en"]
     home = next((name for name, base in NAMESPACES.items() if term.startswith(base)), "city")
     assert list(found.objects(term, RDFS.isDefinedBy)) == [

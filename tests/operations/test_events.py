@@ -156,7 +156,10 @@ def test_events_are_listed_by_state_with_the_types_there_are(
     over = client.get(f"{EVENTS}?state=ended,withdrawn").json["events"]
     assert [event["id"] for event in over] == [first["id"]]
     closure = {"type": "RoadClosure", "category": "TransportationEvent"}
-    assert {**closure, "labels": {"en": "road closure", "da": "vejspærring"}} in listed["types"]
+    assert {
+        **closure,
+        "labels": {"en": "road closure", "da": "vejspærring", "de": "Straßensperrung"},
+    } in listed["types"]
     assert not {"CityEvent", "TransportationEvent"} & set(drafts.types())
 
 

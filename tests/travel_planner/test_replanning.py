@@ -17,8 +17,9 @@ from citywise.apps.travel_planner import (
     news,
     proposals,
     replanning,
-    trip_wording,
     trips,
+    watching,
+    wording,
 )
 from citywise.apps.travel_planner.replanning import Cause
 from citywise.apps.travel_planner.trips import Trip
@@ -307,10 +308,11 @@ def test_every_kind_of_notice_has_a_sentence_in_every_language() -> None:
     kinds = pack_of(REPOSITORY / "apps" / "travel_planner").manifest.notices.keys()
     wanted = {kind for kind in kinds if not kind.startswith(("garage", "off"))}
     types = {"TrafficJam", "Accident", "RoadWorks", "RoadClosure", "Obstruction", "SportsEvent"}
-    assert {trip_wording.kind_of(one) for one in types} <= wanted
-    for language in trip_wording.LANGUAGES:
+    assert {watching.kind_of(one) for one in types} <= wanted
+    assert set(wording.languages()) == {"da", "de", "en"}
+    for language in wording.languages():
         for kind in wanted:
-            assert "Vej" in trip_wording.say(kind, language, about="Vej", level=3)
+            assert "Vej" in wording.Words(language).say("trips", kind, about="Vej", level=3)
 
 
 # --- Garages -------------------------------------------------------------------------------------
