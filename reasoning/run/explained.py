@@ -282,8 +282,11 @@ class _Places:
         self._inside = {item.position for item in items}
         self._newest = max((_place(item) for item in items), default=(self._time, -1))
         self._has_ticked = any(end == self._time for _begin, end in seen.spans.values())
-        counted = (s.iri for s in run.request.streams if isinstance(s.window, CountWindow))
-        contents = {iri: [_place(i) for i in items if i.stream == iri] for iri in counted}
+        streams = run.request.streams
+        self._counted = {s.iri for s in streams if isinstance(s.window, CountWindow)}
+        self._encoder = Encoder(run.request)
+        counted = [item for item in items if item.stream in self._counted]
+        contents = {iri: [_place(i) for i in counted if i.stream == iri] for iri in self._counted}
         self._oldest = {iri: min(places) for iri, places in contents.items() if places}
 
     def reason(self, item: Item) -> OutsideReason | None:
@@ -294,6 +297,8 @@ class _Places:
             return "filtered" if self._run.request.inputs else None
         if self._start is not None and item.time < self._start:
             return "before the start"
+        if item.stream in self._counted and not self._encoder.is_relevant(item):
+            return "filtered"
         span = self._seen.spans.get(item.stream)
         if span is not None and item.time > span[1]:
             return "not yet"

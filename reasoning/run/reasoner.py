@@ -292,6 +292,12 @@ class Reasoner(Driver):
         begins = self._first if self._state.given else item.time
         return item.stream in self._buffers and item.time >= begins
 
+    def _is_counted(self, item: Item) -> bool:
+        """Whether the item comes into its window: one of time takes all, one that counts those
+        that rules may see."""
+        window = self._buffers[item.stream].window
+        return isinstance(window, TimeWindow) or self._encoder.is_relevant(item)
+
     def _reach(self, time: int) -> None:
         """Stream time is the newest so far."""
         before = self._state.stream_time
@@ -342,6 +348,8 @@ class Reasoner(Driver):
         while (item := self._arrivals.first) is not None and item.time <= until:
             self._arrivals.pop()
             buffer = self._buffers[item.stream]
+            if not self._is_counted(item):
+                continue
             # One by one, since each item may complete a window; at equal times count ticks come
             # before the time tick.
             if buffer.add(item):
@@ -524,7 +532,8 @@ class Reasoner(Driver):
         # hold what it held.
         for item in sorted(kept, key=lambda i: (i.time, i.position)):
             if released is not None and item.time <= released:
-                self._buffers[item.stream].keep(item)
+                if self._is_counted(item):
+                    self._buffers[item.stream].keep(item)
             else:
                 self._arrivals.add(item)
         for index, buffer in enumerate(self._buffers.values()):
@@ -548,7 +557,7 @@ class Reasoner(Driver):
         items:
             The items before `time` that windows can still need, in order.
         arrived:
-            By stream, how many items there were before `time`.
+            By stream, how many items there were before `time` that its window counts.
         carried:
             What the evaluation before left.
         """

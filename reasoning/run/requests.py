@@ -95,7 +95,8 @@ class RequestCourse(Course):
         reasoner.unix = self.unix
         if time > BEGINNING:
             earlier = items.between(None, time)
-            arrived = items.forgotten + Counter(item.stream for item in earlier)
+            counted = filter(self._is_counted, earlier)
+            arrived = items.forgotten + Counter(item.stream for item in counted)
             left = before[-1].carried if before else Carried()
             assert isinstance(left, Carried)
             reasoner.resume_at(time, earlier, arrived, left)
@@ -172,15 +173,19 @@ class RequestCourse(Course):
 
     def affects_until(self, change: Change, items: Ordered) -> int:
         """See `Course`."""
-        window = self._windows[change.items[0].stream]
+        stream = change.items[0].stream
+        window = self._windows[stream]
         if isinstance(window, TimeWindow):
             reach = self._reach if len(self._windows) > 1 else window.width
             return max(item.end for item in change.items) + reach
-        if window.slide > 1 and None in (change.old, change.new):
-            return END  # every evaluation after it comes an item earlier or later
+        counted = [item for item in change.items if self._is_counted(item)]
         last = max(item.time for item in change.items)
-        stream = change.items[0].stream
-        after = (item.time for item in items.between(last + 1, None) if item.stream == stream)
+        if not counted:
+            return last
+        if window.slide > 1 and len(counted) == 1:
+            return END  # every evaluation after it comes an item earlier or later
+        later = items.between(last + 1, None)
+        after = (i.time for i in later if i.stream == stream and self._is_counted(i))
         return next(islice(after, window.width - 1, None), END)
 
     def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
@@ -193,7 +198,7 @@ class RequestCourse(Course):
             iri: w.width + w.slide for iri, w in self._windows.items() if isinstance(w, CountWindow)
         }
         for item in items.backwards(before) if left else ():
-            if left.get(item.stream, 0):
+            if left.get(item.stream, 0) and self._is_counted(item):
                 left[item.stream] -= 1
                 last.add(item.position)
         since = before - self._reach
@@ -201,7 +206,12 @@ class RequestCourse(Course):
         def needed(item: Item) -> bool:
             return item.position in last if item.stream in left else item.end >= since
 
-        items.forget(before, since, needed if left else None)
+        items.forget(before, since, needed if left else None, self._is_counted)
+
+    def _is_counted(self, item: Item) -> bool:
+        """Whether a window that counts would count the item."""
+        window = self._windows[item.stream]
+        return isinstance(window, CountWindow) and self._encoder.is_relevant(item)
 
 
 @contextmanager

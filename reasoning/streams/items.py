@@ -139,6 +139,7 @@ class Encoder:
         """Predicates that no stream may supply."""
         self._names = {signature.name.removeprefix("-") for signature in self._known}
         self._triples: dict[str, frozenset[Signature]] = {}
+        self._visible: dict[str, bool] = {}
 
     def facts(self, item: Item, base: int = 0) -> tuple[str, ...]:
         """The atoms of an item as text, its time counted from `base`; those that the
@@ -153,6 +154,29 @@ class Encoder:
         if len(item.content) == 1:
             return self.mapper.facts(item.content[0], time)
         return tuple([fact for triple in item.content for fact in self.mapper.facts(triple, time)])
+
+    def is_relevant(self, item: Item) -> bool:
+        """Whether rules may see the item: of an atom, whether it is an input; of triples, whether
+        one has a predicate that is, or without `#input` one under a declared prefix.
+
+        Count windows count no other items (thesis, Section 4.2: irrelevant triples are filtered
+        before windows are built).
+        """
+        inputs = self._request.inputs
+        if isinstance(item.content, str):
+            return not inputs or atoms.signature(item.content) in inputs
+        return any(self._is_visible(triple.predicate.value) for triple in item.content)
+
+    def _is_visible(self, iri: str) -> bool:
+        found = self._visible.get(iri)
+        if found is None:
+            try:
+                name = self.mapper.predicate(iri)
+            except ItemError:
+                return True  # it is refused where its facts are asked for
+            inputs = {signature.name for signature in self._request.inputs}
+            found = self._visible[iri] = name is not None and (not inputs or name in inputs)
+        return found
 
     def shaped(self, items: Sequence[Item], base: int) -> Shaped:
         """The atoms of items as rows, their times counted from `base`, where each is known to say

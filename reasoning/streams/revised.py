@@ -71,7 +71,7 @@ class Ordered:
         self.newest: int | None = None
         """The newest time that any line has shown."""
         self.forgotten: Counter[str] = Counter()
-        """How many items of each stream were forgotten."""
+        """How many items of each stream were forgotten that were to be counted."""
         self._times: list[int] = []
         self._blocks: dict[int, list[Item]] = {}
         """The items of a time, in order of their places. An item's position is its place, which
@@ -173,9 +173,15 @@ class Ordered:
                 self._lines[place] = line.position
         return Change(old, new)
 
-    def forget(self, before: int, since: int, needed: Callable[[Item], bool] | None = None) -> None:
+    def forget(
+        self,
+        before: int,
+        since: int,
+        needed: Callable[[Item], bool] | None = None,
+        counted: Callable[[Item], bool] | None = None,
+    ) -> None:
         """Forget the items before a time that end before another, or those that are not
-        `needed`."""
+        `needed`; those that are `counted` are counted by stream."""
         needed = needed or ((lambda item: item.end >= since) if self.lasting else None)
         times, blocks = self._times, self._blocks
         high = bisect_left(times, min(before, since) if needed is None else before)
@@ -186,7 +192,8 @@ class Ordered:
             if needed is not None and (some := list(filter(needed, gone))):
                 kept[time], gone = some, list(filterfalse(needed, gone))
             self._size -= len(gone)
-            self.forgotten.update(map(_stream, gone))
+            if needed is not None and counted is not None:
+                self.forgotten.update(item.stream for item in gone if counted(item))
             for item in gone if self._lines else ():
                 self._lines.pop(item.position, None)
         blocks.update(kept)
@@ -261,4 +268,3 @@ def _placed(item: Item, place: int) -> Item:
 
 
 _position = attrgetter("position")
-_stream = attrgetter("stream")

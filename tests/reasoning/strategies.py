@@ -352,9 +352,17 @@ def watched(draw: DrawFn) -> tuple[Request, list[StreamElement]]:
 
     def say(number: int) -> Atom | tuple[Fact, ...]:
         graph = Fact("x", "n", number), Fact("x", "n", 99)
-        return graph if draw(st.booleans()) else Atom("d", (number,))
+        foreign = (Fact("x", "n", number, foreign=True),)
+        said: tuple[Atom | tuple[Fact, ...], ...] = (Atom("d", (number,)), graph, foreign)
+        return pick(draw, said)
 
-    return draw(_recorded(WATCHING, frozenset(), say))
+    request, elements = draw(_recorded(WATCHING, frozenset(), say))
+    listed: tuple[frozenset[Signature], ...] = (
+        frozenset(),
+        frozenset({("d", 1)}),
+        frozenset({(_NUMBER, 2)}),
+    )
+    return replace(request, inputs=pick(draw, listed)), elements
 
 
 @st.composite

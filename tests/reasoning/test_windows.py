@@ -64,6 +64,33 @@ def test_example_4_1_time_window_ticks_at_7_10_13_with_the_thesis_contents() -> 
     ]
 
 
+def test_a_count_window_does_not_count_what_no_rule_may_see() -> None:
+    text = (
+        "#prefix t: <http://t/>. #from stream <s> [count 2 step 1]. #input d/1. #input t_p/2. "
+        "in(X) :- d(X). in(S) :- t_p(S,_). in(X) :- e(X)."
+    )
+    foreign, seen = (
+        (Triple(Iri("http://t/x"), Iri(predicate), Iri("http://t/y")),)
+        for predicate in ("http://else/p", "http://t/p")
+    )
+    contents: tuple[str | tuple[Triple, ...], ...] = (
+        "d(1)",
+        "e(1)",
+        foreign,
+        "d(2)",
+        seen,
+        (*foreign, *seen),
+        "e(2)",
+    )
+    given = [Item(time, content, time, stream="s") for time, content in enumerate(contents)]
+    found = run(Reasoner(parse(text)), given)
+    assert [(e.time, content(e)) for e in found] == [
+        (3, {"d(1)", "d(2)"}),
+        (4, {"d(2)", 'd("t_x")'}),
+        (5, {'d("t_x")'}),
+    ]
+
+
 def test_example_4_1_count_window_breaks_ties_by_arrival() -> None:
     found = run(request("count 3 step 1"), items(EXAMPLE))
     assert [(e.time, content(e)) for e in found] == [

@@ -94,7 +94,8 @@ def casp(chance: Random, fragment: str = "") -> Case:
     engines: tuple[str, ...] = ("auto", "solver")
     if fragment not in ("choice", "best"):
         engines = ("auto", "solver", "incremental")
-    text = "\n".join(dict.fromkeys((*windows, *late, *split)))
+    listed = ["#input d/1.", "#input e/2."] if chance.random() < 0.25 else []
+    text = "\n".join(dict.fromkeys((*windows, *late, *listed, *split)))
     return Case(text, ".casp", lines, horizon, start, until, engines, names)
 
 

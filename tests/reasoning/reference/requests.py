@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Generic, Protocol, TypeVar
@@ -17,6 +17,7 @@ from tests.reasoning.reference.windows import Timed, in_order, last, ticks, with
 
 NAMESPACE = "http://travel.org/"
 PREFIX = "tl"
+FOREIGN = "http://elsewhere.org/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,13 @@ class Fact:
     subject: str
     predicate: str
     object: str | int
+    foreign: bool = False
+    """Whether its predicate is of a namespace that has no prefix."""
 
     def atoms(self, time: int) -> tuple[Atom, ...]:
-        """`tl_p(S,O)` and `tl_p(S,O,T)`."""
+        """`tl_p(S,O)` and `tl_p(S,O,T)`; none where no rule can see it."""
+        if self.foreign:
+            return ()
         value = self.object if isinstance(self.object, int) else f'"{PREFIX}_{self.object}"'
         arguments = (f'"{PREFIX}_{self.subject}"', value)
         name = f"{PREFIX}_{self.predicate}"
@@ -40,7 +45,8 @@ class Fact:
             value: Iri | Literal = Literal(str(self.object), XSD + "integer")
         else:
             value = Iri(NAMESPACE + self.object)
-        return Triple(Iri(NAMESPACE + self.subject), Iri(NAMESPACE + self.predicate), value)
+        namespace = FOREIGN if self.foreign else NAMESPACE
+        return Triple(Iri(NAMESPACE + self.subject), Iri(namespace + self.predicate), value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +88,23 @@ class Request:
     knowledge: tuple[Atom, ...] = ()
     lateness: int = 0
     feedback: frozenset[tuple[str, int]] = field(default_factory=frozenset)
+    inputs: frozenset[tuple[str, int]] = field(default_factory=frozenset)
+    """What is listed as `#input`; a triple's predicate is, if it is with any arity."""
+
+    def of_input(self, element: Element) -> list[Atom]:
+        """The atoms of an element that are no irrelevant ones (docs/casp.md)."""
+        if not self.inputs:
+            return list(element.atoms())
+        if isinstance(element.data, Atom):
+            return [a for a in element.atoms() if a.signature in self.inputs]
+        names = {name for name, _arity in self.inputs}
+        return [a for a in element.atoms() if a.predicate in names]
 
     def __str__(self) -> str:
         lines = [f"#prefix {PREFIX} : <{NAMESPACE}>."]
         lines += [f"#from stream <{source.iri}> {_window(source)}." for source in self.streams]
         lines += [f"#lateness {self.lateness}s."]
+        lines += [f"#input {name}/{arity}." for name, arity in sorted(self.inputs)]
         lines += [f"#feedback {name}/{arity}." for name, arity in sorted(self.feedback)]
         return "\n".join([*lines, str(self.program), ""])
 
@@ -154,7 +172,7 @@ def evaluations(
 ) -> Iterator[Evaluation]:
     """Ans(RR, t) at every tick, over a recording of elements in order of arrival."""
     previous: tuple[Atom, ...] = ()
-    for time, content in contents(request, elements, start, until):
+    for time, content in contents(request, elements, start, until, request.of_input):
         held = tuple(a for e in content for a in _visible(request, e))
         found = solutions(request.program.with_facts((*held, *previous), request.knowledge))
         if request.feedback and len(found) > 1:
@@ -168,7 +186,7 @@ def evaluations(
 def _visible(request: Request, element: Element) -> list[Atom]:
     """What the program can see of an element; a contradiction that it cannot see is none."""
     mentioned = request.program.mentioned
-    return [a for a in element.atoms() if a.predicate.removeprefix("-") in mentioned]
+    return [a for a in request.of_input(element) if a.predicate.removeprefix("-") in mentioned]
 
 
 def texts(atoms: Interpretation) -> tuple[str, ...]:
@@ -182,19 +200,29 @@ def _previous(atom: Atom) -> Atom:
 
 
 def contents(
-    request: Windows, elements: Sequence[E], start: int | None = None, until: int | None = None
+    request: Windows,
+    elements: Sequence[E],
+    start: int | None = None,
+    until: int | None = None,
+    relevant: Callable[[E], object] = bool,
 ) -> Iterator[tuple[int, list[E]]]:
     """What all windows hold at each evaluation: each contributes its content as of its own
-    last tick."""
+    last tick. Irrelevant elements come into none, but time goes on with them."""
     held: dict[str, list[E]] = {}
-    ticked = groupby(_ticks(request, elements, start, until), key=lambda tick: tick.instant)
+    ticked = groupby(
+        _ticks(request, elements, start, until, relevant), key=lambda tick: tick.instant
+    )
     for (time, *_), at_once in ticked:
         held |= {tick.stream: tick.content for tick in at_once}
         yield time, [e for content in held.values() for e in content]
 
 
 def _ticks(
-    request: Windows, elements: Sequence[E], start: int | None, until: int | None
+    request: Windows,
+    elements: Sequence[E],
+    start: int | None,
+    until: int | None,
+    relevant: Callable[[E], object],
 ) -> list[Tick[E]]:
     """All ticks of all windows from `start` (the first element) to `until` (the last)."""
     recorded = [e for e in elements if start is None or e.time >= start]
@@ -203,9 +231,8 @@ def _ticks(
     end = until if until is not None else max((e.time for e in counted), default=None)
     if first is None or end is None:
         return []
-    found = [
-        tick for source in request.streams for tick in _window_ticks(source, counted, first, end)
-    ]
+    seen = [element for element in counted if relevant(element)]
+    found = [tick for source in request.streams for tick in _window_ticks(source, seen, first, end)]
     return sorted(found, key=lambda tick: tick.instant)
 
 
