@@ -2,7 +2,7 @@
 import { city } from 'citywise/city.js';
 import { h, icon } from 'citywise/elements.js';
 import { eventTitle } from 'citywise/event-card.js';
-import { number, t } from 'citywise/strings.js';
+import { number, t, within } from 'citywise/strings.js';
 import { ago, atMinute, duration } from 'citywise/times.js';
 import { directions } from './directions.js';
 import { air, breathed, grams, kroner, metres, minutes, percent } from './measures.js';
@@ -37,7 +37,7 @@ function eventsOf(events) {
 }
 
 const bests = (option) => (option.best_at.length
-  ? h('p', { class: 'quiet' }, t('plan.best', { list: new Intl.ListFormat(document.documentElement.lang).format(option.best_at.map((on) => t(`plan.on.${plans.kind}.${on}`).toLowerCase())) }))
+  ? h('p', { class: 'quiet' }, t('plan.best', { list: new Intl.ListFormat(document.documentElement.lang).format(option.best_at.map((on) => within(t(`plan.on.${plans.kind}.${on}`)))) }))
   : null);
 
 const delayOf = ({ time_s: time, free_flow_s: free }) =>

@@ -1,7 +1,7 @@
 // A better way or another garage, as it is offered: what happened, what differs, what one answers.
 import { tried } from 'citywise/doing.js';
 import { h, icon, setText } from 'citywise/elements.js';
-import { t } from 'citywise/strings.js';
+import { t, within } from 'citywise/strings.js';
 import { toast } from 'citywise/toast.js';
 import { kroner, metres, minutes, percent } from './measures.js';
 import { journeyName, othersList } from './trip-journey.js';
@@ -22,7 +22,7 @@ function streetOf({ steps = [] }, trip) {
 function planName(trip, plan) {
   if (trip.kind === 'parking') return plan.name;
   if (plan.legs) return journeyName(plan);
-  const mode = t(`plan.mode.${plan.mode}`).toLowerCase();
+  const mode = within(t(`plan.mode.${plan.mode}`));
   const street = streetOf(plan, trip);
   return street ? t('trip.proposal.by', { mode, street }) : t('trip.proposal.way', { mode });
 }

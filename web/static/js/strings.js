@@ -10,6 +10,9 @@ const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
 /** A number as people here write it. */
 export const number = (value) => numbers.format(value);
 
+/** A name within a sentence: German writes nouns with a capital there too. */
+export const within = (text) => (language === 'de' ? text : text.toLocaleLowerCase(locale));
+
 /** Whether there is a string for `key`. */
 export const knows = (key) => key in table;
 
