@@ -61,3 +61,17 @@ def test_what_we_ship_is_without_errors() -> None:
     # An app with Python is checked where it is installed: tests/api/test_example_app.py.
     examples = {path for path in (REPOSITORY / "examples").iterdir() if path.name != "pulse"}
     assert {path.name for path in examples if check(path).returncode} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("p.lp", "a :- b.\n", "`b/0`; give facts of it, or declare `#defined b/0.` if there may"),
+        ("p.lars", "a(X) :- <> b(X) [1.5].\n", "`1.5`: expected a whole number in `[…]`"),
+    ],
+)
+def test_the_cure_is_one_that_the_language_has(
+    tmp_path: Path, name: str, text: str, says: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert says in check(tmp_path / name).stdout

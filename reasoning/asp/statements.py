@@ -356,7 +356,8 @@ class Splitter:
         if decimal := decimal_at(self._bare, index):
             if measures:  # the directive's reader knows what should stand there
                 return False
-            self._fault(decimal[1], "decimal", not_a_number(decimal[0]))
+            said = not_a_number(decimal[0], in_window=self._brackets[-1][0] == "[")
+            self._fault(decimal[1], "decimal", said)
             return False
         if not self._brackets:
             return True
@@ -393,8 +394,10 @@ def decimal_at(text: str, index: int) -> tuple[str, int] | None:
     return None
 
 
-def not_a_number(decimal: str) -> str:
-    """What to say of a decimal in a rule."""
+def not_a_number(decimal: str, *, in_window: bool = False) -> str:
+    """What to say of a decimal in a rule, or in the brackets of a window or weight."""
+    if in_window:
+        return f"`{decimal}`: expected a whole number in `[…]`"
     places = 10 ** len(decimal.partition(".")[2])
     return (
         f"`{decimal}`: rules compute with whole numbers only; declare `#scale predicate "

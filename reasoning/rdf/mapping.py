@@ -120,6 +120,8 @@ class Blank(NamedTuple):
     """A blank node and its label."""
 
     label: str
+    sort: str = "_:"
+    """Always this: tuples compare by what they hold, and an IRI of the same text is another."""
 
 
 class Literal(NamedTuple):

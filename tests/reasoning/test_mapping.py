@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.languages.casp.parsing import parse
+from citywise.reasoning.languages.rif.document import Local
 from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.rdf.mapping import XSD, Blank, Inverse, Iri, Literal, Mapper, Term, Triple
 
@@ -361,3 +362,8 @@ def test_what_no_string_of_asp_can_hold_is_refused(
 ) -> None:
     with pytest.raises(ItemError, match=says):
         list(mapper().facts(Triple(Blank("s"), P, make(text)), 1))
+
+
+def test_terms_of_different_sorts_and_the_same_text_are_different() -> None:
+    terms = {Iri("http://e/a"), Blank("http://e/a"), Local("http://e/a"), Literal("http://e/a")}
+    assert len(terms) == 4

@@ -146,6 +146,8 @@ class Predicates:
         if prefix is not None:
             return f"{said}, and it is not among the `#input` predicates; add `#input {signature}.`"
         cure = f"if a stream or knowledge base supplies it, declare `#input {signature}.`"
+        if not self._request.streams:
+            cure = f"give facts of it, or declare `#defined {signature}.` if there may be none"
         if signature.arity in _TRIPLE and "_" in signature.name.strip("_"):
             first = signature.name.split("_")[0]
             cure += f" (or `#prefix {first} : <…>.`, if it is a property of RDF)"

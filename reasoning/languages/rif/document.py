@@ -23,6 +23,8 @@ class Local(NamedTuple):
     """A constant of the document alone (`_name`, `"name"^^rif:local`)."""
 
     name: str
+    sort: str = "rif:local"
+    """Always this; see `Blank`."""
 
 
 Name: TypeAlias = Iri | Local
