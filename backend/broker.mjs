@@ -17,6 +17,7 @@ const LOOK_MS = 500
 const CONNECT_BYTES = 16 * 1024
 const BACKLOG_BYTES = 1024 * 1024
 const MOST_SESSIONS = 5 // of one device
+const MOST_RETAINED = 20_000 // at the topics of sources, which are not ours to know
 
 const same = (a, b) => a.length === b.length && timingSafeEqual(a, b)
 const equal = (given, expected) => same(Buffer.from(given ?? ''), Buffer.from(expected))
@@ -31,10 +32,10 @@ let devices = new Map()
 async function identify (name, secret) {
   if (!username) return operator()
   if (name === username && equal(secret, password)) return operator()
+  if (rightsFile) readRights() // who was let in just now need not come again
   for (const role of known.roles) {
     if (name === `citywise.${role}` && equal(secret, passwordOf(role))) return known.ofProcess(role)
   }
-  if (rightsFile) readRights() // who was let in just now need not come again
   const entry = devices.get(name)
   if (!entry || !secret || isOver(entry) || !same(...await derived(entry.hash, secret))) return null
   // It may have been taken back meanwhile.
@@ -70,6 +71,17 @@ function prepare (client, _packet, done) {
 /** Of whoever it is: nobody, before it is known. `client` is null for the will of who is gone. */
 const rightsOf = (client) => client?.rights ?? NOBODY
 
+const retained = new Set()
+
+/** Note what is retained at topics of sources; a reason where it would be too much. */
+function tooMany (client, { topic, retain, payload }) {
+  if (!retain || !rightsOf(client).isForeign?.(topic)) return null
+  if (!payload.length) return retained.delete(topic) && null
+  if (retained.size >= MOST_RETAINED && !retained.has(topic)) return `${MOST_RETAINED} topics of sources are retained, which are the most`
+  retained.add(topic)
+  return null
+}
+
 const REFUSED = '$refused' // Nobody may read it.
 const discreet = (text) => text.replace(/\b([ump])-[a-z2-7]{20}/g, '$1-…') // accounts, meetings, people in them
 const toldAt = new Map()
@@ -94,7 +106,7 @@ function count (token, topic, why) {
 
 function authorizePublish (client, packet, done) {
   const check = () => {
-    const why = refusal(rightsOf(client), packet)
+    const why = refusal(rightsOf(client), packet) ?? tooMany(client, packet)
     if (why && rightsOf(client).token) drop(client, packet, why)
     else if (why) return done(new Error(why))
     done(null)
@@ -152,7 +164,9 @@ function readRights () {
     const { mtimeMs, size, ino } = statSync(rightsFile)
     const version = `${mtimeMs} ${size} ${ino}`
     if (version === read) return
-    devices = new Map(Object.entries(JSON.parse(readFileSync(rightsFile, 'utf8'))))
+    const { $sources: sources = {}, ...entries } = JSON.parse(readFileSync(rightsFile, 'utf8'))
+    devices = new Map(Object.entries(entries))
+    known.sources = sources
     read = version
   } catch (error) {
     if (error.code !== 'ENOENT') console.error(`broker: ${rightsFile}: ${error.message}`)
@@ -163,7 +177,8 @@ function readRights () {
 function sweep () {
   if (rightsFile) readRights()
   for (const client of Object.values(broker.clients)) {
-    const { token } = rightsOf(client)
+    const { token, role } = rightsOf(client)
+    if (role) client.rights = known.ofProcess(role)
     if (!token) continue
     const entry = devices.get(token)
     if (entry && !isOver(entry)) {

@@ -47,6 +47,12 @@ export class Rights {
     const web = { ...PROCESSES.web, write: [...PROCESSES.web.write, ...apps.web] }
     this.processes = { ...PROCESSES, web, ...apps.processes }
     this.roles = Object.keys(this.processes)
+    this.sources = {} // topics of foreign systems, whole, by the name of the source that reads them
+  }
+
+  /** Topics of sources that a device may send at: of those that its scope names, or of all. */
+  topicsOf (scope) {
+    return Object.entries(this.sources).filter(([name]) => isFor(scope ?? {}, name)).flatMap(([, topics]) => topics)
   }
 
   /** Rights of a process of ours. */
@@ -54,7 +60,9 @@ export class Rights {
     const { read, write, hears } = this.processes[role] ?? NOBODY
     const isOwn = (id) => id === role || id.startsWith(`${role}-`)
     const statusOf = (topic) => isStatus(topic, this.prefix, isOwn)
-    return { ...rights(this.prefix, read, write, { isOwn }), statusOf, hears }
+    const foreign = role === 'connectors' ? Object.values(this.sources).flat() : []
+    const found = rights(this.prefix, read, write, { isOwn, role })
+    return { ...found, read: [...found.read, ...foreign], statusOf, hears }
   }
 
   /** Rights of a device; `entry` is its own in the rights file: a token's, or with `write`
@@ -76,7 +84,9 @@ export class Rights {
     if (may('context')) write.push(`context/${entry.user}`)
     if (may('sensors')) write.push(...this.sensors)
     if (may('places')) write.push(PLACES)
+    const foreign = may('sensors') ? this.topicsOf(entry.scope) : []
     return rights(this.prefix, read, write, {
+      foreign,
       ...more,
       scope: entry.scope,
       largest: feeds ? this.largest : DEVICE_BYTES,
@@ -85,17 +95,22 @@ export class Rights {
   }
 }
 
+/** Whether a token for some of the city is for the topics of a source, too (`Scope.sends_to`). */
+const isFor = ({ sources = [], kinds = [], sensors = [], places = [] }, name) =>
+  sources.length ? fits(sources, name) : !(kinds.length || sensors.length || places.length)
+
 function isStatus (topic, prefix, isOwn) {
   const start = `${prefix}/status/`
   const id = topic.slice(start.length)
   return topic.startsWith(start) && !id.includes('/') && isOwn(id)
 }
 
-function rights (prefix, read, write, more) {
+function rights (prefix, read, write, { foreign = [], ...more }) {
   const under = (patterns) => patterns.map((pattern) => `${prefix}/${pattern}`)
   const retained = under(RETAINED)
-  const retains = (topic) => retained.some((kind) => topic === kind || topic.startsWith(`${kind}/`))
-  return { read: under(read), write: under(write), retains, prefix, ...more }
+  const isForeign = (topic) => foreign.some((filter) => covers(filter, topic))
+  const retains = (topic) => isForeign(topic) || retained.some((kind) => topic === kind || topic.startsWith(`${kind}/`))
+  return { read: under(read), write: [...under(write), ...foreign], retains, isForeign, prefix, ...more }
 }
 
 /** Whether a topic or filter may be read. */
@@ -108,13 +123,14 @@ const fits = (patterns, name) => !patterns.length || patterns.some((pattern) => 
 
 /** Why a message is outside what a token is for (`backend/people/scopes.py`), or null. A shared topic
  * is looked into: each of its observations must be of a sensor of the token's. */
-export function outside ({ kinds = [], sensors = [], places = [], remove = false }, levels, payload) {
+export function outside ({ kinds = [], sensors = [], places = [], sources = [], remove = false }, levels, payload) {
   const [room, kind, name] = levels
   if (room === 'places') {
     if (!fits(places, name ?? '')) return `place ${name}`
     return payload.length || remove ? null : `removing place ${name}`
   }
-  if (room === 'status' || !(kinds.length || sensors.length)) return null
+  if (room === 'status' || !(kinds.length || sensors.length || sources.length)) return null
+  if (sources.length && !(kinds.length || sensors.length)) return levels.join('/')
   if (room !== 'observations' || levels.length > 3) return levels.join('/')
   if (!fits(kinds, kind)) return `kind ${kind}`
   if (!sensors.length) return null
@@ -141,7 +157,7 @@ export function refusal (rights, { topic, retain, payload = '' }) {
     return `not allowed to publish at ${topic}`
   }
   const levels = topic.slice(rights.prefix?.length + 1).split('/')
-  const other = rights.scope && !rights.statusOf?.(topic) ? outside(rights.scope, levels, payload) : null
+  const other = rights.scope && !rights.statusOf?.(topic) && !rights.isForeign?.(topic) ? outside(rights.scope, levels, payload) : null
   if (other) return `its token is not for ${other}`
   return retain && !rights.retains(topic) ? `nothing is retained at ${topic}` : null
 }

@@ -95,6 +95,11 @@ class BrokerSession:
         """Tell the broker that a message need not be sent again."""
         self._opened.ack(message.mid, message.qos)
 
+    def ask_again(self) -> None:
+        """Ask for the topics once more, where the broker may have changed its mind."""
+        if self._topics and self.refusal is not None and self._opened.is_connected():
+            self._ask(self._opened)
+
     def close(self) -> None:
         """End the connection; without one, nothing."""
         client, self._client = self._client, None
@@ -142,10 +147,13 @@ class BrokerSession:
             status = mqtt.status_topic(self._broker, self._name)
             client.publish(status, mqtt.status_payload("online"), retain=True)
         if self._topics:
-            client.subscribe([(topic, 1) for topic in self._topics])
+            self._ask(client)
         else:
             self.refusal = None
             self._connected.set()
+
+    def _ask(self, client: paho.Client) -> None:
+        client.subscribe([(topic, 1) for topic in self._topics])
 
     def _on_subscribe(
         self,

@@ -162,6 +162,9 @@ def invite(settings: Settings, roles: tuple[str, ...], hours: float) -> None:
     "--sensor", "sensors", multiple=True, help="Only these sensors, e.g. `n1*`; repeatable."
 )
 @click.option("--place", "places", multiple=True, help="Only these places; repeatable.")
+@click.option(
+    "--source", "sources", multiple=True, help="Only at the topics of these sources; repeatable."
+)
 @click.option("--remove", is_flag=True, help="It may remove these places, too.")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), help="It ends after so long.")
 @of_a_system

@@ -38,7 +38,9 @@ class City:
         folder: Path,
         rights: Mapping[str, Mapping[str, Any]],
         apps: Mapping[str, Topics] | None = None,
+        sources: Mapping[str, list[str]] | None = None,
     ) -> None:
+        self.sources = dict(sources or {})
         self.file = folder / "broker-rights.json"
         self.write(rights)
         browsers = BrowserListener("127.0.0.1", 0)
@@ -50,10 +52,11 @@ class City:
         )
 
     def write(self, rights: Mapping[str, Mapping[str, Any]]) -> None:
-        entries = {
+        entries: dict[str, Mapping[str, Any]] = {
             device: {"hash": broker_hash(secret_of(device)), "expires_ms": None, **entry}
             for device, entry in rights.items()
         }
+        entries["$sources"] = self.sources
         self.file.write_text(json.dumps(entries), encoding="utf-8")
 
     def port(self, transport: Literal["tcp", "websockets"]) -> int:

@@ -17,7 +17,10 @@ from tests.api.town import soon
 from tests.brokers import REFUSED, SENT, City, Client, client, secret_of
 
 ANNA, BEN = "u-" + "a" * 20, "u-" + "b" * 20
-PHONE, WATCH, OTHER, SENSOR, OVER, SURVEYOR, METER, GARDENER = (f"d-{n:016x}" for n in range(8))
+PHONE, WATCH, OTHER, SENSOR, OVER, SURVEYOR, METER, GARDENER, BRIDGE, GATEWAY = (
+    f"d-{n:016x}" for n in range(10)
+)
+SOURCES = {"ha": ["homeassistant/#", "zigbee2mqtt/+"], "ttn": ["v3/+/devices/#"]}
 RIGHTS: dict[str, dict[str, Any]] = {
     PHONE: {"user": ANNA, "rights": ["all"]},
     WATCH: {"user": ANNA, "rights": ["notices"]},
@@ -31,12 +34,18 @@ RIGHTS: dict[str, dict[str, Any]] = {
         "scope": {"kinds": ["noise"], "sensors": ["n1*"], "places": ["n1*"]},
     },
     GARDENER: {"user": BEN, "rights": ["places"], "scope": {"places": ["n1*"], "remove": True}},
+    BRIDGE: {"user": BEN, "rights": ["sensors"], "scope": {"sources": ["h*"]}},
+    GATEWAY: {
+        "user": BEN,
+        "rights": ["sensors"],
+        "scope": {"sources": ["ttn"], "kinds": ["noise"]},
+    },
 }
 
 
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
-    city = City(tmp_path_factory.mktemp("city"), RIGHTS)
+    city = City(tmp_path_factory.mktemp("city"), RIGHTS, sources=SOURCES)
     yield city
     city.embedded.stop()
 
@@ -140,6 +149,59 @@ def test_what_somebody_may_not_send_reaches_nobody(
         assert sender.sends(f"town/{topic}") == user.startswith("d-")
     assert watcher.sends("town/last")
     assert watcher.heard.get(timeout=SENT)[0] == "town/last"
+
+
+AT_SOURCES = [
+    (SENSOR, "homeassistant/sensor/a/config", True),
+    (SENSOR, "v3/app/devices/x/up", True),
+    (BRIDGE, "zigbee2mqtt/lamp", True),
+    (BRIDGE, "zigbee2mqtt/lamp/more", False),
+    (BRIDGE, "v3/app/devices/x/up", False),
+    (BRIDGE, "town/observations/noise/n1", False),
+    (BRIDGE, "town/events/jam", False),
+    (BRIDGE, f"town/status/{BRIDGE}", True),
+    (GATEWAY, "v3/app/devices/x/up", True),
+    (GATEWAY, "homeassistant/x", False),
+    (GATEWAY, "town/observations/noise/n1", True),
+    (GATEWAY, "town/observations/climate/n1", False),
+    (METER, "homeassistant/x", False),
+    (SURVEYOR, "homeassistant/x", False),
+    (PHONE, "homeassistant/x", False),
+    (SENSOR, "elsewhere/x", False),
+]
+
+
+@pytest.mark.parametrize(("user", "topic", "is_let"), AT_SOURCES)
+def test_at_the_topics_of_sources_sends_who_has_a_token_for_them(
+    city: City, user: str, topic: str, is_let: bool
+) -> None:
+    with client(city, "city", name="hearer") as hearer, client(city, user) as sender:
+        assert hearer.reads("#")
+        assert sender.sends(topic, b"sent")
+        assert hearer.sends("town/last", b"sent")
+        got = iter(lambda: hearer.heard.get(timeout=SENT), ("town/last", b"sent"))
+        assert ((topic, b"sent") in list(got)) == is_let
+
+
+def test_the_connectors_alone_read_the_topics_of_sources_as_soon_as_there_are_some(
+    tmp_path: Path,
+) -> None:
+    city = City(tmp_path, RIGHTS, sources=SOURCES)
+    try:
+        with client(city, "citywise.connectors") as reader, client(city, BRIDGE) as bridge:
+            assert [reader.reads(t) for t in ("homeassistant/#", "v3/+/devices/#")] == [True, True]
+            assert not any(map(reader.reads, ("#", "town/context/#", "zigbee2mqtt/#", "later/#")))
+            assert not bridge.reads("homeassistant/#")
+            assert bridge.sends("homeassistant/a/config", b"kept", retain=True)
+            assert reader.heard.get(timeout=SENT) == ("homeassistant/a/config", b"kept")
+            city.sources["later"] = ["later/#"]
+            city.write(RIGHTS)
+            soon(lambda: reader.reads("later/#"))
+        with client(city, "citywise.connectors") as reader:
+            assert reader.reads("homeassistant/#")
+            assert reader.heard.get(timeout=SENT) == ("homeassistant/a/config", b"kept")
+    finally:
+        city.embedded.stop()
 
 
 @pytest.mark.parametrize(

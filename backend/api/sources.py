@@ -135,6 +135,10 @@ def put_source() -> Response:
             told["secret"] = None
         source = _read(told, before)
         _connector(source)
+        try:
+            made.refuse_own_topics(source, state().settings.broker)
+        except made.OwnTopicError as error:
+            raise invalid([fault("topics", str(error))]) from None
         made.put(connection, source, is_active=bool(active))
         action = "source.made" if before is None else "source.changed"
         earlier = made.shown(before.source) if before else None
@@ -142,6 +146,7 @@ def put_source() -> Response:
             connection, identity.own_id(), action, source.name, earlier, made.shown(source)
         )
         shown = {"name": source.name, **_origin(source.name, made.listed(connection))}
+    state().tell_broker()
     more = {"secret": fresh} if fresh else {}
     return as_json({**shown, **more}, status=201 if before is None else 200)
 
@@ -157,7 +162,9 @@ def switch_source(name: str) -> Response:
         made.switch(connection, name, is_active=active)
         action = "source.started" if active else "source.stopped"
         audit.record(connection, identity.own_id(), action, name, None, None)
-        return as_json({"name": name, **_origin(name, made.listed(connection))})
+        shown = {"name": name, **_origin(name, made.listed(connection))}
+    state().tell_broker()
+    return as_json(shown)
 
 
 @blueprint.delete("/operator/sources/<name>")
@@ -170,6 +177,7 @@ def remove_source(name: str) -> Response:
         made.remove(connection, name)
         shown = made.shown(before.source)
         audit.record(connection, identity.own_id(), "source.removed", name, shown, None)
+    state().tell_broker()
     return Response(status=204)
 
 

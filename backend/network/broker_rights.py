@@ -1,8 +1,9 @@
 """Who may do what at the broker, told to it in a file: one entry for each device.
 
-The web process writes the file anew when tokens, accounts, roles or what apps let in changes;
-the embedded broker reads it again within a second and disconnects whom it no longer names. For
-mosquitto the same is written as a password file and an access control list (docs/deployment.md).
+The web process writes the file anew when tokens, accounts, roles, sources or what apps let in
+change; the embedded broker reads it again within a second and disconnects whom it no longer names.
+For mosquitto the same is written as a password file and an access control list
+(docs/deployment.md).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from citywise.backend.packs.parts import Devices, Parts, of_settings, within
 from citywise.backend.people.scopes import Known
 from citywise.backend.people.tokens import OF_CITY, Token, broker_hash, valid
 from citywise.backend.settings import Settings
+from citywise.backend.sources import made as made_sources
 from citywise.backend.store.models import PlaceRow
 
 
@@ -30,6 +32,8 @@ class RightsError(CitywiseError):
     """The settings do not say who our own processes are; the message says what to set."""
 
 
+SOURCES = "$sources"
+"""Where the file has the topics of sources, by name; no device is called so."""
 _PLACES = "places/#"
 _READINGS = ("observations/#", "events/#")
 
@@ -55,7 +59,9 @@ def write(engine: Engine, settings: Settings) -> None:
         with engine.connect() as connection:
             tokens = valid(connection)
             others = _devices(connection, of_settings(settings))
-        entries = {token.id: _entry(token, password) for token, password in tokens}
+            topics = made_sources.at_own_broker(connection, settings)
+        entries: dict[str, object] = {SOURCES: topics} if topics else {}
+        entries |= {token.id: _entry(token, password) for token, password in tokens}
         entries |= {device.name: _entry_of(device) for device in others}
         replace(file, json.dumps(entries).encode())
 
@@ -78,13 +84,17 @@ def write_for_mosquitto(engine: Engine, settings: Settings, folder: Path) -> lis
         tokens, others = valid(connection), _devices(connection, apps)
         scoped = any(token.scope for token, _password in tokens)
         places = _places(connection) if scoped else []
+        topics = made_sources.at_own_broker(connection, settings)
     passwords = [f"{broker.username}:{broker_hash(broker.password)}"]
     passwords += [f"{token.id}:{password}" for token, password in tokens]
     passwords += [f"{device.name}:{device.hash}" for device in others]
     rules = [f"user {broker.username}", f"topic readwrite {broker.prefix}/#"]
+    rules += [f"topic read {topic}" for own in topics.values() for topic in own]
     sensors = [*_READINGS, *(topic for parts in apps.values() for topic in parts.topics.sensors)]
     for token, _ in tokens:
         rules += [f"user {token.id}", *_acl(broker.prefix, token, sensors, places)]
+        written = (topic for name, own in topics.items() if _may_send(token, name) for topic in own)
+        rules += [f"topic write {topic}" for topic in written]
     for device in others:
         written = (f"topic write {broker.prefix}/{topic}" for topic in device.write)
         rules += [f"user {device.name}", *written]
@@ -148,11 +158,16 @@ def _acl(
     written = [f"status/{token.id}"] if rights & OF_CITY else []
     scope = token.scope
     if "sensors" in rights:
-        own = bool(scope and (scope.kinds or scope.sensors))
+        own = bool(scope and (scope.kinds or scope.sensors or scope.sources))
         written += scope.observation_topics(places) if scope and own else sensors
     if "places" in rights:
         written += scope.place_topics(places) if scope else [_PLACES]
     yield from (f"topic write {prefix}/{topic}" for topic in written)
+
+
+def _may_send(token: Token, source: str) -> bool:
+    """Whether a token may send at the topics of a source."""
+    return "sensors" in token.rights and (token.scope is None or token.scope.sends_to(source))
 
 
 def _write(file: Path, lines: list[str]) -> Path:

@@ -1,4 +1,5 @@
-"""What a device's token is for: kinds, sensors and places by patterns, in which `*` is any text."""
+"""What a device's token is for: kinds, sensors, places and sources by patterns, in which `*` is any
+text."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Known(NamedTuple):
 class Scope(BaseModel):
     """What the rights `sensors` and `places` of a token are limited to; nothing given: all.
 
-    With `kinds` or `sensors` it tells no events, since no event is a sensor's own.
+    With `kinds` or `sensors` it tells no events, since no event is a sensor's own. With anything
+    but `sources` it sends nothing at the topics of sources, and with them alone only there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +41,8 @@ class Scope(BaseModel):
     """Ids of places that it may describe."""
     remove: bool = False
     """Whether it may remove these places."""
+    sources: Patterns = ()
+    """Names of sources at whose topics it may send, in the form that their connector reads."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> Self | None:
@@ -56,15 +60,26 @@ class Scope(BaseModel):
                 f"n1*, at most {_MOST}",
             ) from None
 
+    @property
+    def is_of_sources(self) -> bool:
+        """Whether it tells in the words of sources only."""
+        return bool(self.sources) and not (self.kinds or self.sensors)
+
+    def sends_to(self, source: str) -> bool:
+        """Whether it may send at the topics of a source."""
+        if not self.sources:
+            return not (self.kinds or self.sensors or self.places)
+        return matches(self.sources, source)
+
     def tells(self, kind: str, sensor: str | None = None) -> bool:
         """Whether it may tell observations of a kind, of a sensor if one is named."""
-        if self.kinds and not matches(self.kinds, kind):
+        if self.is_of_sources or (self.kinds and not matches(self.kinds, kind)):
             return False
         return sensor is None or not self.sensors or matches(self.sensors, sensor)
 
     def observation_topics(self, known: Iterable[Known]) -> Iterator[str]:
         """The own topics of those sensors that there are (for a broker that knows no patterns)."""
-        for place in known:
+        for place in () if self.is_of_sources else known:
             if not self.sensors or matches(self.sensors, place.id):
                 kinds = (k for k in place.sensors if not self.kinds or matches(self.kinds, k))
                 yield from (f"observations/{kind}/{place.id}" for kind in kinds)

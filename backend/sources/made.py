@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from sqlalchemy import Connection, delete, exists, select, update
 
-from citywise.backend.settings import Source
+from citywise.backend.errors import CitywiseError
+from citywise.backend.settings import Broker, Settings, Source
 from citywise.backend.store.models import PostedRow, SourceRow
 from citywise.backend.store.upsert import upsert
 
@@ -41,6 +42,40 @@ def listed(connection: Connection) -> dict[str, Made]:
 def is_any_active(connection: Connection) -> bool:
     """Whether a source is to run."""
     return bool(connection.scalar(select(exists().where(SourceRow.is_active))))
+
+
+def at_own_broker(connection: Connection, settings: Settings) -> dict[str, tuple[str, ...]]:
+    """By name, the topics of those sources that run and are read at the city's own broker."""
+    made = (one.source for one in listed(connection).values() if one.is_active)
+    every = {source.name: source for source in (*made, *settings.sources)}
+    return {
+        name: source.topics
+        for name, source in sorted(every.items())
+        if source.broker is None
+        and source.topics
+        and not any(is_own(topic, settings.broker) for topic in source.topics)
+    }
+
+
+class OwnTopicError(CitywiseError):
+    """A source is to read what may be the city's own."""
+
+
+def is_own(topic: str, broker: Broker) -> bool:
+    """Whether a topic may be the city's own."""
+    first = topic.split("/", 1)[0]
+    return first in ("+", "#", broker.prefix.split("/", 1)[0]) or first.startswith("$")
+
+
+def refuse_own_topics(source: Source, broker: Broker) -> None:
+    """Raise `OwnTopicError` for a source that would read the city's own topics, such as where
+    people are, at the embedded broker."""
+    for topic in source.topics if broker.embedded and source.broker is None else ():
+        if is_own(topic, broker):
+            raise OwnTopicError(
+                f"`{topic}` may be one of the city's own topics, which sources do not read; begin "
+                f"with another name than `{broker.prefix}`, such as `homeassistant/#`"
+            )
 
 
 def put(connection: Connection, source: Source, *, is_active: bool) -> None:

@@ -128,6 +128,7 @@ class SourcesService:
         stop = threading.Event()
         send = partial(self._publish, stop)
         try:
+            made_sources.refuse_own_topics(source, self._settings.broker)
             working = Working(source, self._kinds, send, self._folder)
         except CitywiseError as error:  # a mapping file at fault costs its own source
             LOG.error("source `%s`: %s", source.name, error)
@@ -168,7 +169,7 @@ class SourcesService:
         one, source = run.working, run.working.source
         session = self._listening(one, run.stop) if source.topics else None
         asked_at = time.monotonic() + one.schedule.first_s()
-        renewed_at = time.monotonic()
+        renewed_at = heard_at = time.monotonic()
         while not run.stop.is_set():
             try:
                 if source.urls and time.monotonic() >= asked_at:
@@ -177,7 +178,11 @@ class SourcesService:
                     renewed_at = time.monotonic() + one.catch_up()
                 if source.secret and self._read_posted(one):
                     continue
-                if source.topics:
+                if session is not None:
+                    one.may_hear(session.refusal)
+                    if time.monotonic() >= heard_at:
+                        heard_at = time.monotonic() + _AGAIN_S
+                        session.ask_again()
                     one.read_heard(_STEP_S)
                 else:
                     run.stop.wait(_STEP_S)

@@ -170,6 +170,14 @@ class Working:
                 except queue.Empty:
                     continue
 
+    def may_hear(self, refusal: str | None) -> None:
+        """Note what the broker of its topics refuses; None: nothing."""
+        if refusal is None:
+            with self._lock:
+                self._errors.pop("topics", None)
+        elif self._errors.get("topics") != refusal:
+            self._note("topics", refusal)
+
     def read_heard(self, wait_s: float) -> None:
         """Read what was heard; wait for the first of it."""
         try:

@@ -13,7 +13,7 @@ import { user } from './user.js';
 
 const RIGHTS = ['notices', 'context', 'all'];
 const OF_CITY = ['sensors', 'places']; // Only admins give them.
-const SCOPE = ['kinds', 'sensors', 'places']; // Patterns, to which these are limited.
+const SCOPE = ['kinds', 'sensors', 'places', 'sources']; // Patterns, to which these are limited.
 const LONGEST_LABEL = 100;
 
 customElements.define('account-devices', class extends HTMLElement {
