@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.model.request import Signature
 from citywise.reasoning.run.language import AnswerForms, Driver
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
+from citywise.reasoning.streams.saved import listed, tupled
 
 BEGINNING = -(1 << 62)
 """Before all times."""
@@ -68,6 +72,39 @@ class Course(AnswerForms):
     def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
         """Forget the items that no evaluation from a time on can need; `done` are those before
         it that are kept."""
+
+    @property
+    def supplied(self) -> frozenset[Signature]:
+        """Predicates that the streams have supplied so far, where that matters."""
+        return frozenset()
+
+    @supplied.setter
+    def supplied(self, signatures: frozenset[Signature]) -> None:
+        """Go on as if they had supplied these."""
+
+    def evaluation_to_json(self, evaluation: Evaluation) -> dict[str, Any]:
+        """An evaluation that stands `alone`, as values JSON can hold."""
+        return {
+            "time": evaluation.time,
+            "answers": [[answer.atoms, answer.cost] for answer in evaluation.answer_sets],
+            "atoms": evaluation.atoms,
+            "error": evaluation.error,
+            "fed_back": evaluation.fed_back,
+        }
+
+    def evaluation_from_json(self, values: Mapping[str, Any]) -> Evaluation:
+        """The evaluation that `evaluation_to_json` wrote."""
+        sets = tuple(AnswerSet(tuple(atoms), tuple(cost)) for atoms, cost in values["answers"])
+        said, fed_back = values["error"], tuple(values["fed_back"])
+        return Evaluation(values["time"], sets, (), values["atoms"], 0.0, said, fed_back)
+
+    def carried_to_json(self, carried: object) -> Any:
+        """What an evaluation left to the next, as values JSON can hold."""
+        return listed(carried)
+
+    def carried_from_json(self, values: Any) -> object:
+        """What `carried_to_json` wrote."""
+        return tupled(values)
 
     @property
     def remembers(self) -> int:

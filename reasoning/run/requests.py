@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from citywise.reasoning.asp.translation.program import UnsupportedError
 from citywise.reasoning.engines.choosing import engine_for
@@ -35,6 +36,7 @@ from citywise.reasoning.run.revision import Revising
 from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
+from citywise.reasoning.streams.saved import tupled
 
 _NOTHING = Carried()
 
@@ -170,6 +172,24 @@ class RequestCourse(Course):
         assert isinstance(driver, Reasoner)
         self._note(driver, evaluation)
         return driver.carried if self._remembers else _NOTHING
+
+    @property
+    def supplied(self) -> frozenset[Signature]:
+        """See `Course`."""
+        return self._encoder.supplied
+
+    @supplied.setter
+    def supplied(self, signatures: frozenset[Signature]) -> None:
+        self._encoder.supplied |= signatures
+
+    def carried_to_json(self, carried: object) -> Any:
+        """See `Course`."""
+        assert isinstance(carried, Carried)
+        return [carried.feedback, carried.since, carried.last]
+
+    def carried_from_json(self, values: Any) -> Carried:
+        """See `Course`."""
+        return Carried(*tupled(values))
 
     def affects_until(self, change: Change, items: Ordered) -> int:
         """See `Course`."""

@@ -53,6 +53,8 @@ class Emission:
         self._tidy = _MANY
         self.ambiguous: dict[int, str] = {}
         """By time, why an evaluation gives no items."""
+        for time in revising.given:  # it was restored
+            self._places[time] = self._items(time)
 
     def lines(self) -> Iterator[Line]:
         """The lines that follow from the last ones that were pushed."""

@@ -8,18 +8,21 @@ evaluates, and evaluates again what a line affects: from its time on, until noth
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 from citywise.reasoning.engines.incremental.views import Amended
-from citywise.reasoning.errors import ItemError
+from citywise.reasoning.errors import ItemError, ReasoningError
 from citywise.reasoning.model.engine import AnswerSet, difference
+from citywise.reasoning.model.request import Signature
 from citywise.reasoning.run.course import BEGINNING, END, Changes, Course, Done
 from citywise.reasoning.run.language import Driver
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Line, Ordered
+from citywise.reasoning.streams.saved import item_from_json, item_to_json
 
 _FEW = 256
 """Items and evaluations from which on it is looked which are needed no more."""
@@ -132,6 +135,64 @@ class Revising:
         self._settle(END)
         self._note_failed(self._done)
         return list(self._results())
+
+    # -- recovery -------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that the lines to come may ask for, as values JSON can hold: the items, ids and
+        answers that the horizon needs, and the numbers of revisions.
+
+        With it another one of the same program, engine and horizon goes on with the next line
+        as if this one had never stopped. What `left_out`, `failed` and `refused` hold is the
+        caller's to read before.
+        """
+        course = self.course
+        return {
+            "program": course.request.name,
+            "horizon": self.items.horizon,
+            "start": self.items.start,
+            "unix": course.unix,
+            "supplied": sorted(course.supplied),
+            "items": self.items.snapshot(),
+            "at": self._at,
+            "dirty": self._dirty,
+            "floor": self.floor,
+            "tidy": self._tidy,
+            "done": [
+                [course.evaluation_to_json(d.evaluation), course.carried_to_json(d.carried)]
+                for d in self._done
+            ],
+            "given": [[time, given.number] for time, given in self._given.items()],
+            "refused": list(map(item_to_json, self._refused.values())),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `snapshot`; raises `ReasoningError` if it is another program's, or of
+        another horizon or start, or if lines were taken before."""
+        mine = {"program": self.course.request.name, "horizon": self.items.horizon,
+                "start": self.items.start}  # fmt: skip
+        for name, value in mine.items():
+            if state.get(name) != value:
+                raise ReasoningError(
+                    f"the snapshot is of {name} {state.get(name)!r}, and this is {value!r}: "
+                    "restore it with the program, horizon and start that it was taken with"
+                )
+        if self.items.newest is not None or self._at != BEGINNING:
+            raise ReasoningError("lines were taken before: restore a snapshot before the first one")
+        course = self.course
+        course.unix = state["unix"]
+        course.supplied = frozenset(Signature(*each) for each in state["supplied"])
+        self.items.restore(state["items"])
+        self._at, self._dirty = state["at"], state["dirty"]
+        self.floor, self._tidy = state["floor"], state["tidy"]
+        self._done = [
+            Done(course.evaluation_from_json(found), course.carried_from_json(left))
+            for found, left in state["done"]
+        ]
+        self._unread = len(self._done)
+        last = {done.time: done.evaluation for done in self._done}
+        self._given = {time: _Given(last.get(time), number) for time, number in state["given"]}
+        self._refused = {i.position: i for i in map(item_from_json, state["refused"])}
 
     # -- lines ----------------------------------------------------------------------
 
@@ -315,6 +376,11 @@ class Revising:
         end = bisect_left(self._done, time + 1, first, key=_time)
         return [done.evaluation for done in self._done[first:end]]
 
+    @property
+    def given(self) -> list[int]:
+        """The times of which results were given and may be revised, in order."""
+        return sorted(self._given)
+
     def before(self, time: int) -> Evaluation | None:
         """The last evaluation before a time that had no error."""
         return self._answered_before(bisect_left(self._done, time, key=_time))
@@ -359,6 +425,8 @@ class Revising:
         self._given = {time: given for time, given in self._given.items() if time >= floor}
         self._amended = {time: kept for time, kept in self._amended.items() if time >= floor}
         self.course.forget(self.items, floor, self._done[: cut - keep])
+        oldest = self.items.first
+        self._refused = {p: i for p, i in self._refused.items() if oldest and i.time >= oldest.time}
 
     def _note_failed(self, done: Sequence[Done]) -> None:
         """Note the last evaluation of each time that has an error and will not be made again."""

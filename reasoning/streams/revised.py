@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, filterfalse
 from operator import attrgetter
+from typing import Any
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.saved import item_from_json, item_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ class Ordered:
         is the position of the first line about it."""
         self._size = 0
         self._known: dict[tuple[str, str], tuple[int, int | None]] = {}
-        """Places of items with an id, and their time; None: they do not count."""
+        """Places of items with an id, and their time; None: they do not count. None is ever
+        forgotten: whether a line with the id of one before counts is for that one's time to say,
+        and an id that never came is an error."""
         self._lines: dict[int, int] = {}
         """Positions of the lines that said last what items are, by place, where they differ."""
         self._last: int | None = None
@@ -87,10 +91,37 @@ class Ordered:
     def __len__(self) -> int:
         return self._size
 
+    def snapshot(self) -> dict[str, Any]:
+        """All of it, as values JSON can hold: what `restore` goes on with."""
+        return {
+            "lasting": self.lasting,
+            "newest": self.newest,
+            "forgotten": dict(self.forgotten),
+            "items": list(map(item_to_json, self.between(None, None))),
+            "known": [[*key, *known] for key, known in self._known.items()],
+            "lines": list(map(list, self._lines.items())),
+            "last": self._last,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as the one that gave the snapshot would have."""
+        self.lasting, self.newest, self._last = state["lasting"], state["newest"], state["last"]
+        self.forgotten = Counter(state["forgotten"])
+        for item in map(item_from_json, state["items"]):
+            self._blocks.setdefault(item.time, []).append(item)
+        self._times, self._size = list(self._blocks), len(state["items"])
+        self._known = {(stream, name): (p, time) for stream, name, p, time in state["known"]}
+        self._lines = dict(state["lines"])
+
     @property
     def last(self) -> int | None:
         """The time of the last item."""
         return self._latest(len(self._times))
+
+    @property
+    def first(self) -> Item | None:
+        """The earliest item that is kept."""
+        return self._blocks[self._times[0]][0] if self._times else None
 
     @property
     def settled(self) -> int | None:

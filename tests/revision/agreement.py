@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from citywise.reasoning import Evaluation, Recorded, Recording, write
-from citywise.reasoning.run.revised import described
+from citywise.reasoning.run.revised import Emission, described
 from citywise.reasoning.run.revision import Revising
 from tests.revision.cases import Case
 from tests.revision.reference import corrected, last_of_each
@@ -66,6 +67,46 @@ def _begun(run: Recorded, case: Case) -> list[dict[str, Any]]:
         for line in Recording(run.streams, run.request).lines():
             for result in revising.push(line):
                 found.append(described(result, course, int, deltas=False))
+    return found
+
+
+def assert_goes_on(case: Case, folder: Path, engine: str, chance: Random) -> None:
+    """With a restart after any line, and another, the lines are those of a run without one: told
+    as results with what came and went, and as a stream."""
+    expected = _with_restarts(recorded(case, folder, case.lines, engine=engine), case, ())
+    stops = {chance.randint(0, len(case.lines)) for _ in range(2)}
+    run = recorded(case, folder, case.lines, engine=engine)
+    found = _with_restarts(run, case, stops)
+    told = f"{engine}, restarts after {sorted(stops)}: {found} != {expected}"
+    assert found == expected, f"{told}\n{_shown(case, case.lines)}"
+
+
+def _with_restarts(run: Recorded, case: Case, stops: Collection[int]) -> list[Any]:
+    """What a run prints that goes on from a snapshot after so many lines."""
+    found: list[Any] = []
+    lines = list(Recording(run.streams, run.request).lines())
+    state, given = None, 0
+    for end in (*sorted(stops), len(lines)):
+        with run.parsed.course(run, case.start, case.until, instances=True) as course:
+            course.unix = False
+            revising = Revising(course, case.horizon)
+            if state is not None:
+                revising.restore(json.loads(state))
+            emission = Emission(revising, "istream", "http://e/o")
+            for line in lines[given:end]:
+                results = revising.push(line)
+                found += [described(each, course, int, deltas=True) for each in results]
+                found += emission.lines()
+                found += [(bad.position, why) for bad, why in revising.refused.values()]
+                found += [(bad.position, str(why)) for bad, why in revising.left_out]
+                found += [each.time for each in revising.failed]
+                for told in (revising.refused, revising.left_out, revising.failed):
+                    told.clear()
+            given = end
+            if end == len(lines):
+                found += [described(each, course, int, deltas=True) for each in revising.finish()]
+                found += emission.lines()
+            state = json.dumps(revising.snapshot())
     return found
 
 

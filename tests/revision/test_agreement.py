@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -9,7 +10,12 @@ import pytest
 
 from citywise.reasoning import ReasoningError
 from tests.revision import cases
-from tests.revision.agreement import assert_agrees, assert_agrees_in_batches, assert_emits
+from tests.revision.agreement import (
+    assert_agrees,
+    assert_agrees_in_batches,
+    assert_emits,
+    assert_goes_on,
+)
 
 MAKERS = {
     "casp": cases.casp,
@@ -46,6 +52,15 @@ def _agree(kind: str, seed: int, folder: Path) -> None:
 def test_the_last_results_are_those_of_the_stream_in_order(kind: str, tmp_path: Path) -> None:
     for seed in range(20):
         _agree(kind, seed, tmp_path)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_restart_changes_no_line(kind: str, tmp_path: Path) -> None:
+    for seed in range(3):
+        chance = Random(seed)
+        case = MAKERS[kind](chance)
+        with suppress(ReasoningError):  # it is not in the fragment of the engine
+            assert_goes_on(case, tmp_path, chance.choice(case.engines), chance)
 
 
 @pytest.mark.long

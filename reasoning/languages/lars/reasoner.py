@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as wall
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 from citywise.reasoning.engines.incremental.atoms import BeyondPastError
 from citywise.reasoning.errors import ItemError, SolvingError
@@ -22,6 +22,7 @@ from citywise.reasoning.languages.lars.program import (
     Point,
     reach,
 )
+from citywise.reasoning.languages.lars.solver import GroundAtom
 from citywise.reasoning.limits import LimitError
 from citywise.reasoning.model import atoms
 from citywise.reasoning.model.engine import AnswerSet
@@ -33,6 +34,7 @@ from citywise.reasoning.run.language import Driver, PointDriver
 from citywise.reasoning.streams.items import Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
+from citywise.reasoning.streams.saved import tupled
 
 
 class ItemAtoms:
@@ -331,6 +333,24 @@ class LarsCourse(Course):
         assert isinstance(driver, LarsReasoner)
         self._note(driver, evaluation)
         return driver.back if self._streams else ()
+
+    @property
+    def supplied(self) -> frozenset[Signature]:
+        """See `Course`."""
+        return self._encoder.supplied
+
+    @supplied.setter
+    def supplied(self, signatures: frozenset[Signature]) -> None:
+        self._encoder.supplied |= signatures
+
+    def carried_from_json(self, values: Any) -> object:
+        """See `Course`: rows of the incremental engine, atoms as text of the solver."""
+        return tuple(
+            GroundAtom(Signature(*first), rest)
+            if isinstance(first, list)
+            else (first, tupled(rest))
+            for first, rest in values
+        )
 
     def amend(
         self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import heapq
 import time as wall
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Generic, TypeVar
@@ -24,6 +32,7 @@ from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation, Operator
 from citywise.reasoning.streams.revised import Change as Revised
 from citywise.reasoning.streams.revised import Ordered
+from citywise.reasoning.streams.saved import listed, tupled
 
 Member = TypeVar("Member", bound=Hashable)
 
@@ -350,6 +359,34 @@ class RifCourse(FactForms, Course):
         return replace(
             evaluation, items=(), added=None, removed=None, version=Version(lambda: facts)
         )
+
+    def evaluation_to_json(self, evaluation: Evaluation) -> dict[str, Any]:
+        """See `Course`."""
+        assert isinstance(evaluation, RifEvaluation)
+        told = {"facts": evaluation.facts, "entailed": evaluation.entailed,
+                "negated": evaluation.negated}  # fmt: skip
+        written = {name: listed(tuple(found)) for name, found in told.items()}
+        return super().evaluation_to_json(evaluation) | written
+
+    def evaluation_from_json(self, values: Mapping[str, Any]) -> RifEvaluation:
+        """See `Course`."""
+        facts = tupled(values["facts"])
+        entailed, negated = (
+            tuple(Instance(*tupled(each)) for each in values[name])
+            for name in ("entailed", "negated")
+        )
+        found = vars(super().evaluation_from_json(values))
+        return RifEvaluation(
+            **found, version=Version(lambda: facts), entailed=entailed, negated=negated
+        )
+
+    def carried_to_json(self, carried: object) -> Any:
+        """See `Course`."""
+        return carried is not None
+
+    def carried_from_json(self, values: Any) -> object:
+        """See `Course`."""
+        return object() if values else None
 
     def affects_until(self, change: Revised, items: Ordered) -> int:
         """See `Course`."""
