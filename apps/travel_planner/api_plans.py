@@ -52,6 +52,17 @@ def list_departures(stop_id: str) -> Response:
     return _answer(ask("departures", body, parameters.language()))
 
 
+@blueprint.get("/stops.geojson")
+@access.city
+@limits.counted("search")
+def list_stops() -> Response:
+    """The stops and stations of the timetables, as GeoJSON."""
+    parameters.only()
+    answer = _answer(ask("stops", {}))
+    answer.content_type = "application/geo+json"
+    return answer
+
+
 @blueprint.get("/reachable.geojson")
 @access.city
 @limits.counted("search")

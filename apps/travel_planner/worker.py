@@ -40,6 +40,7 @@ from citywise.apps.travel_planner.roads import (
 from citywise.apps.travel_planner.roads.conditions import Conditions
 from citywise.apps.travel_planner.roads.livecity import LiveCity
 from citywise.apps.travel_planner.searching import search
+from citywise.apps.travel_planner.transit.board import boards
 from citywise.apps.travel_planner.transit.decide import Transit
 from citywise.apps.travel_planner.transit.kept import Kept
 from citywise.apps.travel_planner.transit.request import is_timetabled
@@ -83,6 +84,7 @@ class Desk:
             "warm": self._warm,
             "departures": self._departures,
             "reachable": self._reachable,
+            "stops": self._stops,
         }
 
     def answer(self, question: Mapping[str, Any]) -> Reply:
@@ -123,6 +125,12 @@ class Desk:
         except RequestError as error:
             return Reply(404, more={"detail": error.faults[0]["message"]})
         return _json({"now": times.iso(conditions.now_ms), **found})
+
+    def _stops(self, _body: Json, _language: str) -> Reply:
+        try:
+            return _json(boards(self._transit().timetable))
+        except RequestError as error:
+            return Reply(404, more={"detail": error.faults[0]["message"]})
 
     def _reachable(self, body: Json, _language: str) -> Reply:
         _, conditions = self._now()

@@ -384,4 +384,34 @@ def test_the_same_in_danish(open_page: Open) -> None:
     expect(card.locator(".leg").first).to_contain_text("Gå")
 
 
+def test_stops_have_boards_and_the_map_shows_where_one_can_be(open_page: Open, axe: str) -> None:
+    page = open_page(BY_LINE.replace("to=", "towards=").replace("to_name", "towards_name"), PHONE)
+    expect(page.locator("city-connection")).to_have_attribute("data-loaded", "true")
+    page.get_by_text("Layers and legend").click()
+    page.get_by_label("Where I can be by bus and train").check()
+    expect(page.locator("path.reach-area")).to_have_count(1)
+    expect(page.get_by_text("From Hjem")).to_be_visible()
+    wide = page.locator("path.reach-area").get_attribute("d")
+    page.locator(".legend select").select_option("60")
+    expect(page.locator("path.reach-area")).not_to_have_attribute("d", str(wide))
+    page.get_by_label("Where I can be by bus and train").uncheck()
+    expect(page.locator("path.reach-area")).to_have_count(0)
+    page.get_by_label("Stops", exact=True).check()
+    page.get_by_text("Layers and legend").click()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator(".stop-pin")).not_to_have_count(0)
+    stop = page.locator(".stop-pin:not(.point-many)")
+    while stop.count() == 0:
+        page.get_by_role("button", name="Zoom in").click()
+        page.wait_for_timeout(300)
+    stop.first.locator("..").press("Enter")
+    card = page.get_by_role("dialog")
+    expect(card.locator(".board li")).not_to_have_count(0)
+    expect(card.locator(".board li").first).to_contain_text(re.compile(r"\d\d:\d\d.*(Bus|Tram)"))
+    assert serious(page, axe) == []
+    name = card.get_by_role("heading").inner_text()
+    card.get_by_role("button", name="Go here").click()
+    expect(page.get_by_role("combobox", name="To")).to_have_value(name)
+
+
 BY_LINE = "/plan?from=56.135,10.165&from_name=Hjem&to=56.16,10.205&to_name=Arbejde"

@@ -105,6 +105,7 @@ def test_without_a_timetable_it_is_said_how_to_import_one(
     answer = planning.post(TRAVEL, json=JOURNEY)
     assert (answer.status_code, "citywise city import" in answer.text) == (422, True)
     assert planning.get("/api/v1/stops/home/departures").status_code == 404
+    assert planning.get("/api/v1/stops.geojson").status_code == 404
 
 
 def test_the_simulated_town_has_lines_some_of_which_are_late(planning: FlaskClient) -> None:
@@ -134,6 +135,11 @@ def test_a_station_has_a_board_with_live_times(
     assert told == [("10:04", "updated"), ("10:20", "cancelled"), ("10:40", "scheduled")]
     assert answer.json["departures"][0]["headsign"] == "Works"
     assert with_line.get("/api/v1/stops/moon/departures").status_code == 404
+    found = json.loads(with_line.get("/api/v1/stops.geojson").data)
+    valid(app, "Stops", found)
+    assert ("S", "Home") in [(each["id"], each["properties"]["name"]) for each in found["features"]]
+    for stop in found["features"]:
+        assert with_line.get(f"/api/v1/stops/{stop['id']}/departures").status_code == 200
     assert with_line.get("/api/v1/stops/S/departures?minutes=0").status_code == 400
 
 

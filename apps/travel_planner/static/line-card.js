@@ -12,7 +12,8 @@ export const isByLine = ({ legs, mode }) => Boolean(legs) && !OWN.includes(mode)
 /** Whether a leg is by one's own means. */
 export const isOwn = ({ mode }) => OWN.includes(mode);
 
-const clock = (time) => atMinute(Date.parse(time));
+/** A time as the clock shows it. */
+export const clockOf = (time) => atMinute(Date.parse(time));
 /** The picture of a leg, and its mode and line in words. */
 export const symbolOf = ({ mode }) => (OWN.includes(mode) ? mode : 'transit');
 export const nameOf = (leg) => [t(`plan.leg.${leg.mode}`), leg.route_name].filter(Boolean).join(' ');
@@ -20,16 +21,16 @@ export const nameOf = (leg) => [t(`plan.leg.${leg.mode}`), leg.route_name].filte
 /** A time as expected, and beside it the planned one where that is another. */
 export function timeOf(leg, end) {
   const { planned, realtime } = leg;
-  const expected = h('time', { datetime: leg[end] }, clock(leg[end]));
-  if (planned[end] === null || clock(planned[end]) === clock(leg[end])) {
+  const expected = h('time', { datetime: leg[end] }, clockOf(leg[end]));
+  if (planned[end] === null || clockOf(planned[end]) === clockOf(leg[end])) {
     return realtime === 'updated' ? [expected, ' ', h('span', { class: 'chip', 'data-ok': 'true' }, t('plan.leg.ontime'))] : [expected];
   }
-  return [expected, ' ', h('span', { class: 'leg-planned' }, h('span', { class: 'visually-hidden' }, t('plan.leg.planned')), h('s', {}, clock(planned[end])))];
+  return [expected, ' ', h('span', { class: 'leg-planned' }, h('span', { class: 'visually-hidden' }, t('plan.leg.planned')), h('s', {}, clockOf(planned[end])))];
 }
 
 function legItem(leg, alerts) {
   const own = isOwn(leg);
-  const stops = own ? null : leg.calls.slice(1, -1).map(({ name, arrives }) => h('li', {}, `${clock(arrives)} ${name}`));
+  const stops = own ? null : leg.calls.slice(1, -1).map(({ name, arrives }) => h('li', {}, `${clockOf(arrives)} ${name}`));
   const told = alerts.filter(({ id }) => leg.alerts?.includes(id));
   const how = own
     ? `${nameOf(leg)} · ${metres(leg.distance_m)}`
@@ -48,7 +49,7 @@ export function lineParts(route, best) {
   const lines = route.legs.filter((leg) => !isOwn(leg));
   const fact = (name, value) => h('div', {}, h('dt', {}, name), h('dd', {}, value));
   return {
-    title: [h('span', { class: 'visually-hidden' }, `${t(`plan.mode.${route.mode}`)}: `), `${clock(route.departs)} – ${clock(route.arrives)}`],
+    title: [h('span', { class: 'visually-hidden' }, `${t(`plan.mode.${route.mode}`)}: `), `${clockOf(route.departs)} – ${clockOf(route.arrives)}`],
     symbol: 'transit',
     beside: [minutes(route.time_s), ...lines.map(nameOf)].join(' · '),
     facts: h('dl', { class: 'amounts' }, fact(t('plan.on.travel.changes'), String(route.changes)), fact(t('plan.on.travel.walk'), metres(route.walk_m))),

@@ -1,13 +1,15 @@
-"""Departures of a stop, as a board shows them."""
+"""Departures of a stop, as a board shows them, and the stops that have one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from citywise.apps.travel_planner.transit.alerts import alert_object, on_ride, on_stop
 from citywise.apps.travel_planner.transit.days import Calendar, Pattern
+from citywise.apps.travel_planner.transit.feed import Stop
 from citywise.apps.travel_planner.transit.live import Live
 from citywise.apps.travel_planner.transit.realtime import Alert
 from citywise.apps.travel_planner.transit.telling import iso
@@ -65,6 +67,36 @@ def board(
         "departures": departures,
         "alerts": [alert_object(alert, language) for alert in told.values()],
     }
+
+
+def boards(timetable: Timetable) -> Json:
+    """The stops and stations that have a board, as GeoJSON: of a station's stops the station alone,
+    where its stops are in the middle. What several feeds call the same is left out."""
+    found: dict[str, list[Stop]] = {}
+    homes: dict[str, set[int]] = {}
+    names: dict[str, str] = {}
+    for (feed, _), stop in zip(timetable.stops.keys, timetable.stops.all, strict=True):
+        place = stop.station or stop.id
+        found.setdefault(place, []).append(stop)
+        homes.setdefault(place, set()).add(feed)
+        names[place] = timetable.feeds[feed].station_names.get(place, stop.name)
+    features = [
+        {
+            "type": "Feature",
+            "id": place,
+            "geometry": {
+                "type": "Point",
+                "coordinates": [
+                    round(fmean(stop.lon for stop in stops), 6),
+                    round(fmean(stop.lat for stop in stops), 6),
+                ],
+            },
+            "properties": {"name": names[place]},
+        }
+        for place, stops in found.items()
+        if len(homes[place]) == 1
+    ]
+    return {"type": "FeatureCollection", "features": features}
 
 
 def _running(calendar: Calendar, stop: int, span: tuple[int, int]) -> Iterator[_Departure]:

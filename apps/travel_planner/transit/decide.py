@@ -192,7 +192,9 @@ class Transit:
             message = f"{len(stops)} feeds have a stop {end.stop!r}; give its position"
             raise point_fault(path, "many-stops", message)
         first = self.timetable.stops.all[stops[0][0]]
-        return Place(first.lat, first.lon, first.name, tuple(stops[0]))
+        feed = self.timetable.feeds[self.timetable.stops.keys[stops[0][0]][0]]
+        name = first.name if end.stop in feed.stops else feed.station_names[end.stop]
+        return Place(first.lat, first.lon, name, tuple(stops[0]))
 
     def _notes(
         self,

@@ -85,6 +85,7 @@ class Feed:
     zone: ZoneInfo
     stops: dict[str, Stop] = field(default_factory=dict)
     stations: dict[str, list[str]] = field(default_factory=dict)
+    station_names: dict[str, str] = field(default_factory=dict)
     routes: dict[str, str] = field(default_factory=dict)
     modes: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
@@ -169,6 +170,7 @@ class _Reading:
             known.add(stop)
             if kind == "1":
                 feed.stations.setdefault(stop, [])
+                feed.station_names[stop] = row.get("stop_name") or stop
                 marks[stop] = _MARKS.get(row.get("wheelchair_boarding", ""))
                 continue
             if kind != "0":

@@ -166,12 +166,15 @@ export class CityMap extends HTMLElement {
   }
 
   #switches() {
-    const legend = this.querySelector('.legend');
-    legend.addEventListener('change', ({ target }) => {
-      const { layer } = this.layers[target.dataset.layer];
-      if (target.checked) layer.addTo(this.map);
-      else layer.remove();
-    });
+    this.querySelector('.legend').addEventListener('change', ({ target }) => this.turn(target));
+  }
+
+  /** Show the layer of a switch, or not; one that is not there yet is turned when it is. */
+  turn(input) {
+    const layer = this.layers[input.dataset.layer]?.layer;
+    if (!layer) return;
+    if (input.checked) layer.addTo(this.map);
+    else layer.remove();
   }
 }
 
