@@ -162,12 +162,14 @@ def spark_environment(
     """Environment variables for a process that runs Spark and listens at `address`.
 
     All that Spark writes by itself goes under `data_dir/spark`, which is created. `python`
-    is the Python of its workers, by default this one. Raises `MachineError` when there is
-    no Java.
+    is the Python of its workers, by default this one. Options of Java in SPARK_SUBMIT_OPTS are
+    passed on. Raises `MachineError` when there is no Java.
     """
     scratch = data_dir.resolve() / "spark"
     temporary = scratch / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
+    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    own = f'-XX:-UsePerfData -Djava.io.tmpdir="{temporary}"'
     return {
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": python or sys.executable,
@@ -175,7 +177,7 @@ def spark_environment(
         "PYTHONSAFEPATH": "1",
         "SPARK_LOCAL_DIRS": str(scratch),
         "SPARK_LOCAL_IP": address,
-        "SPARK_SUBMIT_OPTS": f'-XX:-UsePerfData -Djava.io.tmpdir="{temporary}"',
+        "SPARK_SUBMIT_OPTS": f"{given.removesuffix(own).strip()} {own}".strip(),
         "SPARK_LAUNCHER_OPTS": "-XX:-UsePerfData",
         "TMPDIR": str(temporary),
     }

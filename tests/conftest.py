@@ -31,6 +31,9 @@ settings.register_profile("few", UNHURRIED, derandomize=True, max_examples=25)
 settings.load_profile(os.environ.get("CITYWISE_EXAMPLES", "steady"))
 
 
+# Spark lives so briefly here that the Java compiler's best code costs twice what it saves.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 # What is imported and collected stays: the collector need not look at it again and again.
 gc.disable()
 

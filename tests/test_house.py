@@ -461,6 +461,16 @@ def test_spark_writes_only_into_the_data_folder(tmp_path: Path) -> None:
         assert Path(environment[name]).is_relative_to(tmp_path / "data")
 
 
+def test_spark_is_started_with_the_options_of_the_environment_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xmx2g")
+    found = machine.spark_environment(tmp_path)
+    assert found["SPARK_SUBMIT_OPTS"].startswith("-Xmx2g -")
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", found["SPARK_SUBMIT_OPTS"])
+    assert machine.spark_environment(tmp_path) == found, "of a process that has them already"
+
+
 class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)

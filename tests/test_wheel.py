@@ -133,7 +133,7 @@ def places(name: str) -> set[str]:
     return found - {"..", "__pycache__", "bin"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_wheel_from_the_sdist_is_the_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(built("sdist", source, tmp_path / "sdist")) as archive:
         archive.extractall(tmp_path, filter="data")

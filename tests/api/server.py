@@ -26,6 +26,7 @@ _MAIN = """
 import sys
 from citywise.backend.settings import Settings
 from citywise.backend.api.serve import main
+exec(sys.argv[2])
 main(Settings.model_validate_json(sys.argv[1]))
 """
 
@@ -44,12 +45,15 @@ class Server:
 
 
 @contextmanager
-def serving(settings: Settings, *, keep_port: bool = False) -> Iterator[Server]:
-    """Run the web process until the end of the block, on a free port or that of `settings`."""
+def serving(settings: Settings, *, keep_port: bool = False, before: str = "") -> Iterator[Server]:
+    """Run the web process until the end of the block, on a free port or that of `settings`.
+
+    `before` is what it does first, in Python.
+    """
     if not keep_port:
         settings = settings.model_copy(update={"web": Web(port=free_port())})
     process = subprocess.Popen(
-        [sys.executable, "-c", _MAIN, settings.model_dump_json()],
+        [sys.executable, "-c", _MAIN, settings.model_dump_json(), before],
         cwd=REPOSITORY,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

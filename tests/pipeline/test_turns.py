@@ -23,7 +23,7 @@ JAMS = find("traffic_jam").stem
 def test_what_was_behind_at_the_start_catches_up_without_anything_new(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, pipeline=Pipeline(requests=[JAMS], max_batch_bytes=300))
     log = Stretches(settings.log_dir)
-    log.write([(n * 300, [traffic("1", n * 300 - 5, 20, 20)]) for n in range(1, 9)])
+    log.write([(n * 300, [traffic("1", n * 300 - 5, 20, 20)]) for n in range(1, 4)])
     engine = begun(settings.database_url)
     none = {"resume_from": 0, "state": {}, "updated_ms": 0}
     stands = {READINGS: log.ends[-1], JAMS: 0}

@@ -33,7 +33,7 @@ def busy(ics: bytes, since_ms: int, until_ms: int) -> tuple[Busy, ...]:
             process = spawned.Spawned(calendar_process.MODULE)
             try:
                 with gone.ending(process.end):
-                    found = calendar_process.ask(process, ics, since_ms, until_ms)
+                    found = calendar_process.ask(process, ics, since_ms, until_ms, cpu_s)
             finally:
                 process.end(patience_s=1.0)
             cpu_s = found.cpu_s
