@@ -7,9 +7,9 @@ JSON objects) in order of time, a few thousand rows in memory at once.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from citywise.backend.city.steps import Reading, SourceError
+from citywise.backend.city.steps import Reading, SourceError, Table
 from citywise.backend.ingest.payloads import LineString, Place, Point
 from citywise.backend.times import ZONE, iso
 
@@ -46,8 +46,7 @@ POLLUTANTS = {
     "nitrogen_dioxide": "nitrogen_dioxide",
 }
 
-Instant = tuple[int, list[Reading]]
-Columns = Mapping[str, Sequence[Any]]
+Instant = tuple[int, Sequence[Reading]]
 
 
 class PackError(SourceError):
@@ -89,11 +88,8 @@ class Pack:
 
     def traffic(self, begin: int, until: int) -> Iterator[Instant]:
         """Speed and count of the road segments; the files' times are UTC."""
-        columns = ["report_id", "timestamp", "avg_speed_kmh", "vehicle_count"]
         files = self._files(TRAFFIC, "parquet")
-        return _merged(
-            _parquet_instants(path, columns, begin, until, _traffic_readings) for path in files
-        )
+        return _merged(_parquet_instants(path, TRAFFIC_FIELDS, begin, until) for path in files)
 
     def parking(self, begin: int, until: int) -> Iterator[Instant]:
         """Occupied places of the garages; the files' times are Danish local time."""
@@ -108,13 +104,9 @@ class Pack:
     def air(self, begin: int, until: int) -> Iterator[Instant]:
         """Air quality at the segments (UTC): every 5 minutes where there is such a file,
         otherwise every hour."""
-        columns = ["report_id", "timestamp", *POLLUTANTS]
         fine = self._files(AIR_5MIN, "parquet")
         covered = [_parquet_span(path) for path in fine]
-        streams = [
-            _parquet_instants(path, columns, begin, until, _air_readings)
-            for path in self._air_files()
-        ]
+        streams = [_parquet_instants(path, POLLUTANTS, begin, until) for path in self._air_files()]
         hourly = (_outside(stream, covered) for stream in streams[len(fine) :])
         return _merged([*streams[: len(fine)], *hourly])
 
@@ -246,22 +238,7 @@ def _weather_station() -> Place:
     )
 
 
-def _traffic_readings(columns: Columns, time: str) -> list[Reading]:
-    return [
-        {"sensor": str(sensor), "observed_at": time, "speed_kmh": speed, "vehicle_count": count}
-        for sensor, speed, count in zip(
-            columns["report_id"], columns["avg_speed_kmh"], columns["vehicle_count"], strict=True
-        )
-    ]
-
-
-def _air_readings(columns: Columns, time: str) -> list[Reading]:
-    names = ("sensor", "observed_at", *POLLUTANTS.values())
-    values = zip(*(columns[column] for column in POLLUTANTS), strict=True)
-    return [
-        dict(zip(names, (str(sensor), time, *indices), strict=True))
-        for sensor, indices in zip(columns["report_id"], values, strict=True)
-    ]
+TRAFFIC_FIELDS = {"avg_speed_kmh": "speed_kmh", "vehicle_count": "vehicle_count"}
 
 
 def _parking_instants(table: pa.Table) -> Iterator[Instant]:
@@ -319,12 +296,12 @@ def _merged(streams: Iterable[Iterator[Instant]]) -> Iterator[Instant]:
     merged = heapq.merge(*streams, key=itemgetter(0))
     for ms, group in groupby(merged, key=itemgetter(0)):
         first, *others = (readings for _, readings in group)
-        for readings in others:
-            first.extend(readings)
-        yield ms, _distinct(first)
+        yield ms, _distinct([*first, *chain(*others)] if others else first)
 
 
-def _distinct(readings: list[Reading]) -> list[Reading]:
+def _distinct(readings: Sequence[Reading]) -> Sequence[Reading]:
+    if isinstance(readings, Table) and len(set(readings.sensors)) == len(readings):
+        return readings
     if len({reading["sensor"] for reading in readings}) == len(readings):
         return readings
     seen: dict[object, Reading] = {}
@@ -400,19 +377,17 @@ def _milliseconds(path: Path, times: Any, row: int) -> np.ndarray[Any, np.dtype[
 
 
 def _parquet_instants(
-    path: Path,
-    columns: Sequence[str],
-    begin: int,
-    until: int,
-    readings: Callable[[Columns, str], list[Reading]],
+    path: Path, fields: Mapping[str, str], begin: int, until: int
 ) -> Iterator[Instant]:
-    file = _open_parquet(path)
+    """The readings of a file; `fields` are its columns with the names that they have with us."""
+    file, columns = _open_parquet(path), ["report_id", "timestamp", *fields]
     _require(path, file, columns)
     for ms, table in _slices(path, _record_batches(path, file, columns, begin, until)):
         if begin <= ms <= until:
             # Not the times, which are all the same: as Python's they cost as much as the rest.
-            values = {name: _plain(table[name]) for name in columns if name != "timestamp"}
-            yield ms, readings(values, iso(ms))
+            sensors = list(map(str, _plain(table["report_id"])))
+            values = {field: _plain(table[name]) for name, field in fields.items()}
+            yield ms, Table(sensors, iso(ms), values)
 
 
 def _record_batches(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, overload
 
 import orjson
 
@@ -18,6 +18,42 @@ Reading = Mapping[str, str | int | float | None]
 """One observation as the JSON object that travels (docs/mqtt.md)."""
 
 
+Column = Sequence[str | int | float | None]
+
+
+@dataclass(frozen=True)
+class Table(Sequence[Reading]):
+    """Readings of one instant, a column for each field; each is made when it is asked for."""
+
+    sensors: Sequence[str]
+    time: str
+    columns: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.sensors)
+
+    @overload
+    def __getitem__(self, index: int) -> Reading: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Reading]: ...
+    def __getitem__(self, index: int | slice) -> Reading | list[Reading]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        said = {name: column[index] for name, column in self.columns.items()}
+        return {"sensor": self.sensors[index], "observed_at": self.time, **said}
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> Table:
+        """Readings that share an instant; what one of them lacks is None."""
+        if isinstance(readings, Table):
+            return readings
+        names = dict.fromkeys(name for reading in readings for name in reading)
+        columns = {name: [reading.get(name) for reading in readings] for name in names}
+        sensors = [str(sensor) for sensor in columns.pop("sensor", ())]
+        times = columns.pop("observed_at", ("",))
+        return cls(sensors, str(times[0]), columns)
+
+
 class SourceError(CitywiseError):
     """A source cannot give what was asked; the message says why and what to do."""
 
@@ -26,8 +62,8 @@ class SourceError(CitywiseError):
 class Batch:
     """Readings of one kind that share an instant.
 
-    They are kept as JSON objects, because building 100,000 models a second costs more
-    than everything else a replay does; `observations` gives the models.
+    They are kept as JSON objects, or in columns (`Table`), because building 100,000 models a
+    second costs more than everything else a replay does; `observations` gives the models.
     """
 
     kind: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from citywise.backend.city.events import Event, changes, open_events
 from citywise.backend.city.observations import observation_key, observations_iri
+from citywise.backend.ingest.blocks import Block, apart
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Withdrawal
 from citywise.backend.pipeline.past import (
     CHECKPOINTS,
@@ -23,6 +23,7 @@ from citywise.backend.pipeline.prepared import Prepared
 from citywise.backend.pipeline.sharing import Observed, Sight
 from citywise.backend.times import iso
 from citywise.reasoning import Evaluation, Item, Reasoner, State, budget
+from citywise.reasoning.model.request import CountWindow
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Row:
 _FIXED = Horizons()
 _FEW = 20
 """Times whose observations are not looked through for those that nobody needs."""
-_OBSERVED_MS = attrgetter("reading.observed_ms")
+_POSITION, _TURN = attrgetter("position"), attrgetter("time", "position")
 
 
 class RequestRun:
@@ -64,7 +65,8 @@ class RequestRun:
         self._kinds = frozenset(found.kinds)
         self._sight = Sight(request, found.kinds)
         self._observed: dict[int, list[Observed]] = {}
-        """The items that a window may need, by the times (Unix ms) of their observations."""
+        """The items that a window may need, by their times."""
+        self._one_by_one = any(isinstance(s.window, CountWindow) for s in request.streams)
         self._most = _FEW
         engine = found.engine()
         self._catches_up = engine is not found.solver
@@ -82,7 +84,7 @@ class RequestRun:
         self._beyond: list[Reading | Withdrawal] = []
         """What came beyond its horizon and has not been told of."""
         readings = Corrected(entries, self._kinds, self.past.left_out).readings
-        self._reasoner.restore(state or State(), self._items(readings))
+        self._reasoner.restore(state or State(), self._items(readings, alone=True))
         self._feedback = self._reasoner.feedback
         self._stand(readings)
 
@@ -175,7 +177,7 @@ class RequestRun:
         window."""
         return self._catches_up
 
-    def take(self, *entries: LogEntry) -> Iterator[Row]:
+    def take(self, *entries: LogEntry | Block) -> Iterator[Row]:
         """The next entries of the log; yields `change` and `trace` rows."""
         budget.progressed()
         for evaluation in self._evaluations(entries):
@@ -194,11 +196,11 @@ class RequestRun:
         self._beyond.clear()
         return True
 
-    def _evaluations(self, entries: Iterable[LogEntry]) -> Iterator[Evaluation]:
+    def _evaluations(self, entries: Iterable[LogEntry | Block]) -> Iterator[Evaluation]:
         """What is due when the entries have been taken; readings move no time."""
-        readings: list[Reading] = []
+        readings: list[Reading | Block] = []
         for entry in entries:
-            if isinstance(entry, Reading):
+            if isinstance(entry, Reading | Block):
                 if entry.kind in self._kinds:
                     readings.append(entry)
             elif isinstance(entry, ClockReading):
@@ -209,18 +211,28 @@ class RequestRun:
                 self._keep_state(entry.position + 1)
         self._reasoner.push(self._items(readings))
 
-    def _items(self, readings: Sequence[Reading]) -> list[Item]:
-        """Readings as items: without content those that another part sees."""
-        sight = self._sight
-        if self._division is None:
-            seen = sight.items(readings)
-            items: list[Item] = [*seen]
-        else:
-            items = [sight.item(r) if self._is_ours(r) else sight.blank(r) for r in readings]
-            seen = [item for item in items if isinstance(item, Observed)]
-        for ms, observed in groupby(seen, _OBSERVED_MS):
-            self._observed.setdefault(ms, []).extend(observed)
-        return items
+    def _items(self, readings: Iterable[Reading | Block], *, alone: bool = False) -> list[Item]:
+        """Readings as items, `alone` each by itself: without content those that another part
+        sees."""
+        sight, blank = self._sight, list[Item]()
+        if self._division is not None:
+            each = list(apart(readings))
+            readings = [reading for reading in each if self._is_ours(reading)]
+            blank = [sight.blank(reading) for reading in each if not self._is_ours(reading)]
+        seen = sight.items(readings)
+        for item in seen:
+            self._observed.setdefault(item.time, []).append(item)
+        closed = self._reasoner.closed
+        # Of what comes too late each is told of, and count windows tick with each.
+        alone |= self._one_by_one
+        by_themselves: list[Item] = []
+        together: list[Item] = []
+        for one in (*blank, *seen):
+            if alone or (closed is not None and one.time <= closed):
+                by_themselves += one.apart()
+            else:
+                together.append(one)
+        return sorted(by_themselves, key=_POSITION) + sorted(together, key=_TURN)
 
     def _is_ours(self, entry: Reading | Withdrawal) -> bool:
         part, division = self._part, self._division
@@ -306,10 +318,10 @@ class RequestRun:
         keys = {key: by for by in wanted if (key := observation_key(by))}
         # What was said last of an observation is the last of its items.
         found = {
-            by: item
-            for ms in {ms for _kind, _sensor, ms in keys}
-            for item in self._observed.get(ms, ())
-            if (by := keys.get((item.reading.kind, item.reading.sensor, ms))) is not None
+            by: item.part(place)
+            for (kind, sensor, ms), by in keys.items()
+            for item in self._observed.get(ms // self._scale, ())
+            if item.block.kind == kind and (place := item.block.place(sensor, ms)) is not None
         }
         return {
             by: self._reasoner.facts(item, evaluation.time)

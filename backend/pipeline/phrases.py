@@ -7,7 +7,7 @@ is made once, by the mapper, as for the triples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import repeat
@@ -15,6 +15,7 @@ from typing import Any
 
 from citywise.backend.city import observations
 from citywise.backend.city.observations import DATETIME, FEATURE, PLACE, TIME, TYPE
+from citywise.backend.ingest.blocks import Block
 from citywise.backend.ingest.records import Reading
 from citywise.backend.kinds import Kind
 from citywise.backend.times import iso
@@ -95,32 +96,32 @@ class Phrases:
                 found.append(f"{name}({subject},{value},{time})")
         return tuple(found)
 
-    def rows(self, readings: Sequence[Reading], time: int) -> tuple[Shape, list[Row]] | None:
+    def rows(self, block: Block, time: int) -> tuple[Shape, list[Row]] | None:
         """The atoms of readings, a row of its subject for each.
 
         None where they have no one shape, where there is none, or where something has no term.
         """
         with suppress(ItemError):
-            return self._rows(readings, time)
+            return self._rows(block, time)
         return None
 
-    def _rows(self, readings: Sequence[Reading], time: int) -> tuple[Shape, list[Row]] | None:
+    def _rows(self, block: Block, time: int) -> tuple[Shape, list[Row]] | None:
         """Column by column: most of it is done in C."""
-        sensors = [reading.sensor for reading in readings]
+        sensors, moments = block.sensors, block.observed_ms
         stems = list(map(self._stem, sensors))
         if None in stems:
             return None
-        moments = [reading.observed_ms for reading in readings]
         ends = {ms: iso(ms) for ms in set(moments)}
+        told = [ends[ms] for ms in moments] if len(ends) > 1 else repeat(*ends.values())
         columns: list[Iterable[Value]] = [
-            [f'{stem}{ends[ms]}"' for stem, ms in zip(stems, moments, strict=True)],
+            [f'{stem}{end}"' for stem, end in zip(stems, told, strict=False)],
             repeat(time),
         ]
         columns += [map(value, sensors) for _name, value in self._sensor_columns]
-        columns += [[value(ends[ms]) for ms in moments] for _name, value in self._time_columns]
+        columns += [map(value, told) for _name, value in self._time_columns]
         missing = 0
         for bit, field, value in self._value_columns:
-            given = [reading.values.get(field) for reading in readings]
+            given = block.column(field)
             if None not in given:
                 columns.append(map(value, given))
             elif given.count(None) == len(given):
@@ -128,7 +129,7 @@ class Phrases:
             else:
                 return None
         shape = self._shaped(missing)
-        # The columns are of one length, but for the time, which has no end.
+        # The columns are of one length, but for times, which have no end.
         return (shape, list(zip(*columns, strict=False))) if shape.relations else None
 
     def _new_shape(self, missing: int) -> Shape:

@@ -7,6 +7,7 @@ from typing import Any
 
 from citywise.backend.city.events import event_object, standing_event
 from citywise.backend.city.observations import values
+from citywise.backend.ingest.blocks import Block, apart
 from citywise.backend.ingest.payloads import Place, of_event
 from citywise.backend.ingest.places import stored
 from citywise.backend.ingest.records import (
@@ -74,7 +75,7 @@ class Played:
         self._places: dict[str, Place] = {}
         self._names: dict[str, tuple[str, float | None, float | None]] = {}
         self._events: dict[str, Mapping[str, Any]] = {}
-        self._waiting: list[Reading] = []
+        self._waiting: list[Reading | Block] = []
         self._opened = OpenNotices()
         self._failed = failed
         heard = failed is not unheard
@@ -82,13 +83,15 @@ class Played:
         for place in places:
             self._stand(Standing(*of_place(place), 0))
 
-    def take(self, entry: LogEntry, following_ms: int | None = None) -> Iterable[Announced]:
+    def take(self, entry: LogEntry | Block, following_ms: int | None = None) -> Iterable[Announced]:
         """The next entry; yields what it brings. Before it, time passes up to a clock that
         follows (Unix ms), if that is known."""
-        if type(entry) is Reading and not self.runs:
+        if not isinstance(entry, Block):
+            return self._taken(entry, following_ms)
+        if not self.runs:
             self._wait(entry)
             return ()
-        return self._taken(entry, following_ms)
+        return (found for each in entry.readings() for found in self._taken(each, following_ms))
 
     def _taken(self, entry: LogEntry, following_ms: int | None) -> Iterator[Announced]:
         for template, change in self._passed(following_ms):
@@ -116,7 +119,7 @@ class Played:
         if isinstance(entry, Reading):
             self._wait(entry)
             return
-        taken: list[LogEntry] = [*self._waiting, entry]
+        taken: list[LogEntry | Block] = [*self._waiting, entry]
         self._waiting = []
         rows = [row for run in self._requests for row in self._rows(run, taken)]
         for row in ordered(row for row in rows if row.kind == "change"):
@@ -130,11 +133,12 @@ class Played:
                     self._stand(self._standing(body, entry.position))
                 yield row.t_ms, row.body["kind"], body
 
-    def _wait(self, reading: Reading) -> None:
+    def _wait(self, taken: Reading | Block) -> None:
         """Readings move no time: the requests take them with the clock that follows."""
         if self._sights:
-            self._look_at(reading)
-        self._waiting.append(reading)
+            for reading in apart((taken,)):
+                self._look_at(reading)
+        self._waiting.append(taken)
 
     def _look_at(self, reading: Reading) -> None:
         """Tell of templates whose rules cannot take a reading: for them it is not there."""
@@ -147,7 +151,7 @@ class Played:
                 why = f"reading of {reading.kind} of `{reading.sensor}`: {error}"
                 self._failed(reading.observed_ms, template.request_name, why)
 
-    def _rows(self, run: RequestRun, entries: Iterable[LogEntry]) -> Iterator[Row]:
+    def _rows(self, run: RequestRun, entries: Iterable[LogEntry | Block]) -> Iterator[Row]:
         """What a request brings; what it could not do is told."""
         for row in (*run.take(*entries), *run.dead_letters()):
             why = row.body.get("error" if row.kind == "trace" else "detail")

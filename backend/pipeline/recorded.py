@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import orjson
 
 from citywise.backend.city.replay import LASTING, Replay
 from citywise.backend.city.source import SETTLE_MS
-from citywise.backend.city.steps import Source
+from citywise.backend.city.steps import Source, Table
+from citywise.backend.ingest.blocks import Block
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from citywise.backend.kinds import Kinds
 from citywise.backend.packs.run import TemplateRun, foreseen
@@ -50,7 +50,7 @@ def notices(
     """
     source = _replay(data, start, until, lead_in)
     played = Played(source.places(), templates, requests, failed, kinds=kinds)
-    for entry, following_ms in foreseen(_with(users, entries(source))):
+    for entry, following_ms in foreseen(_with(users, readings(source))):
         happened = played.take(entry, following_ms)
         yield from (found for found in happened if found[1] == "notice")
 
@@ -142,27 +142,32 @@ def _replay(data: Path, start: datetime, until: datetime, lead_in: float) -> Rep
     return Replay(data, start, until, timedelta(hours=lead_in), kinds=LASTING)
 
 
-def entries(source: Source) -> Iterator[Reading | ClockReading]:
+def entries(source: Source) -> Iterator[Block | ClockReading]:
     """A source's steps as they would stand in the log; a moment after each, time goes on."""
-    positions = count()
+    position = 0
     ahead: list[int] = []
-    no_extra: Mapping[str, Any] = {}
     for step in source.steps():
         if ahead and ahead[0] < step.ms:
-            yield ClockReading(ahead[0], ahead[0], next(positions))
+            yield ClockReading(ahead[0], ahead[0], position)
+            position += 1
         for batch in step.batches:
-            kind, ms = batch.kind, step.ms
-            for values, position in zip(batch.readings, positions, strict=False):
-                rest = dict(values)
-                sensor = str(rest.pop("sensor"))
-                del rest["observed_at"]
-                yield Reading(kind, sensor, ms, ms, rest, position, no_extra)
-        yield ClockReading(step.ms, step.ms, next(positions))
+            told = Table.of(batch.readings)
+            yield Block(batch.kind, told.sensors, [step.ms] * len(told), position, told.columns)
+            position += len(told)
+        yield ClockReading(step.ms, step.ms, position)
+        position += 1
         ahead = [step.ms + SETTLE_MS]
     if source.until is not None:
         ahead.append(to_ms(source.until) + SETTLE_MS)
     for t_ms in dict.fromkeys(ahead):
-        yield ClockReading(t_ms, t_ms, next(positions))
+        yield ClockReading(t_ms, t_ms, position)
+        position += 1
+
+
+def readings(source: Source) -> Iterator[Reading | ClockReading]:
+    """As `entries`, each reading by itself."""
+    for entry in entries(source):
+        yield from (entry,) if isinstance(entry, ClockReading) else entry.readings()
 
 
 def _with(

@@ -6,14 +6,15 @@ reading; the second to meet one finds its item, with its facts, where the first 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import groupby, islice
-from operator import attrgetter
+from itertools import islice
 from typing import Generic, TypeVar
 
 from citywise.backend.city.observations import predicates, stream_iri, triples
+from citywise.backend.ingest.blocks import Block
 from citywise.backend.ingest.records import Reading
 from citywise.backend.kinds import Kind, Kinds
 from citywise.backend.pipeline.phrases import Phrases
@@ -55,36 +56,47 @@ class Memory(Generic[Source, Value]):
 
 
 class Observed(Item):
-    """A reading as an item; its triples, which hardly anybody asks for, are put together
-    when they are."""
+    """Readings of one kind and time as one item; the triples of each, which hardly anybody asks
+    for, are put together when they are."""
 
-    __slots__ = ("kind", "reading", "told", "wanted")
+    __slots__ = ("block", "sight", "told")
     # An item is frozen; who makes one fills it in, which so takes a third of the time. (Python
     # takes the fast way only where neither is a function.)
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
 
-    reading: Reading
-    kind: Kind
-    wanted: frozenset[Iri]
-    """Predicates of the triples that are its content, with the feature of interest."""
+    block: Block
+    sight: Sight
     told: tuple[int, tuple[str, ...]] | None
-    """Its facts, and what times in them are counted from; of all requests that see it."""
+    """The facts of a reading, and what times in them are counted from; of all requests that see
+    it."""
 
-    def __init__(
-        self, reading: Reading, scale: int, stream: str, wanted: frozenset[Iri], kind: Kind
-    ) -> None:
-        self.time = reading.observed_ms // scale  # type: ignore[misc]
-        self.position = reading.position  # type: ignore[misc]
+    def __init__(self, block: Block, sight: Sight) -> None:
+        self.time = block.observed_ms[0] // sight.scale  # type: ignore[misc]
+        self.position = block.position  # type: ignore[misc]
         self.until = None  # type: ignore[misc]
-        self.stream = stream  # type: ignore[misc]
-        self.reading, self.kind, self.wanted = reading, kind, wanted
+        self.stream = sight.streams[block.kind]  # type: ignore[misc]
+        self.block, self.sight = block, sight
         self.told = None
 
     @property
+    def count(self) -> int:
+        """How many readings they are."""
+        return len(self.block)
+
+    def apart(self) -> Sequence[Item]:
+        """Each reading by itself."""
+        return (self,) if len(self.block) == 1 else [*map(self.sight.item, self.block.readings())]
+
+    def part(self, place: int) -> Observed:
+        """One reading, by its place in the block."""
+        return self if len(self.block) == 1 else self.sight.item(self.block.reading(place))
+
+    @property
     def content(self) -> tuple[Triple, ...]:
-        """The reading's triples."""
-        return triples(self.reading, self.kind, self.wanted)
+        """The readings' triples."""
+        kind, wanted = self.sight.kinds[self.block.kind], self.sight.wanted
+        return tuple([t for each in self.block.readings() for t in triples(each, kind, wanted)])
 
     def tell(self, base: int, facts: tuple[str, ...]) -> tuple[str, ...]:
         """Keep its facts."""
@@ -109,39 +121,40 @@ class Sight:
     def __init__(self, request: Request, kinds: Kinds) -> None:
         self.encoder = ReadingEncoder(request, kinds)
         """Gives the facts of the items."""
-        self._wanted = self.encoder.wanted
-        self._scale = 1000 // request.ticks_per_second
-        self._kinds = kinds
-        self._streams = {kind: stream_iri(kind) for kind in kinds}
-        self._known = _items((self.encoder.view, kinds), self._wanted, self._scale)
+        self.wanted = self.encoder.wanted
+        """Predicates of the triples that are the items' content, with the feature of interest."""
+        self.scale = 1000 // request.ticks_per_second
+        self.kinds = kinds
+        self.streams = {kind: stream_iri(kind) for kind in kinds}
+        self._known = _items((self.encoder.view, kinds), self.wanted, self.scale)
         self._known.users += 1
 
-    def items(self, readings: Sequence[Reading]) -> list[Observed]:
-        """Readings with their triples, on their streams."""
-        if self._known.users > 1:
-            return list(map(self.item, readings))
-        made: list[Observed] = []
-        for name, some in groupby(readings, attrgetter("kind")):
-            kind, stream = self._kinds[name], self._streams[name]
-            scale, wanted = self._scale, self._wanted
-            made += [Observed(reading, scale, stream, wanted, kind) for reading in some]
-        return made
+    def items(self, given: Iterable[Block | Reading]) -> list[Observed]:
+        """Readings on their streams, those of one kind and time as one item."""
+        found: list[Observed] = []
+        together: defaultdict[tuple[str, int], list[Reading]] = defaultdict(list)
+        for each in given:
+            if isinstance(each, Reading):
+                together[each.kind, each.observed_ms // self.scale].append(each)
+            elif len({ms // self.scale for ms in set(each.observed_ms)}) == 1:
+                found.append(Observed(each, self))
+            else:
+                found += self.items(each.readings())
+        found += [Observed(Block.of(readings), self) for readings in together.values()]
+        return found
 
     def item(self, reading: Reading) -> Observed:
         """A reading with its triples, on its stream."""
         if self._known.users < 2:
-            return self._made(reading)
+            return Observed(Block.of((reading,)), self)
         known = self._known.get(reading)
-        return self._known.put(reading, self._made(reading)) if known is None else known
-
-    def _made(self, reading: Reading) -> Observed:
-        name = reading.kind
-        kind, stream = self._kinds[name], self._streams[name]
-        return Observed(reading, self._scale, stream, self._wanted, kind)
+        if known is None:
+            known = self._known.put(reading, Observed(Block.of((reading,)), self))
+        return known
 
     def blank(self, reading: Reading) -> Item:
         """A reading of which the request sees only that and when it came."""
-        time, stream = reading.observed_ms // self._scale, self._streams[reading.kind]
+        time, stream = reading.observed_ms // self.scale, self.streams[reading.kind]
         return Item(time, (), reading.position, stream=stream)
 
 
@@ -172,43 +185,41 @@ class ReadingEncoder(Encoder):
         self._supply(item)
         return item.told[1]
 
-    def shaped(self, items: Sequence[Item], base: int) -> Shaped:
+    def shaped(self, item: Item, base: int) -> Shaped | None:
         """See `Encoder.shaped`: an observation's time is in its name."""
-        seen = [item for item in items if type(item) is Observed]
-        whole = self._whole(seen, base) if len(seen) == len(items) else None
-        if whole is not None:
-            return whole
-        rows: dict[Shape, list[Row]] = {}
-        sizes: list[int] = []
-        for item in items:
-            found = self._whole([item], base) if type(item) is Observed else None
-            for shape, said in found.rows.items() if found else ():
-                rows.setdefault(shape, []).extend(said)
-            sizes += found.sizes if found else [0]
-        return Shaped(rows, sizes)
-
-    def _whole(self, items: Sequence[Observed], base: int) -> Shaped | None:
-        """Readings of one kind and time that say equally much; None where they are not."""
-        if len({(item.stream, item.time) for item in items}) != 1:
+        if not isinstance(item, Observed):
             return None
-        first = items[0]
-        time = first.time - base
+        whole = self._whole(item, base)
+        if whole is not None:
+            return Shaped(dict([whole]))
+        rows: defaultdict[Shape, list[Row]] = defaultdict(list)
+        others: list[Item] = []
+        for part in item.apart() if item.count > 1 else ():
+            found = self._whole(part, base) if isinstance(part, Observed) else None
+            if found is None:
+                others.append(part)
+            else:
+                rows[found[0]] += found[1]
+        return Shaped(rows, others) if rows else None
+
+    def _whole(self, item: Observed, base: int) -> tuple[Shape, list[Row]] | None:
+        """The rows of readings that say equally much; None where they do not."""
+        time = item.time - base
         if not atoms.SMALLEST <= time <= atoms.LARGEST:
             return None
-        phrases = self._phrases[first.reading.kind]
-        found = phrases.rows([item.reading for item in items], time)
-        if found is None:
-            return None  # whoever asks for the facts is told where a value is that is none
-        self._supply(first)
-        shape, rows = found
-        return Shaped({shape: rows}, [len(shape.relations)] * len(rows))
+        found = self._phrases[item.block.kind].rows(item.block, time)
+        # Where there are none, whoever asks for the facts is told where a value is that is none.
+        if found is not None:
+            self._supply(item)
+        return found
 
     def _facts(self, item: Observed, base: int) -> tuple[str, ...]:
         time = item.time - base
+        (reading,) = item.block.readings()
         if atoms.SMALLEST <= time <= atoms.LARGEST:
             self._supply(item)
             with suppress(ItemError):  # the triples' says where it is
-                found = self._phrases[item.reading.kind].facts(item.reading, time)
+                found = self._phrases[reading.kind].facts(reading, time)
                 if found is not None:
                     return found
         return super().facts(item, base)

@@ -507,7 +507,7 @@ class Reasoner(Driver):
         state.late = [p for p in state.late if p >= resume]
         state.last_ticks = [b.last_tick for b in self._buffers.values()]
         state.arrived = [b.arrived for b in self._buffers.values()]
-        state.held = [len(b) for b in self._buffers.values()]
+        state.held = [b.held for b in self._buffers.values()]
         carried = self._memory.carried
         state.feedback = list(carried.feedback)
         state.since, state.last = list(carried.since), list(carried.last)

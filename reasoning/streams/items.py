@@ -41,6 +41,15 @@ class Item:
         """The last time at which the item holds."""
         return self.time if self.until is None else self.until
 
+    @property
+    def count(self) -> int:
+        """How many items it stands for; several hold at the same time."""
+        return 1
+
+    def apart(self) -> Sequence[Item]:
+        """Those for which it stands, each by itself."""
+        return (self,)
+
 
 def with_stream(items: Iterable[Item], streams: Collection[str]) -> list[Item]:
     """The items, those without a stream as items of the only one of `streams`, if it is that."""
@@ -120,8 +129,8 @@ class Shaped(NamedTuple):
     """Items as rows, several atoms each."""
 
     rows: Mapping[Shape, list[Row]]
-    sizes: Sequence[int]
-    """How many atoms each of the items is; 0: it is none of the rows."""
+    others: Sequence[Item] = ()
+    """Those that are none of the rows."""
 
 
 class Encoder:
@@ -178,11 +187,11 @@ class Encoder:
             found = self._visible[iri] = name is not None and (not inputs or name in inputs)
         return found
 
-    def shaped(self, items: Sequence[Item], base: int) -> Shaped:
-        """The atoms of items as rows, their times counted from `base`, where each is known to say
-        several things of one subject; see `Shape`."""
-        del base
-        return Shaped({}, [0] * len(items))
+    def shaped(self, item: Item, base: int) -> Shaped | None:
+        """The atoms of what an item stands for as rows, their time counted from `base`, where each
+        is known to say several things of one subject; see `Shape`."""
+        del item, base
+        return None
 
     def rows(self, triples: Iterable[Triple], time: int) -> list[tuple[str, Row]]:
         """The atoms of an item's triples as rows of values, each with its relation: `p/2`;

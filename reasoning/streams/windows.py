@@ -7,13 +7,13 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, groupby
+from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model.engine import Atoms, Version, WindowChange, WindowFacts
 from citywise.reasoning.model.request import CountWindow, Request, TimeWindow, Window
-from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.items import Encoder, Item, Shaped
 
 if TYPE_CHECKING:
     from citywise.reasoning.model.values import Row
@@ -88,8 +88,13 @@ class WindowBuffer:
         self._numbers = count()
 
     def __len__(self) -> int:
-        """How many items it can still need."""
+        """How many items it can still need; one that stands for several is one."""
         return len(self._items) - self._over + len(self._waiting)
+
+    @property
+    def held(self) -> int:
+        """How many items it can still need, each by itself."""
+        return _counted(self._needed())
 
     def next_tick(self, first: int) -> int | None:
         """Time of the next tick of a time window; `first` is the request's first time."""
@@ -233,8 +238,10 @@ class WindowBuffer:
 
     def positions(self) -> Iterator[int]:
         """Log positions of the items it can still need."""
-        held = chain((h for h in self._items if not h.over), self._waiting)
-        return (h.item.position for h in held)
+        return (held.item.position for held in self._needed())
+
+    def _needed(self) -> Iterator[Held]:
+        return chain((held for held in self._items if not held.over), self._waiting)
 
     def _arrived(self, time: int) -> list[Held]:
         """What came since the last tick, up to `time`."""
@@ -305,7 +312,7 @@ class Items(Sequence[Item]):
 
     def _all(self) -> tuple[Item, ...]:
         if self._version is not None:
-            items = [held.item for held in self._version.members()]
+            items = [item for held in self._version.members() for item in held.item.apart()]
             items.sort(key=lambda i: (self._streams[i.stream], i.time, i.position))
             self._items, self._version = tuple(items), None
         return self._items
@@ -366,19 +373,19 @@ class Contents:
         for _buffer, moved in self._moved:
             if held in moved.entered:  # nobody has been told of it yet
                 moved.entered.remove(held)
-                self._items -= 1
+                self._items -= held.item.count
                 self._version = self._version.followed_by((), [held])
                 return
         self._move(buffer, Moved([], [held]))
 
     def _move(self, buffer: WindowBuffer, moved: Moved) -> None:
         self._moved.append((buffer, moved))
-        self._items += len(moved.entered) - len(moved.left)
+        self._items += _counted(moved.entered) - _counted(moved.left)
         self._version = self._version.followed_by(moved.entered, moved.left)
 
     def restored(self) -> None:
         """What the windows hold is not what ticks said."""
-        self._items = sum(1 for _ in self._held())
+        self._items = _counted(self._held())
         self._version = Version(lambda: tuple(self._held()))
         self._base = None
 
@@ -417,11 +424,13 @@ class Contents:
 
     def encoded(self, item: Item, base: int) -> tuple[str, ...]:
         """The atoms of an item, its time counted from `base`."""
-        try:
-            return self._encoder.facts(item, base)
-        except ItemError as error:
-            self.refused[item.position] = (item, str(error))
-            return ()
+        found: tuple[str, ...] = ()
+        for each in item.apart():
+            try:
+                found += self._encoder.facts(each, base)
+            except ItemError as error:
+                self.refused[each.position] = (each, str(error))
+        return found
 
     def _held(self) -> Iterator[Held]:
         for buffer in self.buffers.values():
@@ -470,8 +479,6 @@ class Contents:
         counts = isinstance(buffer.window, CountWindow)
         atoms = entered.setdefault(None, Atoms()) if counts else Atoms()
         before, number, as_rows = None, 0, self._as_rows and not counts
-        if as_rows:
-            items, number = self._enter_shaped(entered, buffer, list(items), base)
         for held in items:
             item = held.item
             end = item.time if item.until is None else item.until
@@ -488,35 +495,24 @@ class Contents:
                 for relation, row in found:
                     rows[relation].append(row)
                 held.size = len(found)
+            elif as_rows and (shaped := self._encoder.shaped(item, base)) is not None:
+                held.size = self._enter_shaped(atoms, shaped, base)
             else:
                 atoms.texts += self._told(held, base).atoms
             number += held.size
         return number
 
-    def _enter_shaped(
-        self,
-        entered: dict[int | None, Atoms],
-        buffer: WindowBuffer,
-        items: Sequence[Held],
-        base: int,
-    ) -> tuple[Sequence[Held], int]:
-        """Add the items that are rows of several atoms; gives the others, and how many atoms the
-        rows are."""
-        others: list[Held] = []
+    def _enter_shaped(self, atoms: Atoms, shaped: Shaped, base: int) -> int:
+        """Add items that are rows of several atoms; gives how many atoms they are."""
         number = 0
-        for end, held in _by_end(items):
-            rows, sizes = self._encoder.shaped([each.item for each in held], base)
-            if not rows:
-                others += held
-                continue
-            atoms = entered.setdefault(2 * buffer.out_at(end), Atoms())
-            for shape, found in rows.items():
-                atoms.shaped[shape] += found
-            for each, size in zip(held, sizes, strict=True):
-                each.size = size
-            number += sum(sizes)
-            others += [each for each in held if not each.size]
-        return others, number
+        for shape, rows in shaped.rows.items():
+            atoms.shaped[shape] += rows
+            number += len(shape.relations) * len(rows)
+        for other in shaped.others:
+            texts = self.encoded(other, base)
+            atoms.texts += texts
+            number += len(texts)
+        return number
 
     def _rows(
         self, item: Item, triples: tuple[Triple, ...], base: int
@@ -536,19 +532,8 @@ class Contents:
         return found
 
 
-def _end(held: Held) -> int:
-    item = held.item
-    return item.time if item.until is None else item.until
-
-
-def _by_end(items: Sequence[Held]) -> Iterator[tuple[int, Sequence[Held]]]:
-    """Items that end together, as mostly all do that enter with a tick."""
-    ends = {held.item.time if held.item.until is None else None for held in items}
-    if len(ends) == 1 and (end := ends.pop()) is not None:
-        yield end, items
-        return
-    for end, some in groupby(items, _end):
-        yield end, list(some)
+def _counted(held: Iterable[Held]) -> int:
+    return sum([each.item.count for each in held])
 
 
 def _text(atoms: Iterable[str]) -> str:

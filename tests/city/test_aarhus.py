@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from citywise.backend.city.aarhus import Pack, PackError, folds, segment_name, utc_ms
+from citywise.backend.city.aarhus import Instant, Pack, PackError, folds, segment_name, utc_ms
 from citywise.backend.city.replay import Replay
 from citywise.backend.city.steps import Reading, Step
 from citywise.backend.times import to_ms
@@ -24,7 +24,7 @@ FIRST, LAST = to_ms(datetime(2014, 1, 1, tzinfo=UTC)), to_ms(datetime(2015, 12, 
 NOON = "2014-08-05T12:00:00"
 
 
-def _readings(instants: Iterator[tuple[int, list[Reading]]]) -> list[Reading]:
+def _readings(instants: Iterator[Instant]) -> list[Reading]:
     return [reading for _, readings in instants for reading in readings]
 
 

@@ -23,7 +23,7 @@ from citywise.backend.ingest.payloads import Place
 from citywise.backend.ingest.records import ClockReading, Standing
 from citywise.backend.machine import REPOSITORY
 from citywise.backend.pipeline.played import Played
-from citywise.backend.pipeline.recorded import _with, entries
+from citywise.backend.pipeline.recorded import _with, readings
 from citywise.backend.times import to_ms
 from tests.api.templates import pack_of
 
@@ -72,7 +72,7 @@ def day(data_pack: Path) -> Day:
     day, jams, told_of = Day(trips), set[str](), set[Pair]()
     played = Played(places.values(), pack_of(APP).templates)
     users = [(first, instance(user)) for user in trips]
-    for entry in _with([*users, *phones(trips.values(), last)], entries(city)):
+    for entry in _with([*users, *phones(trips.values(), last)], readings(city)):
         for _t_ms, kind, found in played.take(entry):
             if kind == "notice":
                 pair = found["user"], found["about"]["id"]
