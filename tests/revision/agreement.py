@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from citywise.reasoning import Evaluation, Recorded, Recording, write
+from citywise.reasoning.partition.engine import ParallelEngine
+from citywise.reasoning.run.requests import revising as revising_request
 from citywise.reasoning.run.revised import Emission, described
 from citywise.reasoning.run.revision import Revising
+from tests.lars.reference import TooManyError
+from tests.reasoning.parallel.inline import Inline
+from tests.revision import definitions
 from tests.revision.cases import Case
 from tests.revision.reference import corrected, last_of_each
 
@@ -70,6 +76,39 @@ def _begun(run: Recorded, case: Case) -> list[dict[str, Any]]:
     return found
 
 
+def assert_is_as_defined(
+    case: Case,
+    folder: Path,
+    engine: str,
+    chance: Random,
+    *,
+    parts: bool = False,
+    forgetful: bool = False,
+) -> None:
+    """After a run with restarts the last lines are what the definitions say of the stream in
+    order; in parts where it can be cut, and forgetting what it may after each line."""
+    ordered, _newest = corrected(case.lines, case.horizon, case.start)
+    try:
+        expected = last_of_each(definitions.results(case, ordered, folder))
+    except TooManyError:  # more sets than can be tried: the solver, point by point
+        plain = recorded(case, folder, ordered, engine="solver")
+        expected = last_of_each(list(plain.results()))
+        for values in expected.values():
+            values.update({"error": True} if "error" in values else {})
+    stops = {chance.randint(0, len(case.lines)) for _ in range(2)}
+    run = recorded(case, folder, case.lines, engine=engine)
+    told = _with_restarts(run, case, stops, parts=parts, forgetful=forgetful, deltas=False)
+    found = last_of_each([each for each in told if isinstance(each, dict)])
+    found = {t: values for t, values in found.items() if values.get("answer_sets", ()) is not None}
+    for values in found.values():
+        for name in ("revision", "added", "removed", "entailed", "negated"):
+            values.pop(name, None)
+        if "error" in values:
+            values["error"] = True
+    way = f"{engine}, restarts after {sorted(stops)}, {parts=}, {forgetful=}"
+    assert found == expected, f"{way}: {found} != {expected}\n{_shown(case, case.lines)}"
+
+
 def assert_goes_on(case: Case, folder: Path, engine: str, chance: Random) -> None:
     """With a restart after any line, and another, the lines are those of a run without one: told
     as results with what came and went, and as a stream."""
@@ -81,21 +120,55 @@ def assert_goes_on(case: Case, folder: Path, engine: str, chance: Random) -> Non
     assert found == expected, f"{told}\n{_shown(case, case.lines)}"
 
 
-def _with_restarts(run: Recorded, case: Case, stops: Collection[int]) -> list[Any]:
+@contextmanager
+def _revising(run: Recorded, case: Case, parts: bool) -> Iterator[Revising]:
+    if not parts:
+        with run.parsed.course(run, case.start, case.until, instances=True) as course:
+            yield Revising(course, case.horizon)
+        return
+    engine = ParallelEngine(
+        run.request, executor=Inline(), partitions=2, adaptive=False, engine=run.engine
+    )
+    supplied = run.supplied()
+    with (
+        closing(engine),
+        revising_request(
+            run.request,
+            horizon=case.horizon,
+            start=case.start,
+            until=case.until,
+            engine=engine,
+            supplied=supplied,
+        ) as made,
+    ):
+        yield made
+
+
+def _with_restarts(
+    run: Recorded,
+    case: Case,
+    stops: Collection[int],
+    *,
+    parts: bool = False,
+    forgetful: bool = False,
+    deltas: bool = True,
+) -> list[Any]:
     """What a run prints that goes on from a snapshot after so many lines."""
     found: list[Any] = []
     lines = list(Recording(run.streams, run.request).lines())
     state, given = None, 0
     for end in (*sorted(stops), len(lines)):
-        with run.parsed.course(run, case.start, case.until, instances=True) as course:
+        with _revising(run, case, parts) as revising:
+            course = revising.course
             course.unix = False
-            revising = Revising(course, case.horizon)
             if state is not None:
                 revising.restore(json.loads(state))
             emission = Emission(revising, "istream", "http://e/o")
             for line in lines[given:end]:
+                if forgetful:
+                    revising._tidy = -1
                 results = revising.push(line)
-                found += [described(each, course, int, deltas=True) for each in results]
+                found += [described(each, course, int, deltas=deltas) for each in results]
                 found += emission.lines()
                 found += [(bad.position, why) for bad, why in revising.refused.values()]
                 found += [(bad.position, str(why)) for bad, why in revising.left_out]
@@ -104,7 +177,8 @@ def _with_restarts(run: Recorded, case: Case, stops: Collection[int]) -> list[An
                     told.clear()
             given = end
             if end == len(lines):
-                found += [described(each, course, int, deltas=True) for each in revising.finish()]
+                results = revising.finish()
+                found += [described(each, course, int, deltas=deltas) for each in results]
                 found += emission.lines()
             state = json.dumps(revising.snapshot())
     return found

@@ -189,6 +189,9 @@ def _statements(rule: str) -> list[str]:
 
 
 def _window(chance: Random) -> str:
+    if chance.random() < 0.15:
+        width = chance.randint(1, 5)  # tumbling
+        return chance.choice((f"[time {width}s step {width}s]", f"[count {width} step {width}]"))
     if chance.random() < 0.65:
         return f"[time {chance.randint(0, 6)}s step {chance.randint(1, 4)}s]"
     return f"[count {chance.randint(1, 4)} step {chance.randint(1, 3)}]"

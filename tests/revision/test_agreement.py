@@ -16,6 +16,7 @@ from tests.revision.agreement import (
     assert_emits,
     assert_goes_on,
 )
+from tests.revision.defined import assert_defined
 
 MAKERS = {
     "casp": cases.casp,
@@ -71,6 +72,19 @@ def test_thousands_of_last_results_are_those_of_the_stream_in_order(
 ) -> None:
     for seed in range(1000 + 300 * block, 1300 + 300 * block):
         _agree(kind, seed, tmp_path)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_the_last_results_are_those_of_the_definitions(part: int, tmp_path: Path) -> None:
+    """Of every kind of case, on both engines, whole and in parts, with restarts in the middle."""
+    assert sum(assert_defined(seed, tmp_path) for seed in range(part, 30, 3)) >= 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(20))
+def test_ten_thousand_last_results_are_those_of_the_definitions(block: int, tmp_path: Path) -> None:
+    """`python -m tests.revision` tells how far it is, and goes on anywhere."""
+    assert sum(assert_defined(s, tmp_path) for s in range(500 * block, 500 * (block + 1))) >= 500
 
 
 @pytest.mark.slow

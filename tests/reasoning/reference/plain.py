@@ -52,6 +52,14 @@ class Request:
     held: frozenset[Named] = field(default_factory=frozenset)
     last: tuple[tuple[Named, int | None], ...] = ()
     """With the age from which on a time is forgotten."""
+    inputs: frozenset[Named] | None = None
+    """What is listed as `#input`; None: everything is relevant."""
+    start: int | None = None
+    until: int | None = None
+
+    def relevant(self, arrival: Arrival) -> bool:
+        """Whether windows look at an arrival at all."""
+        return self.inputs is None or named(clingo.parse_term(arrival.atom)) in self.inputs
 
     @property
     def watched(self) -> frozenset[Named]:
@@ -106,7 +114,8 @@ def evaluations(request: Request) -> Iterator[Evaluation]:
     solver = Solver(request)
     previous: tuple[str, ...] = ()
     history: list[Past] = []
-    for time, window in contents(request, request.arrivals):
+    given = request.arrivals, request.start, request.until, request.relevant
+    for time, window in contents(request, *given):
         facts = frozenset(arrival.atom for arrival in window)
         timed = frozenset({f"now({time})", *_last(request, history, time)})
         since = "".join(f"{rule}\n" for rule in _since(request, history, time))
@@ -167,7 +176,10 @@ class Solver:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._rules = request.rules + "".join(f"{fact}.\n" for fact in request.knowledge)
-        self._costs = len(set(re.findall(r"\[\d+@(\d+)", request.rules)))
+        weights = (found.split(",")[0] for found in re.findall(r"\[([^\[\]]*)\]", request.rules))
+        levels = {int(weight.partition("@")[2] or 0) for weight in weights}
+        self._levels = sorted(levels, reverse=True)
+        """The levels of weak constraints; clingo leaves out those that no instance is of."""
         self._mentioned = mentioned(request)
         self._known: dict[tuple[frozenset[str], str], tuple[Found, ...]] = {}
 
@@ -193,7 +205,8 @@ class Solver:
                     atoms = model.symbols(atoms=True)
                     shown = filter(self._request.shown, atoms)
                     held = (atom for atom in atoms if named(atom) in watched)
-                    cost = tuple(model.cost) or (0,) * self._costs
+                    costs = dict(zip(model.priority, model.cost, strict=True))
+                    cost = tuple(costs.get(level, 0) for level in self._levels)
                     found.add((_sorted(shown), cost, _sorted(held)))
         return found
 
