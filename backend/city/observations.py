@@ -27,6 +27,8 @@ TIME = Iri(_SOSA + "resultTime")
 TYPE = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 OBSERVATION = Iri(_SOSA + "Observation")
 DATETIME = XSD + "dateTime"
+ALWAYS_SAID = TYPE, FEATURE, TIME
+"""The predicates that triples of every observation have."""
 
 
 def observation_iri(reading: Reading) -> str:
@@ -103,7 +105,7 @@ def scaled(request: Request, kinds: Kinds) -> Request:
 
 def predicates(kind: Kind) -> tuple[Iri, ...]:
     """The predicates of the triples that observations of a kind give."""
-    return (TYPE, FEATURE, TIME, *(predicate for _, predicate, _ in kind.properties))
+    return (*ALWAYS_SAID, *(predicate for _, predicate, _ in kind.properties))
 
 
 def triples(

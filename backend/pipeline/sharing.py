@@ -13,7 +13,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Generic, TypeVar
 
-from citywise.backend.city.observations import predicates, stream_iri, triples
+from citywise.backend.city.observations import (
+    ALWAYS_SAID,
+    predicates,
+    stream_iri,
+    triples,
+    values,
+)
 from citywise.backend.ingest.blocks import Block
 from citywise.backend.ingest.records import Reading
 from citywise.backend.kinds import Kind, Kinds
@@ -104,6 +110,21 @@ class Observed(Item):
         return facts
 
 
+class Unseen(Item):
+    """A reading that another part sees, as an item without content: it takes its place in windows
+    that count as it does in that part."""
+
+    __slots__ = ("reading",)
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
+
+    reading: Reading
+
+    def __init__(self, reading: Reading, scale: int, stream: str) -> None:
+        super().__init__(reading.observed_ms // scale, (), reading.position, stream=stream)
+        self.reading = reading
+
+
 @lru_cache(maxsize=64)
 def _items(_view: Hashable, _wanted: frozenset[Iri], _scale: int) -> Memory[Reading, Observed]:
     return Memory()
@@ -154,8 +175,7 @@ class Sight:
 
     def blank(self, reading: Reading) -> Item:
         """A reading of which the request sees only that and when it came."""
-        time, stream = reading.observed_ms // self.scale, self.streams[reading.kind]
-        return Item(time, (), reading.position, stream=stream)
+        return Unseen(reading, self.scale, self.streams[reading.kind])
 
 
 class ReadingEncoder(Encoder):
@@ -164,6 +184,7 @@ class ReadingEncoder(Encoder):
 
     def __init__(self, request: Request, kinds: Kinds) -> None:
         super().__init__(request)
+        self._kinds = kinds
         seen = {name: predicates(kind) for name, kind in kinds.items()}
         every = frozenset(iri for iris in seen.values() for iri in iris)
         self.view = self.mapper.view(iri.value for iri in every)
@@ -175,6 +196,19 @@ class ReadingEncoder(Encoder):
             stream_iri(kind): frozenset(s for iri in iris for s in self.signatures(iri.value))
             for kind, iris in seen.items()
         }
+
+    def is_relevant(self, item: Item) -> bool:
+        """See `Encoder.is_relevant`; a reading is judged by all that it says, whoever sees it."""
+        if isinstance(item, Unseen):
+            readings = [item.reading]
+        elif isinstance(item, Observed):
+            readings = list(item.block.readings())
+        else:
+            return super().is_relevant(item)
+        if any(self._is_visible(predicate.value) for predicate in ALWAYS_SAID):
+            return True
+        said = (p for r in readings for p, _value in values(r.values, self._kinds[r.kind]))
+        return any(self._is_visible(predicate.value) for predicate in said)
 
     def facts(self, item: Item, base: int = 0) -> tuple[str, ...]:
         """See `Encoder.facts`."""

@@ -7,14 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from citywise.backend.city.observations import stream_iri, triples
 from citywise.backend.ingest import records
 from citywise.backend.ingest.records import ClockReading, Reading
 from citywise.backend.kinds import builtin
 from citywise.backend.pipeline.sharing import Memory, Sight
 from citywise.backend.pipeline.slices import Entry, Slices
-from citywise.reasoning.languages.casp.parsing import parse_file
+from citywise.reasoning import Encoder, Item
+from citywise.reasoning.languages.casp.parsing import parse, parse_file
 from tests.pipeline.stretches import START_MS, Stretches, traffic
 from tests.pipeline.test_evaluation import REQUEST, STREETS, write
+
+SOSA = "http://www.w3.org/ns/sosa/"
+CITY = "https://w3id.org/citywise/city#"
 
 
 class Log:
@@ -168,3 +173,21 @@ def test_a_memory_is_bounded() -> None:
     known = [source.position for source in kept if memory.get(source) is not None]
     assert 5 <= len(known) <= 10
     assert known[-1] == 99
+
+
+@pytest.mark.parametrize("prefix", [SOSA, CITY, "http://elsewhere/"])
+@pytest.mark.parametrize("listed", ["", "#input p_averageSpeed/2."])
+def test_a_count_window_counts_readings_as_it_counts_their_triples(
+    prefix: str, listed: str
+) -> None:
+    request = parse(
+        f"#prefix p: <{prefix}>. #from stream <{stream_iri('traffic')}> [count 2 step 1]. {listed} "
+        "a(X) :- p_averageSpeed(X,_)."
+    )
+    kind = builtin()["traffic"]
+    sight = Sight(request, builtin().only(["traffic"]))
+    for said in ({"averageSpeed": 7}, {"vehicleCount": 7}, {}):
+        reading = Reading("traffic", "1", START_MS, START_MS, said, 0)
+        seen = Encoder(request).is_relevant(Item(0, triples(reading, kind)))
+        assert sight.encoder.is_relevant(sight.item(reading)) == seen
+        assert sight.encoder.is_relevant(sight.blank(reading)) == seen
