@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
@@ -76,28 +76,32 @@ def _begun(run: Recorded, case: Case) -> list[dict[str, Any]]:
     return found
 
 
+def defined(case: Case, folder: Path) -> Mapping[Any, dict[str, Any]]:
+    """The last results that the definitions have of the stream in order and corrected."""
+    ordered, _newest = corrected(case.lines, case.horizon, case.start)
+    try:
+        return last_of_each(definitions.results(case, ordered, folder))
+    except TooManyError:  # more sets than can be tried: the solver, point by point
+        found = last_of_each(list(recorded(case, folder, ordered, engine="solver").results()))
+    for values in found.values():
+        values.update({"error": True} if "error" in values else {})
+    return found
+
+
 def assert_is_as_defined(
     case: Case,
     folder: Path,
     engine: str,
-    chance: Random,
+    expected: Mapping[Any, dict[str, Any]],
     *,
+    stop: int,
     parts: bool = False,
     forgetful: bool = False,
 ) -> None:
-    """After a run with restarts the last lines are what the definitions say of the stream in
-    order; in parts where it can be cut, and forgetting what it may after each line."""
-    ordered, _newest = corrected(case.lines, case.horizon, case.start)
-    try:
-        expected = last_of_each(definitions.results(case, ordered, folder))
-    except TooManyError:  # more sets than can be tried: the solver, point by point
-        plain = recorded(case, folder, ordered, engine="solver")
-        expected = last_of_each(list(plain.results()))
-        for values in expected.values():
-            values.update({"error": True} if "error" in values else {})
-    stops = {chance.randint(0, len(case.lines)) for _ in range(2)}
+    """After a run with a restart the last lines are those that are `expected`; in parts where it
+    can be cut, and forgetting what it may after each line."""
     run = recorded(case, folder, case.lines, engine=engine)
-    told = _with_restarts(run, case, stops, parts=parts, forgetful=forgetful, deltas=False)
+    told = _with_restarts(run, case, (stop,), parts=parts, forgetful=forgetful, deltas=False)
     found = last_of_each([each for each in told if isinstance(each, dict)])
     found = {t: values for t, values in found.items() if values.get("answer_sets", ()) is not None}
     for values in found.values():
@@ -105,7 +109,7 @@ def assert_is_as_defined(
             values.pop(name, None)
         if "error" in values:
             values["error"] = True
-    way = f"{engine}, restarts after {sorted(stops)}, {parts=}, {forgetful=}"
+    way = f"{engine}, restart after {stop}, {parts=}, {forgetful=}"
     assert found == expected, f"{way}: {found} != {expected}\n{_shown(case, case.lines)}"
 
 
