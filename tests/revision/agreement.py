@@ -125,9 +125,9 @@ def assert_goes_on(case: Case, folder: Path, engine: str, chance: Random) -> Non
 
 
 @contextmanager
-def _revising(run: Recorded, case: Case, parts: bool) -> Iterator[Revising]:
+def _revising(run: Recorded, case: Case, *, parts: bool, instances: bool) -> Iterator[Revising]:
     if not parts:
-        with run.parsed.course(run, case.start, case.until, instances=True) as course:
+        with run.parsed.course(run, case.start, case.until, instances=instances) as course:
             yield Revising(course, case.horizon)
         return
     engine = ParallelEngine(
@@ -157,12 +157,13 @@ def _with_restarts(
     forgetful: bool = False,
     deltas: bool = True,
 ) -> list[Any]:
-    """What a run prints that goes on from a snapshot after so many lines."""
+    """What a run prints that goes on from a snapshot after so many lines: its results, and with
+    `deltas` all else that it tells."""
     found: list[Any] = []
     lines = list(Recording(run.streams, run.request).lines())
     state, given = None, 0
     for end in (*sorted(stops), len(lines)):
-        with _revising(run, case, parts) as revising:
+        with _revising(run, case, parts=parts, instances=deltas) as revising:
             course = revising.course
             course.unix = False
             if state is not None:
@@ -173,6 +174,8 @@ def _with_restarts(
                     revising._tidy = -1
                 results = revising.push(line)
                 found += [described(each, course, int, deltas=deltas) for each in results]
+                if not deltas:
+                    continue
                 found += emission.lines()
                 found += [(bad.position, why) for bad, why in revising.refused.values()]
                 found += [(bad.position, str(why)) for bad, why in revising.left_out]
@@ -183,7 +186,7 @@ def _with_restarts(
             if end == len(lines):
                 results = revising.finish()
                 found += [described(each, course, int, deltas=deltas) for each in results]
-                found += emission.lines()
+                found += emission.lines() if deltas else ()
             state = json.dumps(revising.snapshot())
     return found
 
