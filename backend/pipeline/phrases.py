@@ -7,6 +7,7 @@ is made once, by the mapper, as for the triples.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -45,7 +46,7 @@ class Phrases:
 
     def __init__(self, mapper: Mapper, kind: Kind, predicates: Iterable[Iri]) -> None:
         self._mapper, self._kind = mapper, kind.kind
-        self._stem = lru_cache(maxsize=_MOST)(self._new_stem)
+        self._stems = _Remembered(self._new_stem)
         seen = set(predicates)
         forms = {iri: mapper.form(iri.value) for iri in seen}
         self._of_sensor = [
@@ -65,19 +66,19 @@ class Phrases:
         self._sensor_columns = list(_columns(self._of_sensor))
         self._time_columns = list(_columns(self._of_time))
         values = [
-            (name, 1 << place, field, value)
+            (name, 1 << place, field, column)
             for place, (form, put, field) in enumerate(self._of_value)
-            for name, value in _columns([(form, _lexical(put))])
+            for name, column in _columns([(form, _lexical(put))])
         ]
-        self._value_names = [(name, bit) for name, bit, _field, _value in values]
-        self._value_columns = [(bit, field, value) for _name, bit, field, value in values]
+        self._value_names = [(name, bit) for name, bit, _field, _column in values]
+        self._value_columns = [(bit, field, column) for _name, bit, field, column in values]
         self._shaped = lru_cache(maxsize=None)(self._new_shape)
 
     def facts(self, reading: Reading, time: int) -> tuple[str, ...] | None:
         """The atoms of a reading, in the order of its triples; None where they are not
         known without the triples. Raises `ItemError` as `Mapper.facts` does."""
         sensor, values = reading.sensor, reading.values
-        stem, moment = self._stem(sensor), iso(reading.observed_ms)
+        stem, moment = self._stems[sensor], iso(reading.observed_ms)
         if stem is None:
             return None
         subject = f'{stem}{moment}"'
@@ -108,33 +109,33 @@ class Phrases:
     def _rows(self, block: Block, time: int) -> tuple[Shape, list[Row]] | None:
         """Column by column: most of it is done in C."""
         sensors, moments = block.sensors, block.observed_ms
-        stems = list(map(self._stem, sensors))
+        stems = list(map(self._stems.__getitem__, sensors))
         if None in stems:
             return None
         ends = {ms: iso(ms) for ms in set(moments)}
-        told = [ends[ms] for ms in moments] if len(ends) > 1 else repeat(*ends.values())
+        told = [ends[ms] for ms in moments]
         columns: list[Iterable[Value]] = [
-            [f'{stem}{end}"' for stem, end in zip(stems, told, strict=False)],
+            [f'{stem}{end}"' for stem, end in zip(stems, told, strict=True)],
             repeat(time),
         ]
-        columns += [map(value, sensors) for _name, value in self._sensor_columns]
-        columns += [map(value, told) for _name, value in self._time_columns]
+        columns += [column(sensors) for _name, column in self._sensor_columns]
+        columns += [column(told) for _name, column in self._time_columns]
         missing = 0
-        for bit, field, value in self._value_columns:
+        for bit, field, column in self._value_columns:
             given = block.column(field)
             if None not in given:
-                columns.append(map(value, given))
+                columns.append(column(given))
             elif given.count(None) == len(given):
                 missing |= bit
             else:
                 return None
         shape = self._shaped(missing)
-        # The columns are of one length, but for times, which have no end.
+        # The columns are of one length, but for the time, which has no end.
         return (shape, list(zip(*columns, strict=False))) if shape.relations else None
 
     def _new_shape(self, missing: int) -> Shape:
         """The shape of rows without some values."""
-        fixed = [name for name, _value in (*self._sensor_columns, *self._time_columns)]
+        fixed = [name for name, _column in (*self._sensor_columns, *self._time_columns)]
         return Shape((*fixed, *(n for n, bit in self._value_names if not bit & missing)))
 
     def _new_stem(self, sensor: str) -> str | None:
@@ -145,14 +146,43 @@ class Phrases:
         return lru_cache(maxsize=_MOST)(lambda text: self._mapper.term(make(text), name))
 
 
-def _columns(parts: Iterable[tuple[_Form, _Put]]) -> Iterator[tuple[str, Callable[[Any], Value]]]:
-    """The relations of predicates, and what makes the values that stand there."""
+class _Remembered(dict[Any, Any]):
+    """What was made of each value; when it is full it is emptied at once."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, given: Any) -> Any:
+        made = self._make(given)
+        if len(self) >= _MOST:
+            self.clear()
+        self[given] = made
+        return made
+
+
+class _Terms:
+    """Gives the terms of a column of values."""
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        # Equal values of two types are two texts: 1 and 1.0.
+        self._known: defaultdict[type, _Remembered] = defaultdict(lambda: _Remembered(make))
+
+    def __call__(self, given: Iterable[Any]) -> Iterable[Value]:
+        types = set(map(type, given))
+        if len(types) == 1:
+            return map(self._known[types.pop()].__getitem__, given)
+        return [self._known[type(value)][value] for value in given]
+
+
+def _columns(parts: Iterable[tuple[_Form, _Put]]) -> Iterator[tuple[str, _Terms]]:
+    """The relations of predicates, and what makes the columns of values that stand there."""
     for (name, binary, timed), put in parts:
-        made = lru_cache(maxsize=_MOST, typed=True)(_valued(put))
+        terms = _Terms(_valued(put))
         if binary:
-            yield f"{name}/2", made
+            yield f"{name}/2", terms
         if timed:
-            yield f"{name}/3", made
+            yield f"{name}/3", terms
 
 
 def _valued(put: Callable[[Any], str]) -> Callable[[Any], Value]:

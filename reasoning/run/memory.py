@@ -48,6 +48,10 @@ class Memory:
     def __init__(self, request: Request) -> None:
         self._fed_back = request.feedback
         self._names = frozenset(s.name for s in request.feedback)
+        others = (request.used | request.derived | request.shows) - request.feedback
+        namesakes = self._names if request.shows_terms else {s.name for s in others}
+        self._alone = self._names - namesakes
+        """Names of predicates of feedback that have no namesake among all that may be shown."""
         self._watched = dict(_watched(request))
         self._times: dict[str, dict[str, int]] = {}
         for each in self._watched.values():
@@ -216,7 +220,8 @@ class Memory:
             self._feedback, self.feedback = found, tuple(sorted(found))
 
     def _is_fed_back(self, atom: str) -> bool:
-        return atom.split("(", 1)[0] in self._names and signature(atom) in self._fed_back
+        name = atom.partition("(")[0]
+        return name in self._alone or (name in self._names and signature(atom) in self._fed_back)
 
     def _read(self, told: str) -> tuple[_Watched, str]:
         """The atom of which an answer tells that it holds, and its predicate."""

@@ -144,6 +144,8 @@ class Relation:
     def expire(self, since: int, now: int) -> None:
         """End the rows with horizons from `since` up to before `now`."""
         buckets = self._buckets
+        if not buckets:
+            return
         # After a long pause there are fewer buckets than points of time that have passed.
         if now - since > len(buckets):
             due: Iterable[int] = sorted(h for h in buckets if h < now)
@@ -213,7 +215,7 @@ class Relation:
         if not rows:
             return
         # Before the update. Most inputs are all new, which this tells without a loop in Python.
-        absent = set(rows).difference(horizons)
+        absent = set(rows).difference(horizons) if horizons else rows
         if len(absent) == len(rows):
             fresh = [*rows]
         else:
