@@ -41,6 +41,13 @@ bench-peers: prepare ## install what `citywise bench peers` runs beside us into 
 	$(BIN)/python -m venv .cache/peers
 	.cache/peers/bin/pip install -q -r benchmarks/peer_programs/requirements.txt
 
+docs: prepare ## build the documentation as a site with a search into .cache/docs/site
+	@mkdir -p .cache/docs; cmp -s docs/requirements.lock .cache/docs/lock || { rm -rf .cache/docs/lib; \
+	$(BIN)/python -m pip install -q --require-hashes --no-deps --target .cache/docs/lib -r docs/requirements.lock \
+	&& cp docs/requirements.lock .cache/docs/lock; }
+	@PYTHONPATH=.cache/docs/lib $(BIN)/python -m sphinx -q -W --keep-going -b html docs .cache/docs/site
+	@echo file://$(CURDIR)/.cache/docs/site/index.html
+
 dist: prepare ## build a wheel and an sdist of everything into dist/
 	@mkdir -p dist && $(BIN)/python -c "from setuptools import build_meta as build; \
 	build.build_sdist('dist'); build.build_wheel('dist')" >.cache/dist.log 2>&1 \
@@ -63,6 +70,7 @@ lock: ## renew the pinned versions (needs uv and npm)
 	$(LOCK) --upgrade pyproject.toml --extra server -o requirements.lock
 	$(LOCK) --upgrade pyproject.toml --extra server --extra dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) --upgrade requirements-tools.in -o requirements-tools.lock
+	$(LOCK) --upgrade docs/requirements.in -o docs/requirements.lock
 	npm install --package-lock-only --cache .cache/npm
 
-.PHONY: help demo test check test-long bench bench-peers dist prepare prepare-tests clean lock
+.PHONY: help demo test check test-long bench bench-peers docs dist prepare prepare-tests clean lock

@@ -53,6 +53,13 @@ def test_every_setting_is_documented_and_the_example_is_valid() -> None:
         model.model_validate(example[name])
 
 
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    folder = REPOSITORY / "docs"
+    listed = re.findall(r"^([\w/-]+)$", (folder / "index.md").read_text("utf-8"), re.MULTILINE)
+    pages = {path.stem for path in folder.glob("*.md")} - {"index"}
+    assert sorted(set(listed) - {"decisions/index"}) == sorted(pages)
+
+
 @pytest.mark.parametrize("path", DOCS, ids=lambda p: str(p.relative_to(REPOSITORY)))
 def test_links_between_our_documents_lead_somewhere(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
