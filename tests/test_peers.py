@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import orjson
+import pytest
 
 from benchmarks import peers
 from benchmarks.peers import ABSENT, OURS, PROGRAMS
@@ -20,7 +23,7 @@ def test_ratios_are_of_the_pairs_of_turns() -> None:
     took = {OURS: [6.0, 9.0, 8.0], "bytewax": [3.0, 3.0, 2.0]}
     same = {OURS: frozenset({("1", "t")}), "bytewax": frozenset({("1", "t")})}
     row = peers._row("bytewax", took, same)
-    assert (row["ours is"], row["jams"], row["same"]) == ("3.00 ×", 1, True)
+    assert (row["ours is"], row["events"], row["same"]) == ("3.00 ×", 1, True)
 
 
 def test_the_program_in_plain_python_finds_jams(tmp_path: Path) -> None:
@@ -39,3 +42,14 @@ def test_the_program_in_plain_python_finds_jams(tmp_path: Path) -> None:
     seconds, jams = peers._timed(command, None)
     assert jams == {("1", "2014-08-05T03:00:00Z")}
     assert seconds > 0
+
+
+def test_our_request_finds_what_the_program_in_plain_python_finds_loud(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = list(islice(peers._noise(), 12 * peers.METERS))
+    assert peers._written(given, tmp_path) == 0, "they are of the day before"
+    command = [sys.executable, str(PROGRAMS / "loud_plain.py"), str(tmp_path / "before")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    peers.listened(str(tmp_path), day=False)
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(found.splitlines()) != []

@@ -70,7 +70,7 @@ def told(
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("engine", ["incremental", "clingo"])
+@pytest.mark.parametrize("engine", ["incremental", "solver"])
 def test_a_block_is_evaluated_as_its_readings(tmp_path: Path, window: str, engine: Choice) -> None:
     """Events with their facts, dead letters, traces and states."""
     blocks = stretch()
