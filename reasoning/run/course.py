@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
-from citywise.reasoning.model.engine import AnswerSet
+from citywise.reasoning.engines.incremental.views import AnswerView, Sorted
+from citywise.reasoning.model.engine import AnswerSet, Version, difference
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.run.language import AnswerForms, Driver
 from citywise.reasoning.streams.items import Item
@@ -83,18 +85,27 @@ class Course(AnswerForms):
         """Go on as if they had supplied these."""
 
     def evaluation_to_json(self, evaluation: Evaluation) -> dict[str, Any]:
-        """An evaluation that stands `alone`, as values JSON can hold."""
+        """An evaluation that stands `alone`, as values JSON can hold; without its answer, if it is
+        the `only` one."""
+        sets = evaluation.answer_sets
         return {
             "time": evaluation.time,
-            "answers": [[answer.atoms, answer.cost] for answer in evaluation.answer_sets],
+            "answers": None
+            if only(evaluation) is not None
+            else [[each.atoms, each.cost] for each in sets],
             "atoms": evaluation.atoms,
             "error": evaluation.error,
             "fed_back": evaluation.fed_back,
         }
 
-    def evaluation_from_json(self, values: Mapping[str, Any]) -> Evaluation:
-        """The evaluation that `evaluation_to_json` wrote."""
-        sets = tuple(AnswerSet(tuple(atoms), tuple(cost)) for atoms, cost in values["answers"])
+    def evaluation_from_json(
+        self, values: Mapping[str, Any], answers: Iterator[AnswerSet]
+    ) -> Evaluation:
+        """The evaluation that `evaluation_to_json` wrote; its only answer is the next of some."""
+        if values["answers"] is None:
+            sets: tuple[AnswerSet, ...] = (next(answers),)
+        else:
+            sets = tuple(AnswerSet(tuple(atoms), tuple(cost)) for atoms, cost in values["answers"])
         said, fed_back = values["error"], tuple(values["fed_back"])
         return Evaluation(values["time"], sets, (), values["atoms"], 0.0, said, fed_back)
 
@@ -114,6 +125,30 @@ class Course(AnswerForms):
     def same(self, one: Evaluation, other: Evaluation) -> bool:
         """Whether two evaluations of one time give the same line."""
         return one.error == other.error and one.answer_sets == other.answer_sets
+
+
+def only(evaluation: Evaluation) -> AnswerSet | None:
+    """The answer of an evaluation that has one, without a cost."""
+    sets = evaluation.answer_sets
+    return sets[0] if len(sets) == 1 and not sets[0].cost else None
+
+
+def answers_to_json(answers: Sequence[AnswerSet]) -> list[Any]:
+    """Answers without costs, one after the other: the last one, and what came and went from each
+    to the next, for most atoms stay."""
+    last = answers[-1].atoms if answers else ()
+    return [last, [difference(one, other) for one, other in pairwise(answers)]]
+
+
+def answers_from_json(values: Sequence[Any]) -> list[AnswerSet]:
+    """The answers that `answers_to_json` wrote; each is put together when it is asked for."""
+    last, changes = values
+    version: Version[str] = Version(lambda: Sorted(last))
+    found: list[AnswerSet] = [AnswerView(version)]
+    for came, gone in changes:
+        version = version.followed_by(came, gone)
+        found.append(AnswerView(version))
+    return found
 
 
 Changes = tuple[Sequence[str], Sequence[str]]

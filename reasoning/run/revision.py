@@ -17,7 +17,16 @@ from citywise.reasoning.engines.incremental.views import Amended
 from citywise.reasoning.errors import ItemError, ReasoningError
 from citywise.reasoning.model.engine import AnswerSet, difference
 from citywise.reasoning.model.request import Signature
-from citywise.reasoning.run.course import BEGINNING, END, Changes, Course, Done
+from citywise.reasoning.run.course import (
+    BEGINNING,
+    END,
+    Changes,
+    Course,
+    Done,
+    answers_from_json,
+    answers_to_json,
+    only,
+)
 from citywise.reasoning.run.language import Driver
 from citywise.reasoning.streams.items import Item
 from citywise.reasoning.streams.results import Evaluation
@@ -147,6 +156,7 @@ class Revising:
         caller's to read before.
         """
         course = self.course
+        answers = [found for done in self._done if (found := only(done.evaluation)) is not None]
         return {
             "program": course.request.name,
             "horizon": self.items.horizon,
@@ -162,6 +172,7 @@ class Revising:
                 [course.evaluation_to_json(d.evaluation), course.carried_to_json(d.carried)]
                 for d in self._done
             ],
+            "answers": answers_to_json(answers),
             "given": [[time, given.number] for time, given in self._given.items()],
             "refused": list(map(item_to_json, self._refused.values())),
         }
@@ -185,8 +196,9 @@ class Revising:
         self.items.restore(state["items"])
         self._at, self._dirty = state["at"], state["dirty"]
         self.floor, self._tidy = state["floor"], state["tidy"]
+        answers = iter(answers_from_json(state["answers"]))
         self._done = [
-            Done(course.evaluation_from_json(found), course.carried_from_json(left))
+            Done(course.evaluation_from_json(found, answers), course.carried_from_json(left))
             for found, left in state["done"]
         ]
         self._unread = len(self._done)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from citywise.reasoning import Item, Line, ReasoningError, Revising, parse, revising
+from citywise.reasoning import AnswerSet, Item, Line, ReasoningError, Revising, parse, revising
 from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Triple
+from citywise.reasoning.run.course import answers_from_json, answers_to_json
 from citywise.reasoning.streams.saved import item_from_json, item_to_json
 
 HOT = parse("#from stream <http://e/s> [time 2s step 1s].\nhot(X) :- at(X, V), V > 30.")
@@ -66,6 +67,13 @@ def test_a_snapshot_is_restored_before_the_first_line() -> None:
         reasoner.push(LINES)
         with pytest.raises(ReasoningError, match="lines were taken before"):
             reasoner.restore(_state())
+
+
+def test_answers_are_kept_by_what_changes() -> None:
+    rows = [("a", "b"), ("a",), (), ("b", "c")]
+    written = json.loads(json.dumps(answers_to_json([AnswerSet(atoms) for atoms in rows])))
+    assert written[0] == ["b", "c"]
+    assert [answer.atoms for answer in answers_from_json(written)] == rows
 
 
 def test_triples_come_back_as_they_were() -> None:

@@ -368,14 +368,16 @@ class RifCourse(FactForms, Course):
         written = {name: listed(tuple(found)) for name, found in told.items()}
         return super().evaluation_to_json(evaluation) | written
 
-    def evaluation_from_json(self, values: Mapping[str, Any]) -> RifEvaluation:
+    def evaluation_from_json(
+        self, values: Mapping[str, Any], answers: Iterator[AnswerSet]
+    ) -> RifEvaluation:
         """See `Course`."""
         facts = tupled(values["facts"])
         entailed, negated = (
             tuple(Instance(*tupled(each)) for each in values[name])
             for name in ("entailed", "negated")
         )
-        found = vars(super().evaluation_from_json(values))
+        found = vars(super().evaluation_from_json(values, answers))
         return RifEvaluation(
             **found, version=Version(lambda: facts), entailed=entailed, negated=negated
         )
