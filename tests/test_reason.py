@@ -154,6 +154,13 @@ def test_deltas_of_several_answer_sets_are_refused(folder: Folder) -> None:
     assert "--models 1" in done.stderr
 
 
+def test_deltas_of_a_program_without_streams_name_no_time(folder: Folder) -> None:
+    folder.write("choice.lp", "{a}.\n")
+    done = folder.run("reason", "choice.lp", "--deltas")
+    assert done.returncode == 1
+    assert "citywise: there are 2 answer sets" in done.stderr
+
+
 def test_times_are_written_as_the_recording_writes_them(folder: Folder) -> None:
     folder.write("booked.casp", BOOKED)
     booking = {"p": f"<{TRAVEL}booked>", "s": f"<{TRAVEL}ann>"}

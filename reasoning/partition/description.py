@@ -208,17 +208,24 @@ def to_json(found: Description) -> dict[str, Any]:
         "outside": list(found.outside),
         "strata": None if found.strata is None else [_texts(level) for level in found.strata],
         "input_predicates": _texts(found.inputs),
-        "extended_graph": {
-            "undirected": _pairs(found.extended.undirected),
-            "directed": sorted([str(p), str(q)] for p, q in found.extended.directed),
-        },
-        "input_graph": {
-            "edges": _pairs(found.graph.edges),
-            "components": sorted(_texts(part) for part in found.graph.components()),
-        },
+        **graphs(found.extended, found.graph),
         "plan": found.plan.name,
         "partitions": sorted(partitions, key=lambda p: (p["predicates"], p["rules"])),
         "reasons": list(found.reasons),
+    }
+
+
+def graphs(extended: ExtendedGraph, graph: InputGraph) -> dict[str, Any]:
+    """Both graphs as values JSON can hold."""
+    return {
+        "extended_graph": {
+            "undirected": _pairs(extended.undirected),
+            "directed": sorted([str(p), str(q)] for p, q in extended.directed),
+        },
+        "input_graph": {
+            "edges": _pairs(graph.edges),
+            "components": sorted(_texts(part) for part in graph.components()),
+        },
     }
 
 

@@ -84,8 +84,9 @@ class Deltas:
 
 def several(evaluation: Evaluation, time: int | str | None) -> SolvingError:
     """The error for deltas of an evaluation with several answer sets."""
+    at = "" if time is None else f"at {time} "
     return SolvingError(
-        f"at {time} there are {len(evaluation.answer_sets)} answer sets: deltas are for programs "
+        f"{at}there are {len(evaluation.answer_sets)} answer sets: deltas are for programs "
         "with one; ask for one (`--models 1`), or add constraints or preferences"
     )
 

@@ -74,7 +74,11 @@ def test_the_documentation_shows_what_is_printed_and_names_every_key() -> None:
 def test_json_has_what_the_text_has() -> None:
     found = json.loads(json.dumps(to_json(FOUND)))
     assert found["language"] == "rif"
-    assert found["input_predicates"] == ["ex:price", "ex:product", "ex:vendor", "rdf:type"]
+    read = ["ex_price/2", "ex_product/2", "ex_vendor/2", "rdf_type/2"]
+    assert found["input_predicates"] == read
+    (part,) = found["partitions"]
+    assert part["predicates"] == read
+    assert part["key"] is None
     assert len(found["nodes"]) == len(FOUND.nodes)
 
 
@@ -83,3 +87,29 @@ def test_dot_draws_shared_nodes_with_a_double_line() -> None:
     assert '"b1" -> "rule 1";' in text
     assert '"b1" -> "rule 2";' in text
     assert text.count("peripheries=2") == 3
+
+
+def test_json_has_the_graphs_of_the_rules_by_the_predicates_of_answers() -> None:
+    document = """Document( Prefix(e <http://e/>) Group(
+      (* e:r1 [] *) Forall ?x ?y (e:a(?x) :- And(e:b(?x) e:c(?x ?y) e:c(?y ?x)))
+      (* e:r2 [] *) Forall ?x ?y (?x[e:q -> ?y] :- And(e:a(?x) ?x[<http://else/p> -> ?y]))
+    ))"""
+    found = to_json(describe(theory(parsing.parse(document, name="a.rifps"))))
+    assert found["input_predicates"] == ["e_a/1", "e_b/1", "e_c/2", "triple/3"]
+    assert found["extended_graph"] == {
+        "undirected": [["e_a/1", "triple/3"], ["e_b/1", "e_c/2"], ["e_c/2", "e_c/2"]],
+        "directed": [
+            ["e_a/1", "e_q/2"],
+            ["e_b/1", "e_a/1"],
+            ["e_c/2", "e_a/1"],
+            ["triple/3", "e_q/2"],
+        ],
+    }
+    assert found["input_graph"]["edges"] == [
+        ["e_a/1", "triple/3"],
+        ["e_b/1", "e_c/2"],
+        ["e_b/1", "triple/3"],
+        ["e_c/2", "e_c/2"],
+        ["e_c/2", "triple/3"],
+    ]
+    assert [part["rules"] for part in found["partitions"]] == [["r1", "r2"]]

@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
+from citywise.reasoning.asp.dependencies import Edge, ExtendedGraph, InputGraph, input_graph
 from citywise.reasoning.languages.rif.bodies import PART
 from citywise.reasoning.languages.rif.compile import STATED, compiled, reads
+from citywise.reasoning.languages.rif.names import FactNames
 from citywise.reasoning.languages.rif.network import NODE
 from citywise.reasoning.languages.rif.theory import Theory
 from citywise.reasoning.languages.rif.unparse import Wording
+from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.rules import Program, Rule, Scan, components
 from citywise.reasoning.model.values import Term, Variable
-from citywise.reasoning.partition.description import quoted
+from citywise.reasoning.partition.description import graphs, quoted
 
 _LETTERS = "xyzuvw"
 _NUMBERED = re.compile(r"\?V(\d+)\b")
@@ -70,6 +73,9 @@ class NetworkDescription:
     """Properties and predicates of which facts of the stream are looked at."""
     nodes: tuple[JoinNode, ...]
     rules: tuple[RuleNode, ...]
+    extended: ExtendedGraph
+    """What the document's rules read and derive, by the predicates of answers."""
+    graph: InputGraph
 
 
 def describe(theory: Theory) -> NetworkDescription:
@@ -82,6 +88,7 @@ class _Description:
         self._theory = theory
         self._compiled = compiled(theory)
         program = self._compiled.program
+        self._names_of = FactNames(theory.document, theory.rules)
         self._wording = Wording(self._compiled.properties, theory.document.prefixes)
         self._rules = [rule for rule in program.rules if not _passes_on(rule)]
         self._joined = {rule.head: rule for rule in self._rules if _is_node(rule.head)}
@@ -98,6 +105,7 @@ class _Description:
         rules = tuple(self._rule(r) for r in self._rules if r.head.startswith(STATED))
         window = document.window
         inferring = [r for r in self._rules if not r.head.startswith((STATED, NODE, PART))]
+        extended = self._extended()
         return NetworkDescription(
             file=document.name,
             window=None if window is None else f"{window.range} {window.unit}",
@@ -107,7 +115,35 @@ class _Description:
             inputs=tuple(sorted(map(self._wording.relation, self._compiled.inputs))),
             nodes=nodes,
             rules=rules,
+            extended=extended,
+            graph=input_graph(extended, map(self._names_of.signature, self._compiled.inputs)),
         )
+
+    def _extended(self) -> ExtendedGraph:
+        """The extended dependency graph of the document's rules (docs/plan.md)."""
+        nodes: set[Signature] = set(map(self._names_of.signature, self._compiled.inputs))
+        undirected: set[Edge] = set()
+        directed: set[Edge] = set()
+        for rule in self._rules:
+            if rule.head.startswith(STATED):
+                head = self._names_of.signature(rule.head.removeprefix(STATED))
+                body = sorted(map(self._names_of.signature, self._looked_at(rule)))
+                nodes |= {head, *body}
+                undirected |= set(combinations(body, 2))
+                directed |= {(each, head) for each in body}
+        return ExtendedGraph(frozenset(nodes), frozenset(undirected), frozenset(directed))
+
+    def _looked_at(self, rule: Rule) -> Iterator[str]:
+        """The relations that a rule reads, itself or through nodes, once for each time it does."""
+        for literal in rule.body:
+            if not isinstance(literal, Scan):
+                continue
+            if _is_node(literal.relation):
+                for each in self._rules:
+                    if each.head == literal.relation:
+                        yield from self._looked_at(each)
+            elif literal.relation[0] not in f"{STATED}#^":
+                yield literal.relation
 
     def _strata(self, program: Program) -> Iterator[tuple[str, ...]]:
         told: set[str] = set()
@@ -228,7 +264,15 @@ def to_json(found: NetworkDescription) -> dict[str, Any]:
         "regime": found.regime,
         "regime_rules": found.inferring,
         "strata": [list(level) for level in found.strata],
-        "input_predicates": list(found.inputs),
+        "input_predicates": sorted(map(str, found.graph.nodes)),
+        **graphs(found.extended, found.graph),
+        "partitions": [
+            {
+                "predicates": sorted(map(str, found.graph.nodes)),
+                "rules": sorted({rule.name for rule in found.rules}),
+                "key": None,
+            }
+        ],
         "nodes": [asdict(node) for node in found.nodes],
         "rules": [asdict(rule) for rule in found.rules],
     }

@@ -25,7 +25,13 @@ from citywise.reasoning.languages.rif.document import (
 from citywise.reasoning.languages.rif.unparse import KNOWN
 from citywise.reasoning.languages.rif.values import named, predicate
 from citywise.reasoning.model.atoms import call
-from citywise.reasoning.model.request import Request, StreamSource, TimeWindow, parse_duration
+from citywise.reasoning.model.request import (
+    Request,
+    Signature,
+    StreamSource,
+    TimeWindow,
+    parse_duration,
+)
 from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.model.values import Value
 from citywise.reasoning.rdf.mapping import Blank, Inverse, Iri, Literal, Mapper, Triple, quote
@@ -145,6 +151,15 @@ class FactNames:
         if form is None:
             form = self._forms[relation] = self._form(relation)
         return form % tuple(map(self._text, row))
+
+    def signature(self, relation: str) -> Signature:
+        """The predicate of the atoms that facts of a relation are written as."""
+        positional = predicate(relation)
+        name, arity = positional or (relation, 2)
+        own = None if relation == TRIPLE else self._predicate(name, local=positional is not None)
+        if own is not None:
+            return Signature(own, arity)
+        return Signature("atom", arity + 1) if positional else Signature(TRIPLE, 3)
 
     def triple(self, fact: Fact) -> Triple | None:
         """The triple of a fact; None of an atom of RIF, and of what RDF cannot hold."""
