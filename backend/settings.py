@@ -504,6 +504,18 @@ class Webhooks(Section):
         return _separated(given)
 
 
+class Fetching(Section):
+    """What sources and layers are fetched from (docs/connectors.md)."""
+
+    allow: tuple[str, ...] = ()
+    """Hosts, or HOST:PORT, that may be on the machine's own link (169.254.0.0/16, fe80::/10)."""
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
+
+
 class Start(Section):
     """How long a start may take. Who gets on is waited for."""
 
@@ -532,6 +544,7 @@ class Settings(Section):
     sign_in: SignIn = SignIn()
     history: History = History()
     webhooks: Webhooks = Webhooks()
+    fetching: Fetching = Fetching()
     start: Start = Start()
     sources: tuple[Source, ...] = ()
 

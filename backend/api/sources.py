@@ -244,11 +244,13 @@ def _fetched(source: Source) -> list[Message]:
     if not urls:
         raise invalid([fault("sample", "paste a message: there is no address to ask")])
     timeout_s = min(source.timeout_s, _FETCH_S)
+    allowed = state().settings.fetching.allow
 
     def ask(url: str) -> Message:
         answer = fetch(
-            url, headers=source.headers, tag=Tag(), timeout_s=timeout_s, max_bytes=source.max_bytes
-        )
+            url, headers=source.headers, tag=Tag(), timeout_s=timeout_s,
+            max_bytes=source.max_bytes, allowed=allowed,
+        )  # fmt: skip
         return Message(answer.body or b"", url, wall_ms())
 
     try:

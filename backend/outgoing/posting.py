@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import email.utils
 import http.client
-import ipaddress
 import socket
 import ssl
 import time
@@ -16,6 +15,8 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
+
+from citywise.backend.network.reach import is_public, named
 
 _ANSWER_BYTES = 65_536
 _PORTS = {"http": 80, "https": 443}
@@ -55,8 +56,7 @@ class Target:
         """
         parts = _split(url)
         host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
-        named = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        trusted = host in allowed or named in allowed
+        trusted = named(host, port, allowed)
         if parts.scheme != "https" and not trusted:
             raise AddressError("only https:// is sent to; the operator can allow others")
         path = parts.path or "/"
@@ -71,7 +71,7 @@ class Target:
             raise AddressError(f"{self.host} has no address: {error}") from None
         found = [str(one[4][0]) for one in told]
         for text in found:
-            if not self.is_trusted and not _is_public(text):
+            if not self.is_trusted and not is_public(text):
                 raise AddressError(
                     f"{self.host} is at {text}, which is not public; the operator can allow it "
                     "(webhooks.allow)"
@@ -91,12 +91,6 @@ def _split(url: str) -> SplitResult:
     if parts.username is not None or parts.fragment:
         raise AddressError("an address has neither a user nor a fragment")
     return parts
-
-
-def _is_public(text: str) -> bool:
-    address = ipaddress.ip_address(text.partition("%")[0])
-    inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
-    return address.is_global and not address.is_multicast and (inner is None or inner.is_global)
 
 
 class Line:

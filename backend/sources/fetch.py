@@ -5,27 +5,75 @@ from __future__ import annotations
 import email.utils
 import http.client
 import re
+import socket
 import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from email.message import Message
+from functools import cache
+from typing import Any
+
+from citywise.backend.network.reach import connected
 
 _CHUNK = 65_536
 _READ_S = 10.0
 _ANSWER_BYTES = 1_000_000
-_OPENER = urllib.request.OpenerDirector()
-for _handler in (
-    urllib.request.ProxyHandler,
-    urllib.request.HTTPHandler,
-    urllib.request.HTTPSHandler,
-    urllib.request.HTTPDefaultErrorHandler,
-    urllib.request.HTTPRedirectHandler,
-    urllib.request.HTTPErrorProcessor,
-):  # no files, no FTP, wherever a server may lead us
-    _OPENER.add_handler(_handler())
+
+
+def _guarded(
+    sort: type[http.client.HTTPConnection], allowed: Collection[str]
+) -> Callable[..., http.client.HTTPConnection]:
+    """Makes connections to nowhere on our own link, wherever a name or a redirection leads."""
+
+    def create(
+        address: tuple[str, int], timeout: float | None, _source: object = None
+    ) -> socket.socket:
+        return connected(*address, timeout, allowed)
+
+    def make(host: str, **more: Any) -> http.client.HTTPConnection:
+        connection = sort(host, **more)
+        # The one place where http.client lets others connect; TLS and proxies come after it.
+        connection._create_connection = create  # type: ignore[attr-defined]
+        return connection
+
+    return make
+
+
+class _Http(urllib.request.HTTPHandler):
+    def __init__(self, allowed: Collection[str]) -> None:
+        super().__init__()
+        self._allowed = allowed
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_guarded(http.client.HTTPConnection, self._allowed), req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, allowed: Collection[str]) -> None:
+        super().__init__()
+        self._allowed = allowed
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_guarded(http.client.HTTPSConnection, self._allowed), req)
+
+
+@cache
+def _opener(allowed: frozenset[str]) -> urllib.request.OpenerDirector:
+    """What opens http and https: no files, no FTP, wherever a server may lead us."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        _Http(allowed),
+        _Https(allowed),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    return opener
 
 
 class FetchError(Exception):
@@ -62,16 +110,25 @@ class Answer:
 
 
 def fetch(
-    url: str, *, headers: Mapping[str, str], tag: Tag, timeout_s: float, max_bytes: int
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    tag: Tag,
+    timeout_s: float,
+    max_bytes: int,
+    allowed: Collection[str] = (),
 ) -> Answer:
-    """What an address answers; raises `FetchError`."""
+    """What an address answers; raises `FetchError`.
+
+    `allowed` are hosts, or HOST:PORT, that may be on the machine's own link.
+    """
     usual = {"User-Agent": "citywise", "Accept-Encoding": "gzip", "Accept": "*/*"}
     try:
         request = urllib.request.Request(url, headers={**usual, **headers, **tag.headers()})
     except ValueError as error:
         raise FetchError(f"no answer: {error}") from None
     try:
-        body, told = _asked(request, timeout_s, max_bytes)
+        body, told = _asked(request, timeout_s, max_bytes, allowed)
     except FetchError as error:
         if error.status == http.client.NOT_MODIFIED:
             return Answer(None, tag)
@@ -82,7 +139,12 @@ def fetch(
 
 
 def send(
-    url: str, method: str, body: bytes | None, headers: Mapping[str, str], timeout_s: float
+    url: str,
+    method: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    timeout_s: float,
+    allowed: Collection[str] = (),
 ) -> None:
     """Send something to an address; raises `FetchError` unless it is taken."""
     try:
@@ -91,16 +153,17 @@ def send(
         )
     except ValueError as error:
         raise FetchError(f"no answer: {error}") from None
-    _asked(request, timeout_s, _ANSWER_BYTES)
+    _asked(request, timeout_s, _ANSWER_BYTES, allowed)
 
 
 def _asked(
-    request: urllib.request.Request, timeout_s: float, max_bytes: int
+    request: urllib.request.Request, timeout_s: float, max_bytes: int, allowed: Collection[str]
 ) -> tuple[bytes, Message]:
     """The body and the headers of an answer that is a success; raises `FetchError`."""
     deadline = time.monotonic() + timeout_s
     try:
-        with _OPENER.open(request, timeout=min(timeout_s, _READ_S)) as response:
+        opener = _opener(frozenset(allowed))
+        with opener.open(request, timeout=min(timeout_s, _READ_S)) as response:
             return _read(response, deadline, max_bytes, timeout_s), response.headers
     except urllib.error.HTTPError as error:
         with error:

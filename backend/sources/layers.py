@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
@@ -28,8 +29,8 @@ class _Asking:
 class LayerAddresses:
     """Asks the addresses of the layers that there are; `know` says which."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, allowed: Collection[str] = ()) -> None:
+        self._engine, self._allowed = engine, allowed
         self._asking: dict[str, _Asking] = {}
         self._kinds = Kinds()
 
@@ -86,6 +87,7 @@ class LayerAddresses:
             answer = fetch(
                 about.address, headers={}, tag=tag,
                 timeout_s=float(about.timeout_s), max_bytes=about.max_bytes,
+                allowed=self._allowed,
             )  # fmt: skip
             self._take(kind, about.address, answer.body, answer.tag, row.get("digest"))
         except (FetchError, LayerError) as error:

@@ -56,7 +56,7 @@ class SourcesService:
         self._folder = settings.data_dir.resolve() / "sources"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._session = BrokerSession(settings.broker, ROLE, is_told=True)
-        self._layers = LayerAddresses(engine)
+        self._layers = LayerAddresses(engine, settings.fetching.allow)
         self._runs: dict[str, _Run] = {}
         self._broken: dict[str, tuple[int, dict[str, Any]]] = {}
         """What cannot begin: its version, and its report."""
@@ -129,7 +129,9 @@ class SourcesService:
         send = partial(self._publish, stop)
         try:
             made_sources.refuse_own_topics(source, self._settings.broker)
-            working = Working(source, self._kinds, send, self._folder)
+            working = Working(
+                source, self._kinds, send, self._folder, self._settings.fetching.allow
+            )
         except CitywiseError as error:  # a mapping file at fault costs its own source
             LOG.error("source `%s`: %s", source.name, error)
             self._broken[source.name] = version, report(source, error=str(error))

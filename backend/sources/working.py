@@ -7,8 +7,9 @@ import logging
 import queue
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -21,7 +22,7 @@ from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
 from citywise.backend.operations.sources import unheard
 from citywise.backend.settings import Source
-from citywise.backend.sources.fetch import FetchError, Tag, fetch
+from citywise.backend.sources.fetch import FetchError, Tag, fetch, send
 from citywise.backend.sources.relay import Relay, Sent
 from citywise.backend.sources.schedule import Schedule
 from citywise.backend.sources.subscribing import Subscriber
@@ -53,8 +54,16 @@ def connector_of(source: Source, kinds: Kinds) -> Connector:
 class Working:
     """A source; `fetch_all` and `hear` are its two ways in, `report` says how it fares."""
 
-    def __init__(self, source: Source, kinds: Kinds, send: Send, folder: Path) -> None:
+    def __init__(
+        self,
+        source: Source,
+        kinds: Kinds,
+        forward: Send,
+        folder: Path,
+        allowed: Collection[str] = (),
+    ) -> None:
         self.source = source
+        self._allowed = allowed
         try:
             self._connector = connector_of(source, kinds)
         except LookupError:
@@ -62,7 +71,7 @@ class Working:
                 f"sources: `{source.name}` names the connector `{source.connector}`, which is none "
                 "of `citywise connect list` and no file"
             ) from None
-        self._send = send
+        self._send = forward
         self._file = folder / f"{source.name}.json"
         self._relay = Relay(_kept(self._file))
         self._kept = self._relay.state()
@@ -70,7 +79,7 @@ class Working:
         self._heard: queue.Queue[Message] = queue.Queue(_WAITING)
         self.schedule = Schedule(source.interval_s)
         own = source.subscribe
-        self.subscriber = Subscriber(source, own) if own else None
+        self.subscriber = Subscriber(source, own, partial(send, allowed=allowed)) if own else None
         self._renewal = Schedule(own.renew_s if own else 0)
         self._counts: Counter[str] = Counter()
         self._samples: deque[dict[str, str]] = deque(maxlen=SAMPLES)
@@ -133,7 +142,7 @@ class Working:
             seen.add(page)
             answer = fetch(
                 page, headers=about.headers, tag=tag,
-                timeout_s=about.timeout_s, max_bytes=about.max_bytes,
+                timeout_s=about.timeout_s, max_bytes=about.max_bytes, allowed=self._allowed,
             )  # fmt: skip
             if answer.body is None:
                 self._counts["unchanged"] += 1

@@ -17,7 +17,7 @@ from tests.connectors.telling import folded, printed, told
 FEEDS = PACK / "feeds"
 EXPECTED = Path(__file__).with_name("feeds.txt").read_text(encoding="utf-8").split("\n> ")
 OTHERS = (
-    "apds/APDS_API_bundled.json", "airsensors/irceline", "airsensors/purpleair", "README",
+    "airsensors/irceline", "airsensors/purpleair", "README",
     "gtfs/", "siri/", "ocpi/", "curb_mobility/", "city_feeds/", "calendar/",
 )  # fmt: skip
 """Files that no built-in connector is for."""

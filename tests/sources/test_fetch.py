@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import random
+import socket
 import time
 from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from citywise.backend.sources.fetch import Answer, FetchError, Tag, fetch
+from citywise.backend.sources.fetch import Answer, FetchError, Tag, fetch, send
 from citywise.backend.sources.schedule import MOST_S, Schedule
 from tests.sources.servers import Answering, body, serving, status
 
@@ -90,6 +91,61 @@ def test_an_address_at_which_nobody_listens_is_a_failure() -> None:
         pass
     with pytest.raises(FetchError, match="no answer"):
         fetch(url, headers={}, tag=Tag(), timeout_s=1, max_bytes=10)
+
+
+OWN_LINK = (
+    "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
+    "https://169.254.7.7/", "http://[fe80::1]/", "http://[::ffff:169.254.169.254]/",
+    "http://[64:ff9b::a9fe:a9fe]/", "http://100.100.100.200/", "http://[fd00:ec2::254]/",
+    "http://224.0.0.1/",
+)  # fmt: skip
+
+
+@pytest.fixture
+def no_connection(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Where a connection was tried; none comes about."""
+    tried: list[tuple[str, int]] = []
+
+    def create(address: tuple[str, int], *_more: object) -> None:
+        tried.append(address)
+        raise ConnectionRefusedError("refused")
+
+    monkeypatch.setattr(socket, "create_connection", create)
+    return tried
+
+
+@pytest.mark.parametrize("url", OWN_LINK)
+def test_nothing_is_asked_on_the_own_link(url: str, no_connection: list[object]) -> None:
+    with pytest.raises(FetchError, match=r"own link .*fetching\.allow"):
+        fetch(url, headers={}, tag=Tag(), timeout_s=1, max_bytes=10)
+    with pytest.raises(FetchError, match="own link"):
+        send(url, "POST", b"{}", {}, 1)
+    assert no_connection == []
+
+
+def test_a_redirection_to_the_own_link_is_not_followed() -> None:
+    with pytest.raises(FetchError, match="own link"):
+        asked(lambda h: status(h, 302, Location=OWN_LINK[0]))
+
+
+def test_a_name_with_one_address_on_the_own_link_is_refused_whole(
+    monkeypatch: pytest.MonkeyPatch, no_connection: list[object]
+) -> None:
+    told = [(0, 0, 0, "", (text, 80)) for text in ("192.0.2.1", "169.254.169.254")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_given, **_more: told)
+    with pytest.raises(FetchError, match="own link"):
+        fetch("http://feed.example/", headers={}, tag=Tag(), timeout_s=1, max_bytes=10)
+    assert no_connection == []
+
+
+def test_the_settings_allow_a_host_on_the_own_link(no_connection: list[object]) -> None:
+    for allowed in ("169.254.7.7", "169.254.7.7:80"):
+        with pytest.raises(FetchError, match="refused"):
+            fetch(
+                "http://169.254.7.7/", headers={}, tag=Tag(), timeout_s=1, max_bytes=10,
+                allowed=(allowed,),
+            )  # fmt: skip
+    assert no_connection == [("169.254.7.7", 80)] * 2
 
 
 def test_a_server_may_say_when_to_come_again() -> None:
