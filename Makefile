@@ -11,7 +11,7 @@ PYTEST = mkdir -p .cache/tests && PYTHONDONTWRITEBYTECODE= TMPDIR=$(CURDIR)/.cac
 # Tests wait more than they compute, so more of them than cores run side by side. tests/conftest.py
 # says in which order, and that one process runs all that start Spark.
 FAST = -m "not slow and not long" -n 2 --no-loadscope-reorder
-ALL = -m "not long" -n 4 --no-loadscope-reorder
+ALL = -m "not long" -n 3 --no-loadscope-reorder
 # Named are those to look at: a test that takes long is made cheaper, or marked `long`.
 SLOWEST = --durations 20 --durations-min 5
 
@@ -27,12 +27,13 @@ test: prepare-tests ## run all tests but those that take minutes each
 check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under 90 s
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache --no-logo
-	@CITYWISE_EXAMPLES=few $(PYTEST) -q $(FAST) $(ARGS)
+	@mkdir -p .cache; { $(BIN)/mypy && $(BIN)/lint-imports --no-cache --no-logo; } \
+	>.cache/types.log 2>&1 & beside=$$!; \
+	CITYWISE_EXAMPLES=few $(PYTEST) -q $(FAST) $(ARGS); tests=$$?; \
+	wait $$beside; types=$$?; cat .cache/types.log; exit $$((tests | types))
 
-test-long: prepare-tests ## run the tests that take minutes each, on new random examples
-	@CITYWISE_EXAMPLES=exploring $(PYTEST) -m long --timeout 3600 $(ARGS)
+test-long: prepare-tests ## run what takes minutes, and all that is generated, on new examples
+	@CITYWISE_EXAMPLES=exploring $(PYTEST) -m "long or hypothesis" --timeout 3600 $(ARGS)
 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)

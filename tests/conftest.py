@@ -28,7 +28,13 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 settings.register_profile("exploring", UNHURRIED)
 settings.register_profile("steady", UNHURRIED, derandomize=True)
 settings.register_profile("few", UNHURRIED, derandomize=True, max_examples=25)
-settings.load_profile(os.environ.get("CITYWISE_EXAMPLES", "steady"))
+EXAMPLES = os.environ.get("CITYWISE_EXAMPLES", "steady")
+settings.load_profile(EXAMPLES)
+
+FEWEST = 12
+"""So many examples are left as they are. Of what a test asks for beyond, a third comes each time:
+the same examples again and again find little that the first of them do not, and `make test-long`
+runs every such test with all it asks for, on new ones."""
 
 
 # Spark lives so briefly here that the Java compiler's best code costs twice what it saves.
@@ -43,6 +49,26 @@ def pytest_runtestloop() -> None:
     """From here on there is something to collect."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)  # when Hypothesis has marked its own
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if EXAMPLES == "exploring":
+        return
+    # Of a test with parameters there are several items.
+    for test in {_function(item) for item in items if item.get_closest_marker("hypothesis")}:
+        asked = getattr(test, _SETTINGS, None) or settings()
+        fewer = max(min(asked.max_examples, FEWEST), asked.max_examples // 3)
+        setattr(test, _SETTINGS, settings(asked, max_examples=fewer))
+
+
+_SETTINGS = "_hypothesis_internal_use_settings"
+
+
+def _function(item: pytest.Item) -> object:
+    """What a test's decorators were applied to."""
+    found = getattr(item, "obj", None)
+    return getattr(found, "__func__", found)
 
 
 @pytest.fixture(scope="session")

@@ -329,11 +329,6 @@ def test_evaluations_over_long_streams_are_those_of_the_reference() -> None:
     assert compare(3, 80) + compare(1, 40, guessing=True) >= 1_000
 
 
-@pytest.mark.slow
-def test_3_000_evaluations_over_long_streams_are_those_of_the_reference() -> None:
-    assert compare(5, 150) + compare(2, 60, guessing=True) >= 3_000
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("_share", range(10))
 def test_a_million_evaluations_over_long_streams_are_those_of_the_reference(_share: int) -> None:

@@ -63,9 +63,7 @@ LITERALS = st.one_of(
     st.builds(Literal, TEXTS, st.sampled_from(["http://example.org/dt", "urn:x:dt"]), NO),
     st.builds(Literal, st.just("<a/>"), st.just(RDF + "XMLLiteral"), NO),
 )
-CONSTANTS = st.builds(
-    RifConstant, st.one_of(st.builds(Iri, IRIS), st.builds(Local, NAMES), LITERALS)
-)
+CONSTANTS = st.builds(RifConstant, st.one_of(st.builds(Iri, IRIS), NAMES.map(Local), LITERALS))
 LISTS = st.recursive(
     CONSTANTS, lambda inner: st.builds(Sequence, st.lists(inner, max_size=3).map(tuple))
 )
@@ -75,7 +73,7 @@ TERMS: st.SearchStrategy[RifTerm] = st.recursive(
     lambda inner: st.builds(RifComputed, st.just(SUM), st.tuples(inner, inner)),
     max_leaves=4,
 )
-PREDICATES = st.one_of(st.builds(Iri, IRIS), st.builds(Local, NAMES))
+PREDICATES = st.one_of(st.builds(Iri, IRIS), NAMES.map(Local))
 HEADS = st.one_of(
     st.builds(RifAtom, PREDICATES, st.lists(TERMS, max_size=3).map(tuple)),
     st.builds(Frame, TERMS, st.lists(st.tuples(TERMS, TERMS), max_size=3).map(tuple)),
