@@ -6,14 +6,19 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from citywise.backend.ingest import log, records
+from citywise.backend.ingest.records import Reading
 from citywise.backend.kinds import installed
+from citywise.backend.pipeline.results import Results
+from citywise.backend.pipeline.worker import READINGS, Task, Worker
 from citywise.backend.settings import KindFiles
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.store.models import DeadLetterRow, PlaceRow
@@ -32,6 +37,10 @@ type = "decimal"
 step = 0.5
 range = [0, 10]
 required = true
+
+[map]
+show = "strength"
+steps = [[0, "good"], [5, "poor"]]
 """
 NOSE = """\
 place = "nose"
@@ -65,7 +74,25 @@ def publish(system: System, *messages: tuple[str, dict[str, Any]]) -> None:
     client.loop_stop()
 
 
-def test_it_starts_takes_what_it_knows_and_says_why_not_the_rest(tmp_path: Path) -> None:
+def store_readings(system: System, engine: Engine) -> None:
+    """Do the pipeline's task of the readings over the whole log, without Spark around it."""
+    folder = str(system.settings.log_dir)
+
+    def is_in_log(end: int) -> bool:
+        return any(isinstance(entry, Reading) for entry in records.read(folder, 0, end))
+
+    soon(lambda: is_in_log(log.durable_end(folder)))  # dead letters may be kept before it
+    task = Task(READINGS, "", folder, 0, log.durable_end(folder), 0, {}, {})
+    Results(engine).commit(Worker().run(task))
+
+
+def get(system: System, path: str) -> Any:
+    """What anybody is answered by the pages' process."""
+    with urlopen(f"{system.url}/api/v1/{path}", timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_it_starts_takes_and_shows_what_it_knows_and_says_why_not_the_rest(tmp_path: Path) -> None:
     (tmp_path / "kinds").mkdir()
     (tmp_path / "kinds" / "smell.toml").write_text(SMELL, encoding="utf-8")
     (tmp_path / "kinds" / "nose.toml").write_text(NOSE, encoding="utf-8")
@@ -105,4 +132,14 @@ def test_it_starts_takes_what_it_knows_and_says_why_not_the_rest(tmp_path: Path)
         with Session(engine) as session:
             (place,) = session.scalars(select(PlaceRow))
         assert (place.body["height_m"], place.body["owner"]) == (3.1, "me")
+        store_readings(system, engine)
+        (reading,) = get(system, "readings")["readings"]
+        assert (reading["kind"], reading["place_id"], reading["strength"]) == ("smell", "n1", 6.5)
+        (shown,) = get(system, "places?kind=nose")["features"]
+        assert shown["properties"]["name"] == "Torvet"
+        told_kinds = get(system, "kinds")
+        assert [(one["kind"], one["map"]["steps"]) for one in told_kinds["kinds"]] == [
+            ("smell", [[0, "good"], [5, "poor"]])
+        ]
+        assert [one["place"] for one in told_kinds["places"]] == ["nose"]
         engine.dispose()

@@ -10,10 +10,8 @@ from pathlib import Path
 from citywise.backend.machine import REPOSITORY
 
 FIRST = {"traffic", "parking", "weather", "air"}
-OTHER_MEANINGS = {
-    ("apps/travel_planner/roads/conditions.py", "air"),  # an attribute
-    ("apps/travel_planner/roads/osm.py", "parking"),  # a tag of OpenStreetMap
-}
+OTHER_MEANINGS = {"parking", "air", "traffic"}
+"""In the travel planner: what a plan is for, what it spares, and why it is made anew."""
 
 
 def named(path: Path) -> Iterator[tuple[str, str]]:
@@ -22,14 +20,27 @@ def named(path: Path) -> Iterator[tuple[str, str]]:
             yield path.relative_to(REPOSITORY).as_posix(), str(node.value)
 
 
+def sources(*rooms: str) -> list[Path]:
+    return [path for room in rooms for path in sorted((REPOSITORY / room).rglob("*.py"))]
+
+
 def test_no_code_outside_the_cities_compares_with_or_maps_from_a_kind() -> None:
-    files = [p for p in (REPOSITORY / "backend").rglob("*.py") if p.parts[-2] != "city"]
-    others = {"city", "connectors"}
+    """Connectors say which kind a foreign format becomes (docs/connectors.md)."""
+    others = {"city", "connectors", "travel_planner"}
+    files = sources("backend", "reasoning", "apps", "scripts")
     files = [path for path in files if others.isdisjoint(path.relative_to(REPOSITORY).parts)]
-    assert {found for path in files for found in named(path)} <= OTHER_MEANINGS
+    found = {one for path in files for one in named(path)}
+    assert found == {("scripts/plan_screenshots.py", "parking")}  # what a plan is for
+
+
+def test_the_travel_planner_means_no_kind_by_such_a_word() -> None:
+    files = sources("apps/travel_planner")
+    assert {word for path in files for _file, word in named(path)} <= OTHER_MEANINGS
+    asked = re.compile(rf"(?:kinds|readings|of_kind)[\[(]\"(?:{'|'.join(FIRST)})\"")
+    assert [path.name for path in files if asked.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_no_page_asks_for_a_kind_by_its_name() -> None:
-    scripts = (REPOSITORY / "web" / "static" / "js").glob("*.js")
+    scripts = (REPOSITORY / "web" / "static").rglob("*.js")
     asked = re.compile(rf"(?:kind === |reading\()'(?:{'|'.join(FIRST)})'")
     assert [path.name for path in scripts if asked.search(path.read_text(encoding="utf-8"))] == []
