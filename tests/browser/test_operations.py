@@ -81,6 +81,12 @@ def test_a_source_is_tried_added_stopped_and_removed_and_says_how_it_fares(
     row.get_by_role("button", name="Stop: lora").press("Enter")
     expect(row).to_contain_text("Stopped")
     row.get_by_role("button", name="Remove: lora").press("Enter")
+    asked = page.get_by_role("dialog", name="Remove lora?")
+    asked.get_by_role("button", name="Cancel").press("Enter")
+    expect(row.get_by_role("button", name="Remove: lora")).to_be_focused()
+    row.get_by_role("button", name="Remove: lora").press("Enter")
+    assert serious(page, axe) == []
+    asked.get_by_role("button", name="Remove", exact=True).press("Enter")
     expect(row).to_have_count(0)
     told = {"name": "bikes", "connector": "gbfs", "urls": ("http://x.org/",)}
     sample = {"reason": "unit", "at": "/a", "said": "found `furlong`", "from": "http://x.org/"}

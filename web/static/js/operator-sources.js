@@ -1,6 +1,7 @@
 // The sources that connectors read: how they fare, and making, changing, stopping and removing them.
 import { ask, wrong } from './api.js';
 import { copied } from './copied.js';
+import { confirmed, isLost } from './doing.js';
 import { h, setText } from './elements.js';
 import { OperatorPart, table } from './operator-part.js';
 import { sourceForm } from './source-form.js';
@@ -17,7 +18,7 @@ customElements.define('operator-sources', class extends OperatorPart {
     this.sources = h('tbody');
     this.none = h('p', { class: 'empty', hidden: true }, t('source.none'));
     this.table = table(t('ops.sources'), ['source.name', 'system.state', 'source.success', 'source.lag', 'source.messages', 'source.observations', 'source.refused', 'source.actions'], this.sources);
-    this.adding = h('button', { type: 'button', class: 'button', onclick: () => this.#edit(null) }, t('source.add'));
+    this.adding = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#edit(null) }, t('source.add'));
     this.form = h('div');
     this.made = h('div', { class: 'made', role: 'region', 'aria-label': t('source.secret'), tabindex: '-1', hidden: true });
     this.append(this.none, this.table, this.made, this.adding, this.form);
@@ -29,6 +30,7 @@ customElements.define('operator-sources', class extends OperatorPart {
 
   show({ sources, connectors }) {
     this.#connectors = connectors;
+    this.adding.hidden = this.form.hasChildNodes(); // Before the answer its form had no formats to choose.
     this.none.hidden = sources.length > 0;
     this.table.hidden = !sources.length;
     if (this.sources.contains(document.activeElement)) return; // Its buttons are at work.
@@ -43,7 +45,7 @@ customElements.define('operator-sources', class extends OperatorPart {
     const button = (key, act) => h('button', { type: 'button', class: 'button small', 'aria-label': `${t(key)}: ${name}`, onclick: act }, t(key));
     const actions = origin === 'operator' ? [button('source.change', () => this.#edit(source)),
       button(active ? 'source.stop' : 'source.start', () => this.#act('PATCH', name, { active: !active })),
-      button('source.remove', () => this.#act('DELETE', name))] : [h('span', { class: 'quiet' }, t('kinds.file'))];
+      button('source.remove', () => this.#remove(name))] : [h('span', { class: 'quiet' }, t('kinds.file'))];
     return h('tr', { 'data-source': name },
       h('th', { scope: 'row' }, name, ' ', h('code', {}, connector), ...notes.map((note) => h('p', { class: 'quiet' }, note))),
       h('td', {}, state), h('td', {}, success ? since(success) : t('source.never')), h('td', {}, lag === null ? '–' : duration(lag)),
@@ -77,6 +79,13 @@ customElements.define('operator-sources', class extends OperatorPart {
         this.adding.focus();
       } }, t('device.done')));
     this.made.focus();
+  }
+
+  /** There is no way back: keys and what was posted go with it. */
+  async #remove(name) {
+    const isMeant = await confirmed({ title: t('source.remove.title', { name }), text: t('source.remove.text'), word: t('source.remove') });
+    if (isMeant) await this.#act('DELETE', name);
+    else if (isLost(document.activeElement)) this.adding.focus(); // The row was drawn anew meanwhile.
   }
 
   async #act(method, name, body) {
