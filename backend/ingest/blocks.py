@@ -49,6 +49,13 @@ class Block:
         made._readings = readings
         return made
 
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """One after the other, those of one kind."""
+        if len(blocks) == 1:
+            return blocks[0]
+        return cls.of([reading for block in blocks for reading in block.readings()])
+
     def __len__(self) -> int:
         return len(self.sensors)
 

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
-from itertools import repeat
 from typing import Any
 
 from citywise.backend.city import observations
@@ -97,16 +96,16 @@ class Phrases:
                 found.append(f"{name}({subject},{value},{time})")
         return tuple(found)
 
-    def rows(self, block: Block, time: int) -> tuple[Shape, list[Row]] | None:
-        """The atoms of readings, a row of its subject for each.
+    def rows(self, block: Block, times: Iterable[int]) -> tuple[Shape, list[Row]] | None:
+        """The atoms of readings, a row of its subject for each, with the times of all.
 
         None where they have no one shape, where there is none, or where something has no term.
         """
         with suppress(ItemError):
-            return self._rows(block, time)
+            return self._rows(block, times)
         return None
 
-    def _rows(self, block: Block, time: int) -> tuple[Shape, list[Row]] | None:
+    def _rows(self, block: Block, times: Iterable[int]) -> tuple[Shape, list[Row]] | None:
         """Column by column: most of it is done in C."""
         sensors, moments = block.sensors, block.observed_ms
         stems = list(map(self._stems.__getitem__, sensors))
@@ -116,7 +115,7 @@ class Phrases:
         told = [ends[ms] for ms in moments]
         columns: list[Iterable[Value]] = [
             [f'{stem}{end}"' for stem, end in zip(stems, told, strict=True)],
-            repeat(time),
+            times,
         ]
         columns += [column(sensors) for _name, column in self._sensor_columns]
         columns += [column(told) for _name, column in self._time_columns]
@@ -130,8 +129,7 @@ class Phrases:
             else:
                 return None
         shape = self._shaped(missing)
-        # The columns are of one length, but for the time, which has no end.
-        return (shape, list(zip(*columns, strict=False))) if shape.relations else None
+        return (shape, list(zip(*columns, strict=True))) if shape.relations else None
 
     def _new_shape(self, missing: int) -> Shape:
         """The shape of rows without some values."""

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Generic, TypeVar
 
 from citywise.backend.city.observations import (
@@ -219,32 +219,37 @@ class ReadingEncoder(Encoder):
         self._supply(item)
         return item.told[1]
 
-    def shaped(self, item: Item, base: int) -> Shaped | None:
+    def shaped(self, items: Sequence[Item], base: int) -> Shaped | None:
         """See `Encoder.shaped`: an observation's time is in its name."""
-        if not isinstance(item, Observed):
+        seen = [item for item in items if isinstance(item, Observed)]
+        if len(seen) < len(items):
             return None
-        whole = self._whole(item, base)
+        whole = self._whole(seen, base)
         if whole is not None:
             return Shaped(dict([whole]))
+        if len(seen) > 1 or seen[0].count == 1:
+            return None
         rows: defaultdict[Shape, list[Row]] = defaultdict(list)
         others: list[Item] = []
-        for part in item.apart() if item.count > 1 else ():
-            found = self._whole(part, base) if isinstance(part, Observed) else None
+        for part in seen[0].apart():
+            found = self._whole([part], base) if isinstance(part, Observed) else None
             if found is None:
                 others.append(part)
             else:
                 rows[found[0]] += found[1]
         return Shaped(rows, others) if rows else None
 
-    def _whole(self, item: Observed, base: int) -> tuple[Shape, list[Row]] | None:
+    def _whole(self, items: Sequence[Observed], base: int) -> tuple[Shape, list[Row]] | None:
         """The rows of readings that say equally much; None where they do not."""
-        time = item.time - base
-        if not atoms.SMALLEST <= time <= atoms.LARGEST:
+        first, times = items[0], [item.time - base for item in items]
+        if min(times) < atoms.SMALLEST or max(times) > atoms.LARGEST:
             return None
-        found = self._phrases[item.block.kind].rows(item.block, time)
+        block = Block.joined([item.block for item in items])
+        of_each = chain.from_iterable(map(repeat, times, [item.count for item in items]))
+        found = self._phrases[block.kind].rows(block, of_each)
         # Where there are none, whoever asks for the facts is told where a value is that is none.
         if found is not None:
-            self._supply(item)
+            self._supply(first)
         return found
 
     def _facts(self, item: Observed, base: int) -> tuple[str, ...]:

@@ -187,10 +187,13 @@ class Encoder:
             found = self._visible[iri] = name is not None and (not inputs or name in inputs)
         return found
 
-    def shaped(self, item: Item, base: int) -> Shaped | None:
-        """The atoms of what an item stands for as rows, their time counted from `base`, where each
-        is known to say several things of one subject; see `Shape`."""
-        del item, base
+    def shaped(self, items: Sequence[Item], base: int) -> Shaped | None:
+        """The atoms of what items of a stream stand for as rows, their times counted from `base`,
+        where each is known to say several things of one subject; see `Shape`.
+
+        Several items only where all are rows of one shape; else they are asked for one by one.
+        """
+        del items, base
         return None
 
     def rows(self, triples: Iterable[Triple], time: int) -> list[tuple[str, Row]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
@@ -479,6 +479,8 @@ class Contents:
         counts = isinstance(buffer.window, CountWindow)
         atoms = entered.setdefault(None, Atoms()) if counts else Atoms()
         before, number, as_rows = None, 0, self._as_rows and not counts
+        if as_rows:
+            items, number = self._enter_shaped(entered, buffer, items, base)
         for held in items:
             item = held.item
             end = item.time if item.until is None else item.until
@@ -495,23 +497,51 @@ class Contents:
                 for relation, row in found:
                     rows[relation].append(row)
                 held.size = len(found)
-            elif as_rows and (shaped := self._encoder.shaped(item, base)) is not None:
-                held.size = self._enter_shaped(atoms, shaped, base)
             else:
                 atoms.texts += self._told(held, base).atoms
             number += held.size
         return number
 
-    def _enter_shaped(self, atoms: Atoms, shaped: Shaped, base: int) -> int:
-        """Add items that are rows of several atoms; gives how many atoms they are."""
+    def _enter_shaped(
+        self,
+        entered: dict[int | None, Atoms],
+        buffer: WindowBuffer,
+        items: Iterable[Held],
+        base: int,
+    ) -> tuple[list[Held], int]:
+        """Add the items that are rows of several atoms; gives the others, and how many atoms the
+        rows are."""
+        others: list[Held] = []
+        together: defaultdict[int, list[Held]] = defaultdict(list)
+        for held in items:
+            if type(held.item) is Item:
+                others.append(held)
+            else:
+                together[buffer.out_at(held.item.end)].append(held)
         number = 0
+        for out, some in together.items():
+            whole = self._encoder.shaped([held.item for held in some], base)
+            for each in [some] if whole is not None else [[held] for held in some]:
+                found = whole or self._encoder.shaped([each[0].item], base)
+                if found is None:
+                    others += each
+                else:
+                    atoms = entered.setdefault(2 * out, Atoms())
+                    number += self._enter_rows(atoms, found, each, base)
+        return others, number
+
+    def _enter_rows(self, atoms: Atoms, shaped: Shaped, items: list[Held], base: int) -> int:
+        """Add items as rows; gives how many atoms they are."""
+        texts = [text for other in shaped.others for text in self.encoded(other, base)]
+        atoms.texts += texts
+        number = len(texts)
         for shape, rows in shaped.rows.items():
             atoms.shaped[shape] += rows
             number += len(shape.relations) * len(rows)
-        for other in shaped.others:
-            texts = self.encoded(other, base)
-            atoms.texts += texts
-            number += len(texts)
+        # Several items are rows of one shape, so each has its share.
+        count = _counted(items)
+        for held in items:
+            held.size = number * held.item.count // count
         return number
 
     def _rows(

@@ -32,7 +32,7 @@ LOUD = """
 event("ev_Loud",Place,1,Obs,Obs) :- sosa_hasFeatureOfInterest(Obs,Place),
     city_noise_level(Obs,Level), Level >= 650.
 """
-WINDOWS = ["time 2s step 1s", "time 1s step 1s", "count 3 step 2"]
+WINDOWS = ["time 2s step 1s", "time 999ms step 1s", "time 1s step 1s", "count 3 step 2"]
 NUMBERS: list[dict[str, Any]] = [
     {"level": 40.5},
     {"level": 70},

@@ -120,7 +120,7 @@ def test_rows_of_readings_taken_apart_are_their_facts(prefixes: str, together: i
     given = list(readings())
     some = [given[first : first + together] for first in range(0, len(given), together)]
     for item in (item for readings in some for item in sight.items(readings)):
-        rows, others = sight.encoder.shaped(item, 0) or ({}, item.apart())
+        rows, others = sight.encoder.shaped([item], 0) or ({}, item.apart())
         without = {other.position for other in others}
         facts = Counter(
             parsed(fact)
