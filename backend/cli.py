@@ -854,6 +854,11 @@ cli.add_command(
 
 def main() -> None:
     """Entry point; turns errors of ours into a message and an exit code."""
+    # A shell's `>&-` closes them, and Python has None then.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    given = sys.stdout
     try:
         cli(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -867,7 +872,11 @@ def main() -> None:
     except MachineError as error:
         click.echo(f"citywise: {error}", err=True)
         sys.exit(3)
-    except BrokenPipeError:
+    except SystemExit:
+        # Who reads has enough, as `head` has: no fault, but click puts another stream in the place
+        # of this one, and ends with 1.
+        if sys.stdout is given:
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -87,3 +87,11 @@ def test_replay_prints_the_events_of_recorded_data(data_pack: Path) -> None:
     assert [line["t"] for line in lines] == sorted(line["t"] for line in lines)
     keys = {"t", "kind", "id", "type", "level", "place", "start", "confirmed", "end"}
     assert all(keys <= line.keys() for line in lines)
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", "| true"])
+def test_output_that_nobody_reads_is_no_fault(tmp_path: Path, closing: str) -> None:
+    (tmp_path / "p.lp").write_text("a(1..9999).\n", encoding="utf-8")
+    command = f"set -o pipefail; '{sys.executable}' -m citywise.backend.cli reason p.lp {closing}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

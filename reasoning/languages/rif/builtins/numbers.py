@@ -188,6 +188,7 @@ FUNCTIONS: dict[str, Callable[..., Value | None]] = {
     "numeric-divide": _arithmetic(quotient, _divide),
     "numeric-integer-divide": _integer_divide,
     "numeric-integer-mod": _arithmetic(_remainder, _rest),
+    "numeric-mod": _arithmetic(_remainder, _rest),  # as other systems call it
     "not": _not,
 }
 PREDICATES: dict[str, Callable[..., bool]] = {
