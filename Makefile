@@ -24,16 +24,18 @@ demo: prepare ## start the whole system with a simulated city; ARGS="--speed 60"
 test: prepare-tests ## run all tests but those that take minutes each
 	@$(PYTEST) $(ALL) $(SLOWEST) $(ARGS)
 
+check: export CITYWISE_EXAMPLES = few
 check: prepare-tests ## ruff, mypy, import-linter and the fast tests, in under 90 s
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@mkdir -p .cache; { $(BIN)/mypy && $(BIN)/lint-imports --no-cache --no-logo; } \
 	>.cache/types.log 2>&1 & beside=$$!; \
-	CITYWISE_EXAMPLES=few $(PYTEST) -q $(FAST) $(ARGS); tests=$$?; \
+	$(PYTEST) -q $(FAST) $(ARGS); tests=$$?; \
 	wait $$beside; types=$$?; cat .cache/types.log; exit $$((tests | types))
 
+test-long: export CITYWISE_EXAMPLES = exploring
 test-long: prepare-tests ## run what takes minutes, and all that is generated, on new examples
-	@CITYWISE_EXAMPLES=exploring $(PYTEST) -m "long or hypothesis" --timeout 3600 $(ARGS)
+	@$(PYTEST) -m "long or hypothesis" --timeout 3600 $(ARGS)
 
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)
