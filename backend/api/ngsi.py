@@ -5,6 +5,7 @@ Source: ETSI GS CIM 009 V1.8.1, clauses 6.4 (entities), 6.5 (one entity), 6.3 (e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -33,6 +34,7 @@ from citywise.backend.ngsi.representation import (
 
 blueprint = Blueprint("ngsi", __name__, url_prefix="/ngsi-ld")
 MOST = 1000
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+\Z")
 _USUAL = 20
 _ERRORS = "https://uri.etsi.org/ngsi-ld/errors/"
 _NAMES = {
@@ -85,6 +87,8 @@ def show_entity(entity_id: str) -> Response:
     """One entity."""
     parameters.only("type", "local", *_SHOWN)
     form, media = _form(), _accepted()
+    if not _URI.match(entity_id):  # clause 5.7.1.4
+        raise bad_parameter("id", f"{entity_id!r} is no URI, such as urn:ngsi-ld:Garage:n1")
     with Session(state().engine) as session:
         found = Reader(session, shown_kinds()).one(entity_id)
     types = _types()

@@ -143,7 +143,8 @@ def test_pages_are_linked_and_counted(client: FlaskClient) -> None:
     [
         ("/urn:ngsi-ld:NoiseObserved:none", 404, "ResourceNotFound"),
         ("/urn:ngsi-ld:Road:n1", 404, "ResourceNotFound"),
-        ("/n1", 404, "ResourceNotFound"),
+        ("/n1", 400, "BadRequestData"),
+        ("/urn:ngsi-ld:Road:n 1", 400, "BadRequestData"),
         (f"/{NOISE}?attrs=nothing", 404, "ResourceNotFound"),
         ("", 400, "BadRequestData"),
         ("?type=A;B", 400, "BadRequestData"),
