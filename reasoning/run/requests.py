@@ -206,7 +206,8 @@ class RequestCourse(Course):
             return END  # every evaluation after it comes an item earlier or later
         later = items.between(last + 1, None)
         after = (i.time for i in later if i.stream == stream and self._is_counted(i))
-        return next(islice(after, window.width - 1, None), END)
+        # What the last tick with it holds stays until the next one, `slide` items later.
+        return next(islice(after, window.width + window.slide - 2, None), END)
 
     def forget(self, items: Ordered, before: int, done: Sequence[Done]) -> None:
         """See `Course`."""

@@ -80,6 +80,10 @@ def test_the_last_results_are_those_of_the_definitions(part: int, tmp_path: Path
     assert sum(assert_defined(seed, tmp_path) for seed in range(part, 30, 3)) >= 10
 
 
+def test_what_a_count_window_ticked_last_stays_until_its_next_tick(tmp_path: Path) -> None:
+    assert assert_defined(4162, tmp_path) == 3
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(20))
 def test_ten_thousand_last_results_are_those_of_the_definitions(block: int, tmp_path: Path) -> None:
