@@ -189,10 +189,9 @@ class TemplateRun:
         """Take entries of which others have given the evaluations: all that matters is what
         is answered at the last clock."""
         clocks = [e.position for e in entries if isinstance(e, ClockReading)]
-        for entry, following_ms in foreseen(entries):
+        for entry in entries:
             if self._memory is not None:
                 # What is remembered has gone through every clock, and the instants between.
-                list(self.before(following_ms))
                 list(self.take(entry))
             elif not isinstance(entry, ClockReading) or entry.position == clocks[-1]:
                 list(self.take(entry))

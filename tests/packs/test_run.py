@@ -598,7 +598,7 @@ def test_what_is_due_while_nothing_runs_is_told_with_its_own_time() -> None:
 
 
 @settings(max_examples=25)
-@given(DAYS, st.integers(0, 28), st.integers(0, 20), st.sampled_from([RICH, LASTING]))
+@given(DAYS | FULL_DAYS, st.integers(0, 40), st.integers(0, 30), st.sampled_from([RICH, LASTING]))
 def test_a_run_that_was_overtaken_catches_up(
     happenings: list[Happening], cut: int, more: int, rules: TemplateVersion
 ) -> None:
