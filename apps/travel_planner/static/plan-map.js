@@ -15,15 +15,16 @@ const isFollowing = ({ dataset }) => 'following' in dataset && !('planning' in d
 customElements.define('plan-map', class extends CityMap {
   /** Called once, when the map is there. */
   async ready(map) {
-    const [{ AirLayer }, { PointsLayer }, { StopsLayer }, { ReachLayer }, { StreetsLayer }, { EndsLayer }, { OptionsLayer }] = await Promise.all([
+    const [{ AirLayer }, { pointsLayer }, { stopsLayer }, { ReachLayer }, { StreetsLayer }, { EndsLayer }, { OptionsLayer }] = await Promise.all([
       import('./air-layer.js'), import('./points-layer.js'), import('./stops-layer.js'), import('./reach-layer.js'),
       import('citywise/streets-layer.js'), import('./ends-layer.js'), import('./options-layer.js'),
     ]);
     this.querySelector('.legend').open = false; // It would lie on the ways.
     new StreetsLayer(map, '/plan/streets.json');
     this.layers.air = this.air = new AirLayer();
-    this.layers.points = new PointsLayer(map, (card, at, marker) => this.open(card, at, marker));
-    this.layers.stops = new StopsLayer((card, at, marker) => this.open(card, at, marker));
+    const openCard = (...args) => this.open(...args);
+    this.layers.points = pointsLayer(openCard);
+    this.layers.stops = stopsLayer(openCard);
     this.layers.reach = new ReachLayer(map, this.querySelector('[data-of=reach]'));
     for (const input of this.querySelectorAll('.legend input:checked')) this.turn(input); // Somebody was faster.
     this.ends = new EndsLayer(map, (end, point) => this.#moved(end, point));

@@ -1,11 +1,11 @@
-// Stops of the timetables, loaded when somebody wants to see them; each opens its board.
+// Stops of the timetables; each opens its board.
 import { ask, query } from 'citywise/api.js';
-import { h, icon } from 'citywise/elements.js';
+import { h } from 'citywise/elements.js';
 import { t } from 'citywise/strings.js';
 import { toast } from 'citywise/toast.js';
 import { clockOf, nameOf } from './line-card.js';
+import { PinsLayer } from './pins-layer.js';
 
-const { L } = window;
 const MOST = 8; // Departures on a card.
 const AGAIN_MS = 20_000;
 
@@ -22,7 +22,7 @@ function departureItem({ departs, planned, realtime, headsign, ...leg }) {
 }
 
 /** The card of a stop: its next departures, renewed while it is open, and the ways on. */
-function boardCard(id, name, [lat, lon]) {
+function boardCard({ id, geometry: { coordinates: [lon, lat] }, properties: { name } }) {
   const list = h('ol', { class: 'board' });
   const said = h('p', { class: 'quiet', role: 'status' }, t('list.loading'));
   const go = (end) => h('button', { type: 'button', class: 'button', onclick: () =>
@@ -50,40 +50,7 @@ function boardCard(id, name, [lat, lon]) {
 }
 
 /** The layer; `openCard(card, latLng, marker)` shows one. */
-export class StopsLayer {
-  constructor(openCard) {
-    this.openCard = openCard;
-    this.layer = L.markerClusterGroup({
-      showCoverageOnHover: false, maxClusterRadius: 44, disableClusteringAtZoom: 15, spiderfyOnMaxZoom: false, chunkedLoading: true,
-      iconCreateFunction: (cluster) => this.#many(cluster.getChildCount()),
-    });
-    this.layer.on('add', () => this.#load());
-  }
-
-  async #load() {
-    if (this.loaded) return;
-    this.loaded = true;
-    try {
-      const { features } = await ask('/stops.geojson');
-      this.layer.addLayers(features.map((feature) => this.#marker(feature)));
-    } catch {
-      this.loaded = false; // Asked again when it is shown again.
-      toast(t('plan.stops.none'));
-    }
-  }
-
-  #many(count) {
-    const html = h('div', { class: 'point-pin point-many stop-pin' }, h('span', { 'aria-hidden': 'true' }, String(count)), h('span', { class: 'visually-hidden' }, t('plan.stops.many', { count })));
-    return L.divIcon({ html, className: 'pin-root', iconSize: [0, 0] });
-  }
-
-  #marker({ id, geometry: { coordinates: [lon, lat] }, properties: { name } }) {
-    const html = h('div', { class: 'point-pin stop-pin' }, icon('transit'), h('span', { class: 'visually-hidden' }, name));
-    const marker = L.marker([lat, lon], { icon: L.divIcon({ html, className: 'pin-root', iconSize: [0, 0] }), keyboard: true });
-    marker.on('click keypress', (event) => {
-      if (event.type === 'keypress' && event.originalEvent.key !== 'Enter') return;
-      this.openCard(boardCard(id, name, [lat, lon]), marker.getLatLng(), marker);
-    });
-    return marker;
-  }
-}
+export const stopsLayer = (openCard) => new PinsLayer({
+  address: '/stops.geojson', picture: 'transit', many: 'plan.stops.many', kind: 'stop-pin', apart: 15,
+  card: boardCard, openCard, failed: () => toast(t('plan.stops.none')),
+});
