@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -72,14 +73,9 @@ def board(
 def boards(timetable: Timetable) -> Json:
     """The stops and stations that have a board, as GeoJSON: of a station's stops the station alone,
     where its stops are in the middle. What several feeds call the same is left out."""
-    found: dict[str, list[Stop]] = {}
-    homes: dict[str, set[int]] = {}
-    names: dict[str, str] = {}
+    found: defaultdict[str, defaultdict[int, list[Stop]]] = defaultdict(lambda: defaultdict(list))
     for (feed, _), stop in zip(timetable.stops.keys, timetable.stops.all, strict=True):
-        place = stop.station or stop.id
-        found.setdefault(place, []).append(stop)
-        homes.setdefault(place, set()).add(feed)
-        names[place] = timetable.feeds[feed].station_names.get(place, stop.name)
+        found[stop.station or stop.id][feed].append(stop)
     features = [
         {
             "type": "Feature",
@@ -91,10 +87,11 @@ def boards(timetable: Timetable) -> Json:
                     round(fmean(stop.lat for stop in stops), 6),
                 ],
             },
-            "properties": {"name": names[place]},
+            "properties": {"name": timetable.feeds[feed].station_names.get(place, stops[0].name)},
         }
-        for place, stops in found.items()
-        if len(homes[place]) == 1
+        for place, by_feed in found.items()
+        if len(by_feed) == 1
+        for feed, stops in by_feed.items()
     ]
     return {"type": "FeatureCollection", "features": features}
 
