@@ -408,6 +408,7 @@ def test_stops_have_boards_and_the_map_shows_where_one_can_be(open_page: Open, a
     card = page.get_by_role("dialog")
     expect(card.locator(".board li")).not_to_have_count(0)
     expect(card.locator(".board li").first).to_contain_text(re.compile(r"\d\d:\d\d.*(Bus|Tram)"))
+    expect(page.locator(".leaflet-popup")).to_have_css("opacity", "1")  # It fades in.
     assert serious(page, axe) == []
     name = card.get_by_role("heading").inner_text()
     card.get_by_role("button", name="Go here").click()
