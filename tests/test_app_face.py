@@ -49,6 +49,16 @@ def test_declaring_parts_loads_no_web() -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+def test_a_web_process_loads_only_what_each_one_needs() -> None:
+    heavy = "alembic", "cryptography.x509", "pandas", "pyproj", "pyspark", "rdflib", "requests"
+    program = (
+        "import sys; import citywise.backend.api.app; "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
 def beyond(folder: str) -> set[str]:
     """What modules of the backend the Python in a folder imports from, beside the face."""
     return {

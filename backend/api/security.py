@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -12,7 +13,6 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from citywise.backend.network import certificates
 from citywise.backend.settings import Settings
 
 _HEADERS = {
@@ -105,11 +105,18 @@ def _allowed() -> list[tuple[Directive, str]]:
     return found
 
 
+def _is_ours(certificate: Path, data_dir: Path) -> bool:
+    # Here, as few systems speak HTTPS themselves, and every web process would wait for it.
+    from citywise.backend.network import certificates
+
+    return certificates.is_ours(certificate, data_dir)
+
+
 def install(app: Flask, settings: Settings) -> None:
     """Add the headers to every answer of `app`, and believe the proxies that are trusted."""
     web = settings.web
     # Who has yet to trust our own authority comes to its page by HTTP.
-    strict = not certificates.is_ours(web.certificate, settings.data_dir)
+    strict = web.certificate is None or not _is_ours(web.certificate, settings.data_dir)
     if web.trusted_proxies:
         count = web.trusted_proxies
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]

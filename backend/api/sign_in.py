@@ -13,7 +13,6 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 import orjson
-import requests
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Response as Redirect
@@ -105,6 +104,8 @@ def _desk() -> _Desk:
 
 def _fetched(url: str, token: str | None = None) -> Mapping[str, Any]:
     """A JSON object of the provider; it is led nowhere else, and is not to be large."""
+    import requests  # As Authlib in `_client`.
+
     headers = {"Accept": "application/json"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
@@ -246,6 +247,7 @@ def _claims(desk: _Desk, provider: Provider, pending: Pending, code: str) -> dic
 
 def _is_of_provider(error: Exception) -> bool:
     """Whether it is what the provider answered, or that it did not."""
+    import requests
     from authlib.common.errors import AuthlibBaseError
 
     return isinstance(error, AuthlibBaseError | requests.RequestException | ValueError)

@@ -10,13 +10,16 @@ two vertices is the rhumb line, and none may cross the 180th meridian.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pyproj import Geod, Transformer
 
 from citywise.backend.ingest.payloads import LineString, Point, middle_of
+
+if TYPE_CHECKING:
+    from pyproj import Geod, Transformer
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,10 +28,16 @@ Shapes = npt.NDArray[np.object_]
 
 METRES_PER_DEGREE = 111_320.0
 """Of latitude, on the plane that is good enough for what is near."""
-_WGS84 = Geod(ellps="WGS84")
 _NEAREST_POLE = 89.0
 """Degrees: the poles are infinitely far, so what is beyond is taken to be there."""
-_MERCATOR = Transformer.from_crs("EPSG:4326", "EPSG:3395", always_xy=True)
+
+
+@cache
+def _earth() -> tuple[Geod, Transformer]:
+    """The ellipsoid WGS84 and its Mercator projection; not every process needs them."""
+    from pyproj import Geod, Transformer
+
+    return Geod(ellps="WGS84"), Transformer.from_crs("EPSG:4326", "EPSG:3395", always_xy=True)
 
 
 class Points(NamedTuple):
@@ -45,10 +54,11 @@ class Points(NamedTuple):
 def project(lon: Floats, lat: Floats) -> Points:
     """Points from longitudes and latitudes in degrees."""
     lat = np.clip(lat, -_NEAREST_POLE, _NEAREST_POLE)
-    x, y = _MERCATOR.transform(lon, lat)
+    ellipsoid, mercator = _earth()
+    x, y = mercator.transform(lon, lat)
     sine = np.sin(np.radians(lat))
-    factor = np.sqrt((1 - sine * sine) / (1 - _WGS84.es * sine * sine))
-    return Points(np.asarray(x), np.asarray(y), factor, -factor * sine / _WGS84.a)
+    factor = np.sqrt((1 - sine * sine) / (1 - ellipsoid.es * sine * sine))
+    return Points(np.asarray(x), np.asarray(y), factor, -factor * sine / ellipsoid.a)
 
 
 def between(points: Points, x: Floats, y: Floats) -> Floats:
@@ -74,7 +84,8 @@ def apart_m(
 def widened(reach_m: Floats, factor: Floats) -> Floats:
     """Planar lengths that are no less than some metres from where the factors are."""
     reach = reach_m / factor
-    return np.asarray(reach * (1 + reach / _WGS84.b) + 1.0)  # the factor shrinks towards the pole
+    # The factor shrinks towards the pole.
+    return np.asarray(reach * (1 + reach / _earth()[0].b) + 1.0)
 
 
 def foot(px: Floats, py: Floats, ax: Floats, ay: Floats, vx: Floats, vy: Floats) -> Floats:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alembic import command
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from citywise.backend import own_files
-from citywise.backend.store import schema
 
 
 def create_engine_for(url: str) -> Engine:
@@ -54,6 +52,11 @@ def migrate(database: Engine | Connection) -> None:
         with database.begin() as connection:
             migrate(connection)
         return
+    # Only whoever starts the system needs them.
+    from alembic import command
+
+    from citywise.backend.store import schema
+
     shown = database.engine.url.render_as_string(hide_password=True)
     schema.refuse_newer(schema.revision_of(database), shown)
     command.upgrade(schema.config_of(database), "head")

@@ -6,10 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, func
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import DeclarativeBase
-
-_INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 def upsert(
@@ -30,7 +27,7 @@ def upsert(
     that it is newer."""
     if not rows:
         return
-    insert = _INSERTS[connection.dialect.name](table)
+    insert = _insert_of(connection)(table)
     columns = table.columns if isinstance(table, Table) else table.__table__.columns
     names = list(keys or (c.name for c in columns if c.primary_key))
     is_sqlite = connection.dialect.name == "sqlite"
@@ -53,3 +50,14 @@ def upsert(
     else:
         statement = insert.on_conflict_do_nothing(index_elements=names)
     connection.execute(statement, list(rows))
+
+
+def _insert_of(connection: Connection) -> Any:
+    """What makes an `INSERT` of the database's own kind, which alone is loaded."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+
+        return insert
+    from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+    return sqlite_insert

@@ -34,6 +34,16 @@ _WRITTEN |= {'"': '\\"', "\\": "\\\\"}
 _TO_WRITE = re.compile(r'[\x00-\x1f"\\\x7f]')
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SHORT = 200
+NOWHERE = "nowhere:///"
+"""Against which relative IRIs are resolved where there is no base, to be told afterwards."""
+
+
+class UnreadableError(ItemError):
+    """A document that is not RDF in the expected syntax; `line` from 1, if it is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 def term(text: str) -> Term:

@@ -1,33 +1,19 @@
-"""RDF documents read by rdflib into our triples: nothing fetched, nothing changed.
+"""RDF documents read into our triples: literals keep their lexical form, blank nodes are
+numbered in order of appearance, and a document that points outside is refused.
 
-Left to itself rdflib would normalise literals (`"01"` to `"1"`), name blank nodes at random
-and follow the remote contexts of JSON-LD. Here literals keep their lexical form, blank
-nodes are numbered in order of appearance, and a document that points outside is refused.
+What is N-Triples is read here; rdflib, which takes longer to load than most documents to
+read, is asked for the rest.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
 from xml.parsers import expat
 
-import orjson
-import rdflib
-import rdflib.parser
-from rdflib.graph import QuotedGraph
-from rdflib.plugins.parsers.notation3 import BadSyntax
-from rdflib.store import Store
-from rdflib.term import BNode, Node, URIRef
-
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.limits import LimitError
 from citywise.reasoning.rdf import ntriples
-from citywise.reasoning.rdf.mapping import XSD, Blank, Iri, Literal, Term, Triple
+from citywise.reasoning.rdf.mapping import Blank, Triple
+from citywise.reasoning.rdf.ntriples import UnreadableError
 
 FORMATS = {
     "nt": "nt",
@@ -44,21 +30,10 @@ FORMATS = {
 }
 """The format of a document by the extension of its name."""
 
-_NOWHERE = "nowhere:///"
 _LARGEST_ENTITY = 256
-_LINE = re.compile(r"line (\d+)")
 _LINE_END = re.compile(r"\r\n|[\r\n]")
 _BEGINNINGS = (b"<", b"_")
 """How a document in Turtle begins that may be one in N-Triples: with a subject."""
-_rdflib_is_ours = threading.Lock()
-
-
-class UnreadableError(ItemError):
-    """A document that is not RDF in the expected syntax; `line` from 1, if it is known."""
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 def triples(data: bytes, syntax: str, scope: str, base: str = "") -> tuple[Triple, ...]:
@@ -76,78 +51,9 @@ def triples(data: bytes, syntax: str, scope: str, base: str = "") -> tuple[Tripl
         return found
     if syntax == "xml":
         _refuse_entities(data)
-    terms = _Terms(scope)
-    sink = _Sink()
-    with _quiet_rdflib(), _nothing_fetched():
-        try:
-            rdflib.Graph(store=sink).parse(data=data, format=syntax, publicID=base or _NOWHERE)
-        except Exception as error:  # noqa: BLE001 - a parser in trouble raises anything
-            raise _unreadable(error) from None
-    return tuple(dict.fromkeys(terms.triple(row) for row in sink.rows))
+    from citywise.reasoning.rdf import by_rdflib
 
-
-class _Sink(Store):
-    """A store that only writes down what it is given, in order."""
-
-    context_aware = True
-    formula_aware = True
-    graph_aware = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[tuple[Node, Node, Node]] = []
-
-    def add(self, triple: Any, context: Any, quoted: bool = False) -> None:  # noqa: ARG002
-        """Keep a triple, unless a formula merely quotes it."""
-        if not quoted:
-            self.rows.append(triple)
-
-    def add_graph(self, graph: Any) -> None:
-        """Graphs are not told apart."""
-
-
-class _Terms:
-    """rdflib's terms as ours; one for each document, because it names the blank nodes."""
-
-    def __init__(self, scope: str) -> None:
-        self._scope = scope
-        self._blanks = 0
-        self._terms: dict[Node, Term] = {}
-
-    def triple(self, row: tuple[Node, Node, Node]) -> Triple:
-        subject, predicate, value = (self._known(node) for node in row)
-        if isinstance(subject, Literal) or not isinstance(predicate, Iri):
-            raise UnreadableError(f"{row[0]} {row[1]} {row[2]} is no RDF triple")
-        return Triple(subject, predicate, value)
-
-    def _known(self, node: Node) -> Term:
-        if isinstance(node, rdflib.Literal):  # equal ones may differ in their lexical form
-            return _literal(node)
-        if node not in self._terms:
-            self._terms[node] = self._term(node)
-        return self._terms[node]
-
-    def _term(self, node: Node) -> Term:
-        if isinstance(node, BNode):
-            self._blanks += 1
-            return Blank(f"{self._scope}-b{self._blanks - 1}")
-        if isinstance(node, URIRef):
-            return Iri(_based(str(node)))
-        kind = "a formula" if isinstance(node, QuotedGraph) else f"the variable `?{node}`"
-        raise UnreadableError(f"there is {kind} of N3 here; only triples are facts")
-
-
-def _based(iri: str) -> str:
-    if iri.startswith(_NOWHERE):
-        raise UnreadableError(f"<{iri.removeprefix(_NOWHERE)}> is a relative IRI; write it in full")
-    return ntriples.absolute(iri)
-
-
-def _literal(node: rdflib.Literal) -> Literal:
-    datatype = None if node.datatype is None else str(node.datatype)
-    if datatype == XSD + "string":
-        datatype = None
-    return Literal(str(node), datatype, node.language)
+    return by_rdflib.triples(data, syntax, scope, base)
 
 
 def _lines(data: bytes, scope: str) -> tuple[Triple, ...]:
@@ -166,7 +72,7 @@ def _lines(data: bytes, scope: str) -> tuple[Triple, ...]:
 def _plain(data: bytes, scope: str) -> tuple[Triple, ...] | None:
     """A document in Turtle that is one in N-Triples too, read without rdflib, as rdflib would;
     None for any other."""
-    if data.lstrip()[:1] not in _BEGINNINGS or _NOWHERE.encode() in data:
+    if data.lstrip()[:1] not in _BEGINNINGS or ntriples.NOWHERE.encode() in data:
         return None
     labels: dict[str, str] = {}
     found: dict[Triple, None] = {}
@@ -206,55 +112,6 @@ def _text(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UnreadableError("this is not UTF-8 text", line) from None
-
-
-@contextmanager
-def _quiet_rdflib() -> Iterator[None]:
-    """rdflib with its literals left alone; its log tells of each bad literal, as we do."""
-    log = logging.getLogger("rdflib.term")
-    with _rdflib_is_ours, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        normalises, rdflib.NORMALIZE_LITERALS = rdflib.NORMALIZE_LITERALS, False
-        disabled, log.disabled = log.disabled, True
-        try:
-            yield
-        finally:
-            rdflib.NORMALIZE_LITERALS, log.disabled = normalises, disabled
-
-
-@contextmanager
-def _nothing_fetched() -> Iterator[None]:
-    """rdflib without the function by which its parsers open what a document names, in the network
-    or on the disk, e.g. the contexts of JSON-LD; while its lock is held."""
-    opens = rdflib.parser._create_input_source_from_location
-    rdflib.parser._create_input_source_from_location = _refuse_location  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        rdflib.parser._create_input_source_from_location = opens
-
-
-def _refuse_location(*, location: str, **_source: object) -> NoReturn:
-    raise UnreadableError(
-        f"the context <{location.removeprefix(_NOWHERE)}> lies outside the document and is not "
-        "fetched; write it into the document"
-    )
-
-
-def _unreadable(error: Exception) -> UnreadableError | LimitError:
-    if isinstance(error, UnreadableError | LimitError):
-        return error
-    if isinstance(error, orjson.JSONDecodeError):
-        return UnreadableError(f"not JSON: {error.msg}", error.lineno)
-    if isinstance(error, BadSyntax):
-        return UnreadableError(f"bad syntax: {error._why}", error.lines + 1)
-    if isinstance(error, RecursionError):
-        return UnreadableError("the document nests too deep")
-    line = getattr(error, "getLineNumber", lambda: getattr(error, "lineno", None))()
-    message = getattr(error, "getMessage", lambda: str(error))()
-    told = " ".join(message.split())[:300] or type(error).__name__
-    match = _LINE.search(told)
-    return UnreadableError(told, line or (int(match.group(1)) if match else None))
 
 
 def _refuse_entities(data: bytes) -> None:

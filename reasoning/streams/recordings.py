@@ -372,7 +372,7 @@ def _content(values: dict[str, Any], file: int, line: int) -> str | tuple[Triple
 def _graph(text: str, scope: str) -> tuple[Triple, ...]:
     try:
         return parsing.triples(text.encode(), "turtle", scope)
-    except parsing.UnreadableError as error:
+    except ntriples.UnreadableError as error:
         where = f", line {error.line}" if error.line else ""
         raise ItemError(f"the graph is not Turtle{where}: {error}") from None
 

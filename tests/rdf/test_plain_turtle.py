@@ -53,7 +53,7 @@ def test_any_other_is_read_by_rdflib(text: str) -> None:
 
 
 def test_blank_nodes_are_numbered_in_order_of_appearance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citywise.reasoning.rdf.parsing.rdflib.Graph", _refuse)
+    monkeypatch.setattr("citywise.reasoning.rdf.by_rdflib.rdflib.Graph", _refuse)
     assert [" ".join(map(ntriples.write, triple)) for triple in _read(PLAIN)] == [
         "<urn:s> <urn:p> _:g-b0",
         "_:g-b1 <urn:p> _:g-b0",
