@@ -550,11 +550,14 @@ def explain(
 
     The limits are on each evaluation, as for `reason`, and on the explanation.
     """
-    from citywise.reasoning import limited
+    from citywise.reasoning import MisusedError, limited
     from citywise.reasoning.explain.tree import render
 
     run = _recorded(**given)
-    about = run.explainer(at, answer, evaluation)
+    try:
+        about = run.explainer(at, answer, evaluation)
+    except MisusedError as error:
+        raise click.UsageError(str(error)) from None
     if evaluation is None and about.evaluations > 1:
         say(
             f"there are {about.evaluations} evaluations at that time, this is the last; "
@@ -608,7 +611,7 @@ def _recorded(
     models: int | None,
     **limits: float,
 ) -> Recorded:
-    from citywise.reasoning import Recorded
+    from citywise.reasoning import MisusedError, Recorded
 
     bounds = Limits(
         limits["time_limit"],
@@ -617,7 +620,10 @@ def _recorded(
         int(limits["model_limit"]),
     )
     opened = [Path("/dev/stdin") if str(path) == "-" else path for path in streams]
-    return Recorded(program, opened, knowledge, start, until, models or 0, bounds)
+    try:
+        return Recorded(program, opened, knowledge, start, until, models or 0, bounds)
+    except MisusedError as error:
+        raise click.UsageError(str(error)) from None
 
 
 @cli.command()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from citywise.reasoning.model.request import KnowledgeSource, Request, Signature
     from citywise.reasoning.rdf.knowledge import Background, background
     from citywise.reasoning.rdf.mapping import Iri, Literal, Triple
-    from citywise.reasoning.run.language import RecordedError, check, read
+    from citywise.reasoning.run.language import MisusedError, RecordedError, check, read
     from citywise.reasoning.run.reasoner import Reasoner, State
     from citywise.reasoning.run.recorded import Recorded
     from citywise.reasoning.run.requests import revising
@@ -47,7 +47,7 @@ _PLACES = {
     "citywise.reasoning.model.request": ("KnowledgeSource", "Request", "Signature"),
     "citywise.reasoning.rdf.knowledge": ("Background", "background"),
     "citywise.reasoning.rdf.mapping": ("Iri", "Literal", "Triple"),
-    "citywise.reasoning.run.language": ("RecordedError", "check", "read"),
+    "citywise.reasoning.run.language": ("MisusedError", "RecordedError", "check", "read"),
     "citywise.reasoning.run.reasoner": ("Reasoner", "State"),
     "citywise.reasoning.run.recorded": ("Recorded",),
     "citywise.reasoning.run.requests": ("revising",),
@@ -65,7 +65,8 @@ __all__ = [  # noqa: RUF022 - in the order of docs/library.md
     "Operator", "Encoder", "revising", "Revising", "Line", "Revision",
     "Triple", "Iri", "Literal", "KnowledgeSource", "Knowledge", "Background", "background",
     "Limits", "limited", "engine_for", "Choice", "Engine", "WindowFacts", "Signature",
-    "ReasoningError", "RequestError", "ItemError", "RecordedError", "SolvingError", "LimitError",
+    "ReasoningError", "RequestError", "ItemError", "RecordedError", "MisusedError", "SolvingError",
+    "LimitError",
 ]  # fmt: skip
 
 

@@ -117,7 +117,6 @@ def _objects(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
           "--evaluation", "2"], "--evaluation 2: there is 1 evaluation at that time"),
         (["count.casp", "--stream", "items.jsonl", "--at", "3", "--atom", "in(1)",
           "--answer", "2"], "--answer 2: there is 1 answer set\n"),
-        (["pick.lp", "--at", "3", "--atom", "a"], "pick.lp reads no stream, so it has no times"),
     ],
 )  # fmt: skip
 def test_a_question_about_nothing_is_refused(
@@ -126,6 +125,12 @@ def test_a_question_about_nothing_is_refused(
     done = folder.run("explain", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
+
+
+def test_a_program_without_streams_is_asked_without_a_time(folder: Folder) -> None:
+    done = folder.run("explain", "pick.lp", "--at", "3", "--atom", "a")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pick.lp reads no stream, so it has no times" in done.stderr
 
 
 def test_of_several_evaluations_at_one_time_one_is_chosen(folder: Folder) -> None:

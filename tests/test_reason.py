@@ -266,8 +266,11 @@ def test_models_gives_so_many(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["count.casp"], 1, "reads <s>; give a recording: --stream FILE"),
-        (["pick.lp", "--stream", "items.jsonl"], 1, "reads no stream"),
+        (["count.casp"], 2, "reads <s>; give a recording: --stream FILE"),
+        (["pick.lp", "--stream", "items.jsonl"], 2, "reads no stream"),
+        (["pick.lp", "--from", "3"], 2, "--from 3: pick.lp reads no stream, so it has no times"),
+        (["pick.lp", "--until", "3"], 2, "--until 3: pick.lp reads no stream"),
+        (["pick.lp", "--revise", "1h"], 2, "--revise 1h: pick.lp reads no stream"),
         (["items.jsonl"], 1, "`.jsonl` is no language of ours"),
         (["missing.casp"], 2, "missing.casp"),
         (["count.casp", "--stream", "missing.jsonl"], 2, "missing.jsonl"),

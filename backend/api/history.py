@@ -93,6 +93,8 @@ def list_past_events() -> Response:
         if types:
             query = query.where(EventRow.type.in_(types))
         wanted = None if places is None else set(places)
+        if wanted is not None and len(wanted) <= history.MOST_NAMED:
+            query = query.where(EventRow.place_id.in_(wanted))
         most = limit if form == "json" else MOST_EXPORTED
         found: list[tuple[EventRow, PlaceRow | None]] = []
         for event, place in session.execute(query.order_by(EventRow.start_ms, EventRow.id)):

@@ -3,6 +3,7 @@
 """
 
 from citywise.backend.history.asking import (
+    MOST_NAMED,
     Point,
     Question,
     places_within,
@@ -16,6 +17,7 @@ __all__ = [
     "DAY_S",
     "FIVE_MINUTES_S",
     "HOUR_S",
+    "MOST_NAMED",
     "RAW",
     "SPANS",
     "HistoryWriter",

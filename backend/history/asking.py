@@ -17,7 +17,7 @@ from citywise.backend.store.models import (
     PlaceRow,
 )
 
-_MOST_NAMED = 500
+MOST_NAMED = 500
 """Sensors that a question to the database names; of more all are read and sorted out here."""
 
 
@@ -106,7 +106,7 @@ def _series(connection: Connection, asked: Question) -> list[tuple[int, str, str
     row = HistorySeriesRow
     query = select(row.id, row.sensor, row.field).where(row.kind == asked.kind)
     sensors = None if asked.sensors is None else set(asked.sensors)
-    if sensors is not None and len(sensors) <= _MOST_NAMED:
+    if sensors is not None and len(sensors) <= MOST_NAMED:
         query = query.where(row.sensor.in_(sensors))
     if asked.fields is not None:
         query = query.where(row.field.in_(asked.fields))

@@ -29,7 +29,7 @@ from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import CountWindow, Signature, previous
 from citywise.reasoning.rdf.knowledge import Background
 from citywise.reasoning.rdf.mapping import Literal, Triple
-from citywise.reasoning.run.language import RecordedError
+from citywise.reasoning.run.language import MisusedError, RecordedError
 from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.recorded import Recorded
 from citywise.reasoning.streams.items import Encoder, Item
@@ -121,7 +121,7 @@ class RecordedExplainer:
         self._run = run
         self._knowledge = self._background()
         if at is not None and not run.request.streams:
-            raise RecordedError(f"--at {at}: {run.program} reads no stream, so it has no times")
+            raise MisusedError(f"--at {at}: {run.program} reads no stream, so it has no times")
         self._start = run.first
         sought = Sought(run.parse_time("--at", at), evaluation)
         self._seek(sought)

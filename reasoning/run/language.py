@@ -47,6 +47,11 @@ class RecordedError(ReasoningError):
     """A program, recording and times that do not go together."""
 
 
+class MisusedError(RecordedError):
+    """A run that is asked for wrongly: without the recording that its program reads, or with a
+    recording or times that mean nothing to it."""
+
+
 class AnswerForms(ABC):
     """How answers of a program are told, besides their atoms."""
 

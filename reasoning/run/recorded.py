@@ -18,7 +18,7 @@ from citywise.reasoning.model.request import KnowledgeSource, Signature, parse_d
 from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.rdf.knowledge import Background, background
 from citywise.reasoning.run.course import BEGINNING
-from citywise.reasoning.run.language import Driver, RecordedError, language_of
+from citywise.reasoning.run.language import Driver, MisusedError, RecordedError, language_of
 from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.revised import Emission, described
 from citywise.reasoning.run.revision import Revising, Revision
@@ -103,6 +103,11 @@ class Recorded:
         return self._recording.form or ("iso" if isinstance(given, str) else "integer")
 
     @property
+    def has_times(self) -> bool:
+        """Whether it is evaluated over time; otherwise once, at no time."""
+        return bool(self.request.streams) or self.parsed.timed
+
+    @property
     def first(self) -> int | None:
         """The time from which it runs (`--from`), in the request's unit; None: the first item's."""
         return self.parse_time("--from", self.start)
@@ -111,7 +116,9 @@ class Recorded:
     def horizon(self) -> int | None:
         """How far back items may be revised, in the request's unit; None: not at all."""
         if self.revise is None:
-            return self.request.revise
+            return self.request.revise if self.has_times else None
+        if not self.has_times:
+            raise MisusedError(f"--revise {self.revise}: {self._timeless()}")
         try:
             return parse_duration(self.revise, self.request.unit)
         except ItemError as error:
@@ -185,7 +192,7 @@ class Recorded:
             budget.progressed()
             yield from _up_to(until, reasoner.push(item))
             self._note_items(reasoner)
-        if self.request.streams or self.parsed.timed:
+        if self.has_times:
             yield from reasoner.finish(until)
         else:
             yield reasoner.once()
@@ -211,7 +218,7 @@ class Recorded:
         `added` and `removed` if wanted, and of RIF the instances in `entailed` and `negated`;
         raises `SolvingError` then where there are several answer sets. Where items may be
         revised, results that change come again."""
-        if self.horizon is not None and self.request.streams:
+        if self.horizon is not None:
             yield from self._revised_results(self.horizon, deltas=deltas)
             return
         changes = Deltas(lambda evaluation: several(evaluation, self.time(evaluation)))
@@ -226,7 +233,7 @@ class Recorded:
     def items(self, operator: Operator, stream: str = "") -> Iterator[Item | Line]:
         """The answers as the items of a stream (thesis, Definition 4.7; of RIF P and N); where
         items may be revised, as lines that are corrected and withdrawn later."""
-        if self.horizon is not None and self.request.streams:
+        if self.horizon is not None:
             yield from self._revised_items(self.horizon, operator, stream)
             return
         with self._reasoning(instances=operator != "rstream") as reasoner:
@@ -357,16 +364,22 @@ class Recorded:
 
     def _check(self) -> None:
         if self.streams and not self.request.streams:
-            raise RecordedError(
+            raise MisusedError(
                 f"{self.program} reads no stream, but {self.streams[0]} is given; declare "
                 "one, e.g. `#from stream <http://example.org/s> [time 10s step 1s].`"
             )
         if why := self.parsed.unrunnable(streamed=bool(self.streams)):
-            raise RecordedError(f"{self.program} {why}")
+            raise MisusedError(f"{self.program} {why}")
         if self.request.streams and not self.streams:
             given = (stream.iri for stream in self.request.streams)
             names = ", ".join(f"<{iri}>" if iri else "a stream" for iri in given)
-            raise RecordedError(f"{self.program} reads {names}; give a recording: --stream FILE")
+            raise MisusedError(f"{self.program} reads {names}; give a recording: --stream FILE")
+        for option, time in (("--from", self.start), ("--until", self.until)):
+            if time is not None and not self.has_times:
+                raise MisusedError(f"{option} {time}: {self._timeless()}")
+
+    def _timeless(self) -> str:
+        return f"{self.program} reads no stream, so it has no times; leave that out"
 
     def _agree(self) -> None:
         """See that times are given as the recording writes them."""

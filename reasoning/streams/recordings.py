@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import heapq
+import json
 import re
 import zlib
 from array import array
@@ -350,7 +351,26 @@ def _object(text: bytes) -> dict[str, Any]:
         raise ItemError(f"not JSON ({error.msg} at column {error.colno})") from None
     if not isinstance(values, dict):
         raise ItemError('expected a JSON object, e.g. {"t": 5, "atom": "p(1)"}')
+    # orjson keeps the last of several values of a key. Of most lines a count shows that there are
+    # no several; the others are read once more.
+    if text.count(b'":') != len(values) or _SPACED.search(text):
+        try:
+            json.loads(text, object_pairs_hook=_once, parse_int=str)
+        except RecursionError:
+            raise ItemError("is nested too deeply; items hold texts and numbers") from None
     return values
+
+
+_SPACED = re.compile(rb'"[ \t\r]+:')
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    """See that an object has a key once only."""
+    known = set()
+    for key, _value in pairs:
+        if key in known:
+            raise ItemError(f'"{key}" stands twice in the line; leave one of them out')
+        known.add(key)
 
 
 def _content(values: dict[str, Any], file: int, line: int) -> str | tuple[Triple, ...]:

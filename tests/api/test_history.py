@@ -129,6 +129,8 @@ def test_events_of_the_past_are_found_by_place_and_exported(
     address = "/api/v1/history/events"
     body = client.get(f"{address}?near=56.15,10.2&radius_m=500").json
     assert [event["id"] for event in body["events"]] == ["a"]
+    body = client.get(f"{address}?place=n2&limit=1").json
+    assert ([event["id"] for event in body["events"]], body["whole"]) == (["b"], True)
     assert client.get(f"{address}?from=2014-08-05T08:00:00Z").json["events"][0]["id"] == "b"
     with client.get(f"{address}?format=csv") as answer:
         rows = list(csv.DictReader(io.StringIO(answer.get_data(as_text=True))))

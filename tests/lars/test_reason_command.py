@@ -154,5 +154,5 @@ def test_an_item_that_comes_late_is_told(folder: Folder) -> None:
 
 def test_without_a_recording_it_says_what_is_missing(folder: Folder) -> None:
     done = folder.run("reason", "cooling.lars")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "reads a stream; give a recording: --stream FILE" in done.stderr

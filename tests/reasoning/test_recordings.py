@@ -174,6 +174,8 @@ def test_items_for_a_request_without_streams_are_an_error(tmp_path: Path) -> Non
 BAD: list[tuple[object, str]] = [
     ('{"t": 1,', "not JSON"),
     ('["t"]', "expected a JSON object"),
+    ('{"t": 1, "atom": "p", "t": 2}', '"t" stands twice'),
+    ('{"t" :1, "atom": "p", "\\u0074":2}', '"t" stands twice'),
     ({"atom": "p"}, '"t" is missing'),
     ({"t": 1.5, "atom": "p"}, "expected an integer (s)"),
     ({"t": True, "atom": "p"}, "expected an integer (s)"),

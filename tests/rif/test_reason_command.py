@@ -237,7 +237,7 @@ def test_without_a_stream_there_is_one_answer(folder: Folder) -> None:
 
 def test_a_window_needs_a_stream(folder: Folder) -> None:
     done = folder.run("reason", "grand.rifps")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "grand.rifps has a window on a stream; give a recording: --stream FILE" in done.stderr
 
 
