@@ -24,6 +24,7 @@ from citywise.backend.people import (
     invitations,
     logins,
     tokens,
+    two_factor,
 )
 from citywise.backend.people.accounts import ROLES, Account
 from citywise.backend.people.scopes import Scope
@@ -124,6 +125,27 @@ def change_password(settings: Settings, name: str, devices: bool, password: str)
     click.echo(f"{found.name} ({found.id}) has another password, and is logged in nowhere")
     if left:
         click.echo(f"{left} of its devices go on with their tokens; --tokens takes them back")
+
+
+@user.command("two-factor")
+@click.argument("name")
+@click.option("--off", is_flag=True, help="Turn it off, for who lost phone and recovery codes.")
+@of_a_system
+def change_two_factor(settings: Settings, name: str, off: bool) -> None:
+    """Say whether the account NAME logs in with two steps; with --off it does not any more, and
+    is logged in nowhere."""
+    with _changing(settings) as connection:
+        found = accounts.known(connection, name)
+        before = two_factor.standing(connection, found.id)
+        if off and two_factor.end(connection, found.id):
+            logins.close_all(connection, found.id)
+            audit.record(connection, ACTOR, "account.two-factor-off", found.id)
+    left = f"{before.recovery_left} recovery codes left"
+    after = "off now" if off else f"on, {left}"
+    click.echo(
+        f"{found.name} ({found.id}): two-factor sign-in is "
+        f"{'off' if before.since_ms is None else after}"
+    )
 
 
 @user.command()

@@ -410,7 +410,14 @@ class People(Section):
     private: bool = False
     """Nothing of the city is shown to who is not logged in."""
     login_hours: float = Field(default=24 * 14, gt=0)
+    two_factor: tuple[Literal["host", "developer", "admin"], ...] = ()
+    """Roles in which only who has set up two-factor sign-in may act."""
     rate_limits: bool = True
+
+    @field_validator("two_factor", mode="before")
+    @classmethod
+    def _list(cls, given: object) -> object:
+        return _separated(given)
 
 
 class SignIn(Section):

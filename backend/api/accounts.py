@@ -17,6 +17,7 @@ from citywise.backend.api import (
     parameters,
     presence,
     sign_in,
+    two_factor,
 )
 from citywise.backend.api.answers import as_json
 from citywise.backend.api.faults_of_people import as_problems
@@ -48,6 +49,12 @@ class Credentials(_Body):
 
     name: str = Field(max_length=200)
     password: str = Field(max_length=1000)
+
+
+class LogIn(Credentials):
+    """Who logs in; `code` is the second step of who has one."""
+
+    code: str | None = Field(default=None, max_length=100)
 
 
 class SignUp(Credentials):
@@ -96,7 +103,7 @@ def sign_up() -> Response:
 def log_in() -> Response:
     """Log a browser in; a login that it had is over."""
     parameters.only()
-    body = instance_bodies.read(Credentials)
+    body = instance_bodies.read(LogIn)
     _refuse_password()
     limits.refuse_guesser(body.name)
     with hashing.turn(), state().engine.connect() as connection:
@@ -104,11 +111,15 @@ def log_in() -> Response:
     if proof is None:
         limits.note_guess(body.name)
         raise _wrong_login()
+    if body.code is not None:
+        two_factor.refuse_guesser(proof.account)
     with state().engine.begin() as connection:
         account = accounts.admit(connection, proof)
         if account is None:
             raise _wrong_login()
-        return _welcome(connection, account, 200)
+        if two_factor.is_proven(connection, account, body.code):
+            return _welcome(connection, account, 200)
+    raise two_factor.refused(account.id, body.code)
 
 
 @blueprint.delete("/login")

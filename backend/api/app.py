@@ -47,6 +47,7 @@ from citywise.backend.api import (
     sources,
     traces,
     trials,
+    two_factor,
     webhooks,
     why,
     wishes,
@@ -66,8 +67,8 @@ _OF_CITY = (
     dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (
-    accounts, duties, sign_in, me, wishes, saved_places, attend, audit, operator, sources,
-    webhooks,
+    accounts, duties, sign_in, me, two_factor, wishes, saved_places, attend, audit, operator,
+    sources, webhooks,
 )  # fmt: skip
 _OF_APPS = (apps, instances, trials, context, critical_events, notices, traces, why)
 

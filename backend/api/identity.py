@@ -13,7 +13,7 @@ from citywise.backend.api import forgery, parameters, sessions
 from citywise.backend.api.forgery import refuse_unproven as refuse_unproven
 from citywise.backend.api.problems import ProblemError, not_found
 from citywise.backend.api.state import state
-from citywise.backend.people import accounts, logins, names, tokens
+from citywise.backend.people import accounts, logins, names, tokens, two_factor
 from citywise.backend.people.accounts import ROLES, Account
 from citywise.backend.people.ids import DEMO, is_session
 from citywise.backend.people.logins import Login
@@ -58,6 +58,10 @@ def require(role: str, *others: str) -> Principal:
     found = person()
     if not found.roles & {role, *others}:
         wanted = " or ".join((role, *others))
+        if found.waiting & {role, *others}:
+            raise _not_allowed(
+                f"the role {wanted} needs two-factor sign-in; set it up under your account"
+            )
         raise _not_allowed(f"this needs the role {wanted}, which an admin can give you")
     return found
 
@@ -145,10 +149,10 @@ def _device(bearer: str) -> Principal:
     token, account = found
     if tokens.is_due(token):
         _note(lambda connection: tokens.use(connection, token))
+    roles = _acting(account, by_provider=not account.has_password)
     return Principal(
-        account.id, account.name, account.roles, "token", token.rights, device=token.id,
-        scope=token.scope,
-    )  # fmt: skip
+        account.id, account.name, roles, "token", token.rights, device=token.id, scope=token.scope
+    )
 
 
 def _browser(secret: str) -> Principal | None:
@@ -175,7 +179,14 @@ def _note(write: Callable[[Connection], None]) -> None:
 
 def logged_in(account: Account, login: Login) -> Principal:
     """Who a browser's login says it is."""
-    return Principal(account.id, account.name, account.roles, "login", EVERYTHING, login)
+    roles = _acting(account, by_provider=bool(login.issuer))
+    waiting = account.roles - roles
+    return Principal(account.id, account.name, roles, "login", EVERYTHING, login, waiting=waiting)
+
+
+def _acting(account: Account, *, by_provider: bool) -> frozenset[str]:
+    needing = state().settings.people.two_factor
+    return two_factor.acting_roles(account, needing, by_provider=by_provider)
 
 
 def _is_own_name(asker: Principal, text: str) -> bool:

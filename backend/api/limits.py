@@ -32,6 +32,7 @@ LIMITS: dict[str, RateLimitItem] = {
     "log-in": RateLimitItemPerMinute(10),
     "guesses-here": RateLimitItemPerMinute(30),
     "guesses-at": RateLimitItemPerMinute(100),
+    "codes": RateLimitItemPerHour(20),
     "sign-up": RateLimitItemPerHour(5),
     "sign-in": RateLimitItemPerMinute(30),
     "context": RateLimitItemPerSecond(60, 3),

@@ -98,7 +98,7 @@ def change_me() -> Response:
     if body.devices == "end" and body.password is None:
         raise invalid([{"path": "devices", "message": "end with a new password only"}])
     if body.password is not None and not _came_by_provider(user):
-        _prove(body.old, "old")
+        prove(body.old, "old")
     if body.name is not None:
         limits.spend("sign-up", f"user {user}")  # Each tells whether a name is taken.
     kept = _hashed(user, body)
@@ -129,7 +129,7 @@ def forget_me() -> Response:
         if body.confirm is None:
             raise invalid([{"path": "confirm", "message": 'send "forget me"'}])
     else:
-        _prove(body.password, "password")
+        prove(body.password, "password")
     city = state()
     forgetting.forget(city.engine, city.settings, user)
     state().end_streams(user=user)
@@ -180,7 +180,7 @@ def _came_by_provider(user: str) -> bool:
     return True
 
 
-def _prove(password: str | None, field: str) -> None:
+def prove(password: str | None, field: str) -> None:
     """A problem unless a password is that of who asks; guesses are counted."""
     user = identity.own_id()
     limits.spend("log-in", f"user {user}")
@@ -233,6 +233,21 @@ def list_logins() -> Response:
     with state().engine.connect() as connection:
         found = logins.of(connection, identity.own_id())
     return as_json({"logins": list(map(_login, found))})
+
+
+@blueprint.delete("/me/logins")
+@access.own_rights
+def close_others() -> Response:
+    """Log all other browsers out."""
+    parameters.only()
+    asker, user = identity.person(), identity.own_id()
+    mine = asker.login.id if asker.login else None
+    with state().engine.begin() as connection:
+        others = [login.id for login in logins.of(connection, user) if login.id != mine]
+        logins.close_all(connection, user, but=mine)
+    for login in others:
+        state().end_streams(login=login)
+    return as_json({"ended": len(others)})
 
 
 @blueprint.delete("/me/logins/<login_id>")

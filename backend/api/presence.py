@@ -22,5 +22,6 @@ def shown(principal: Principal) -> dict[str, Any]:
         "by_provider": principal.login is not None and bool(principal.login.issuer),
         "demo": people.demo_user,
         "provider": state().settings.sign_in.shown or None,
+        "waiting_roles": sorted(principal.waiting),
         "passwords": state().settings.sign_in.passwords,
     }

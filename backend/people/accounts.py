@@ -31,6 +31,7 @@ class Account:
     created_ms: int
     disabled_ms: int | None
     has_password: bool
+    has_two_factor: bool = False
 
 
 def create(
@@ -82,6 +83,7 @@ def _insert(
         "roles": roles,
         "created_ms": wall_ms(),
         "disabled_ms": None,
+        "totp_since_ms": None,
     }
     if _by_name(connection, name) is not None:
         raise _taken(name)
@@ -278,4 +280,5 @@ def _account(row: Any) -> Account:
         row["created_ms"],
         row["disabled_ms"],
         row["password"] is not None,
+        row["totp_since_ms"] is not None,
     )

@@ -27,6 +27,8 @@ class Principal:
     login: Login | None = None
     device: str | None = None
     """Id of the token."""
+    waiting: frozenset[str] = field(default_factory=frozenset)
+    """Roles that the account has, but only with two-factor sign-in (`people.two_factor`)."""
     scope: Scope | None = None
     """What the token's rights for the city are limited to."""
 

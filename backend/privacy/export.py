@@ -14,7 +14,7 @@ from citywise.backend.ingest import log, records
 from citywise.backend.ingest.standing import CONTEXT
 from citywise.backend.packs import broken, tables
 from citywise.backend.packs.parts import brought_to
-from citywise.backend.people import accounts, consents, identities, logins, tokens
+from citywise.backend.people import accounts, consents, identities, logins, tokens, two_factor
 from citywise.backend.privacy import saved_places
 from citywise.backend.settings import Settings
 from citywise.backend.store.models import (
@@ -31,7 +31,7 @@ from citywise.backend.times import iso, iso_or_none, wall_ms
 from citywise.reasoning.rdf.mapping import quote
 
 FORMAT = 1
-_SECRET = {"csrf", "has_password", "secret"}
+_SECRET = {"csrf", "has_password", "has_two_factor", "secret"}
 
 
 def everything(connection: Connection, settings: Settings, user: str) -> dict[str, Any]:
@@ -46,6 +46,7 @@ def everything(connection: Connection, settings: Settings, user: str) -> dict[st
         "format": FORMAT,
         "exported": iso(wall_ms()),
         "account": _account(connection, user),
+        "two_factor": _shown(vars(two_factor.standing(connection, user))),
         "identities": [_shown(vars(found)) for found in identities.of(connection, user)],
         "logins": [_shown(vars(found)) for found in logins.of(connection, user)],
         "tokens": [_shown(vars(found)) for found in tokens.of(connection, user)],

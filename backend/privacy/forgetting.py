@@ -45,6 +45,7 @@ from citywise.backend.store.models import (
     NoticeRow,
     OutboxRow,
     ReceiverRow,
+    RecoveryCodeRow,
     SavedPlacesRow,
     SubscriptionRow,
     TokenRow,
@@ -64,6 +65,7 @@ SOMEBODY = "forgotten"
 """Who it was in the audit log, of which the rest has to stay."""
 _OWNED: Sequence[tuple[type[Base], Any]] = (
     (AccountRow, AccountRow.id),
+    (RecoveryCodeRow, RecoveryCodeRow.account),
     (LoginRow, LoginRow.account),
     (IdentityRow, IdentityRow.account),
     (TokenRow, TokenRow.account),

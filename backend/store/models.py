@@ -385,6 +385,21 @@ class AccountRow(Base):
     roles: Mapped[list[str]] = mapped_column(JSON)
     created_ms: Mapped[int] = mapped_column(BigInteger)
     disabled_ms: Mapped[int | None] = mapped_column(BigInteger)
+    totp_secret: Mapped[str | None] = mapped_column(String(64))
+    """What an authenticator app has too, in base 32 (`backend.people.two_factor`)."""
+    totp_since_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """None: its codes are not asked for (yet)."""
+    totp_step: Mapped[int | None] = mapped_column(BigInteger)
+    """The newest step of which a code was used."""
+
+
+class RecoveryCodeRow(Base):
+    """A code that stands once for one of the authenticator app."""
+
+    __tablename__ = "recovery_codes"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of account and code."""
+    account: Mapped[str] = mapped_column(UserId, index=True)
 
 
 class LoginRow(Base):

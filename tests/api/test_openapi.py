@@ -111,6 +111,7 @@ def filled(town: Town) -> None:
         ("/api/v1/webhooks/{webhook_id}/undelivered", "/api/v1/webhooks/x/undelivered", 404),
         ("/api/v1/me/consents", "/api/v1/me/consents", 200),
         ("/api/v1/me/logins", "/api/v1/me/logins", 200),
+        ("/api/v1/me/two-factor", "/api/v1/me/two-factor", 200),
         ("/api/v1/me/tokens", "/api/v1/me/tokens", 200),
         ("/api/v1/me/export", "/api/v1/me/export", 200),
         ("/api/v1/me/wishes", "/api/v1/me/wishes", 200),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from sqlalchemy import Engine, inspect, select
 
 from citywise.backend import cli
 from citywise.backend.network import broker_rights
-from citywise.backend.people import accounts, passwords
+from citywise.backend.people import accounts, passwords, two_factor
 from citywise.backend.people_commands import invited
 from citywise.backend.settings import People, Settings, Web
 from citywise.backend.store.database import create_engine_for
@@ -214,3 +215,19 @@ def test_before_a_first_start_there_are_the_tables_of_apps_too(tmp_path: Path) -
     machine = Machine(tmp_path)
     machine.add("Ann")
     assert "meeting_mgr_meetings" in inspect(machine.engine()).get_table_names()
+
+
+def test_two_factor_sign_in_of_who_lost_phone_and_codes_is_turned_off(machine: Machine) -> None:
+    anna = machine.add("Anna")
+    assert "two-factor sign-in is off" in machine.user("two-factor", "Anna", "--off")
+    assert machine.audited()[-1][1] != "account.two-factor-off"
+    engine = machine.engine()
+    with engine.begin() as connection:
+        secret = two_factor.begin(connection, anna)
+        assert two_factor.confirm(connection, anna, two_factor.code_at(secret, time.time()))
+    assert "is on, 10 recovery codes left" in machine.user("two-factor", "Anna")
+    assert "is off now" in machine.user("two-factor", "anna", "--off")
+    assert machine.audited()[-1][1] == "account.two-factor-off"
+    with engine.connect() as connection:
+        assert two_factor.standing(connection, anna) == two_factor.Standing(None, 0)
+    engine.dispose()

@@ -233,7 +233,7 @@ _NOT_THERE = {
 def test_what_is_secret_is_in_no_answer(cast: Cast) -> None:
     shown = {
         "/me": {"user", "name", "roles", "means", "rights", "csrf", "sign_up", "demo"}
-        | {"provider", "passwords", "by_provider"},
+        | {"provider", "passwords", "by_provider", "waiting_roles"},
         "/me/tokens": {"id", "label", "rights", "created", "used", "expires"},
         "/me/logins": {"id", "agent", "created", "seen", "expires", "current"},
         "/accounts": {"id", "name", "roles", "created", "disabled"},

@@ -19,7 +19,8 @@ function agentName(agent) {
 customElements.define('account-logins', class extends HTMLElement {
   connectedCallback() {
     this.list = h('ul', { class: 'cards compact' });
-    this.append(this.list);
+    this.others = h('button', { type: 'button', class: 'button', hidden: true, onclick: () => this.#end('') }, t('login.endothers'));
+    this.append(this.list, h('p', { class: 'actions' }, this.others));
     user.follow(() => {
       this.closest('section').hidden = user.isDemo;
       this.load();
@@ -30,20 +31,22 @@ customElements.define('account-logins', class extends HTMLElement {
     if (!user.own || user.isDemo) return;
     const { logins } = await ask('/me/logins').catch(() => ({ logins: [] }));
     this.list.replaceChildren(...logins.map((login) => this.#item(login)));
+    this.others.hidden = logins.length < 2;
   }
 
   #item(login) {
     const name = agentName(login.agent);
-    const end = h('button', { type: 'button', class: 'button', 'aria-label': `${t('login.end')}: ${name}`, onclick: () => this.#end(login) }, t('login.end'));
+    const end = h('button', { type: 'button', class: 'button', 'aria-label': `${t('login.end')}: ${name}`, onclick: () => this.#end(`/${login.id}`) }, t('login.end'));
     return h('li', { 'data-login': login.id }, h('div', { class: 'line' },
       h('p', {}, h('strong', {}, name), h('span', { class: 'quiet' }, ` ${t('login.seen', { age: ago((Date.now() - Date.parse(login.seen)) / 1000) })}`)),
       login.current ? h('span', { class: 'chip', 'data-ok': 'true' }, t('login.current')) : end));
   }
 
-  async #end({ id }) {
+  /** End a session, or without one all others. */
+  async #end(which) {
     try {
-      await ask(`/me/logins/${id}`, { method: 'DELETE' });
-      toast(t('login.ended'), { focus: true });
+      await ask(`/me/logins${which}`, { method: 'DELETE' });
+      toast(t(which ? 'login.ended' : 'login.othersended'), { focus: true });
     } catch (error) {
       toast(wrong(error));
     }

@@ -1,11 +1,13 @@
 // Name and password, as one logs in or signs up with them.
 import { h } from './elements.js';
+import { fieldsForm } from './fields-form.js';
 import { textField } from './labelled-field.js';
 import { t } from './strings.js';
 
 const LONGEST_NAME = 40;
 const SHORTEST_PASSWORD = 10;
 const LONGEST_PASSWORD = 200;
+const LONGEST_CODE = 40;
 
 /** A field for a name. */
 export const nameField = (attributes = {}) =>
@@ -30,6 +32,33 @@ export function passwordField({ title = t('person.password'), name = 'password',
     return isLong;
   };
   return { ...field, check };
+}
+
+/** A field for a code of the authenticator app, or a recovery code. */
+export const codeField = (attributes = {}) =>
+  textField({ name: 'code', title: t('person.code'), autocomplete: 'one-time-code', maxlength: LONGEST_CODE, autocapitalize: 'none', spellcheck: 'false', ...attributes });
+
+/**
+ * A form to log in with: `logIn(credentials)` is asked again with a code where an account has two
+ * steps. `name` and `password` are its fields.
+ */
+export function logInForm({ name, password, logIn, ...more }) {
+  const code = codeField({ required: false, help: t('person.code.help') });
+  code.element.hidden = true;
+  return fieldsForm({
+    ...more,
+    fields: [name, password, code],
+    submit: t('person.login'),
+    send: async (given) => {
+      try {
+        await logIn({ name: given.name, password: given.password, ...(given.code ? { code: given.code } : {}) });
+      } catch (error) {
+        if (error.kind !== 'second-step') throw error;
+        code.element.hidden = false;
+        code.focus();
+      }
+    },
+  });
 }
 
 /** The local address that `?next=` names; elsewhere nobody is led. */

@@ -1,6 +1,6 @@
 // Logging in and signing up: pages of their own, and a prompt where a login has ended.
 import { asker } from './api.js';
-import { nameField, nextAddress, passwordField } from './credentials.js';
+import { logInForm, nameField, nextAddress, passwordField } from './credentials.js';
 import { h, setText } from './elements.js';
 import { fieldsForm } from './fields-form.js';
 import { knows, t } from './strings.js';
@@ -19,10 +19,10 @@ const atProvider = () => {
 
 customElements.define('log-in', class extends HTMLElement {
   connectedCallback() {
-    const form = fieldsForm({
-      fields: [nameField(), passwordField()],
-      submit: t('person.login'),
-      send: async (credentials) => {
+    const form = logInForm({
+      name: nameField(),
+      password: passwordField(),
+      logIn: async (credentials) => {
         await user.logIn(credentials);
         location.assign(nextAddress());
       },
@@ -80,10 +80,10 @@ class LogInAgain {
         resolve(isIn);
         dialog.close();
       };
-      const form = fieldsForm({
-        fields: [name, password],
-        submit: t('person.login'),
-        send: async (credentials) => {
+      const form = logInForm({
+        name,
+        password,
+        logIn: async (credentials) => {
           const before = user.own;
           await user.logIn(credentials);
           if (before && user.own !== before) location.reload();
