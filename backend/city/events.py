@@ -120,6 +120,12 @@ def event_object(event: Mapping[str, Any], place: Mapping[str, Any] | None) -> d
     if (revised := event.get("revised")) is not None:
         because = [cause_object(cause) for cause in revised["because"]]
         shown["revised"] = {"number": revised["number"], "because": because}
+        if (was := revised.get("was")) is not None:
+            shown["revised"]["was"] = {
+                "level": was["level"],
+                "start": iso(was["start_ms"]),
+                "end": iso_or_none(was["end_ms"]),
+            }
     if event.get("withdrawn_ms") is not None:
         shown["withdrawn"] = iso(event["withdrawn_ms"])
     return shown
@@ -153,6 +159,7 @@ def standing_event(
         "geometry": geometry,
         "start_ms": parse_ms(event["start"]),
         "source": _source(event),
+        **({"revision": event["revised"]["number"]} if "revised" in event else {}),
     }
 
 

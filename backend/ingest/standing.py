@@ -80,6 +80,8 @@ class EventState(Payload):
     source: Identifier
     place_id: Identifier | None = None
     name: Name | None = None
+    revision: int | None = Field(default=None, ge=1, le=_LARGEST)
+    """How often readings of the past changed it; no fact for rules."""
 
 
 class UserPosition(Payload):

@@ -58,6 +58,7 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     if not changes:
         return 0
     changes = _taken_back(connection, changes)
+    amended = _amended(connection, changes)
     known = _Known(connection, changes)
     names = Names(connection, [row.body for row in changes])
     users, events = {row.body["user"] for row in changes}, events_of(row.body for row in changes)
@@ -65,7 +66,7 @@ def apply(connection: Connection, rows: Iterable[NoticeChange]) -> int:
     news = [
         _heard(known, listeners, row.t_ms, *found)
         for row in changes
-        if (found := _after(known, row, names)) is not None
+        if (found := _after(known, row, names, amended)) is not None
     ]
     upsert(connection, NoticeRow, list({one.notice["id"]: one.notice for one in news}.values()))
     told = [one for one in news if one.change != "refreshed"]
@@ -174,6 +175,21 @@ def _taken_back(connection: Connection, changes: Sequence[NoticeChange]) -> list
     ]
 
 
+def _amended(connection: Connection, changes: Sequence[NoticeChange]) -> dict[str, Any]:
+    """The readings that corrected events at last, of those by which notices are amended."""
+    events = {
+        row.body["about"]
+        for row in changes
+        if row.body["about_type"] == "event" and {"amended", "taken_back"} & row.body.keys()
+    }
+    found: dict[str, Any] = {}
+    for some in chunks(events):
+        query = select(EventRow.id, EventRow.revised).where(EventRow.id.in_(some))
+        revised = ((event, one) for event, one in connection.execute(query) if one)
+        found |= {event: one["because"] for event, one in revised}
+    return found
+
+
 class _Known:
     """The notices that changes may be about, by what tells the open ones apart."""
 
@@ -222,13 +238,15 @@ def _identity(notice: Mapping[str, Any]) -> _Identity:
     return tuple(notice[name] for name in names)
 
 
-def _after(known: _Known, row: NoticeChange, names: Names) -> _News | None:
+def _after(
+    known: _Known, row: NoticeChange, names: Names, amended: Mapping[str, Any]
+) -> _News | None:
     """The notice after a change; None where the change is none or has been applied."""
     notice, closes = known.latest(row), row.body["change"] == "closed"
     if notice is not None and row.t_ms < notice["updated_ms"]:
         return None
     if notice is not None and notice["closed_ms"] is None:
-        changed = _changed(notice, row)
+        changed = _changed(notice, row, amended.get(row.body["about"], ()))
         news = "closed" if closes else "updated"
         if row.body["change"] == "refreshed":
             news = "refreshed"
@@ -238,8 +256,16 @@ def _after(known: _Known, row: NoticeChange, names: Names) -> _News | None:
     return None if opened is None or known.has(opened) else ("opened", known.keep(opened))
 
 
-def _changed(notice: Notice, row: NoticeChange) -> Notice | None:
+def _changed(notice: Notice, row: NoticeChange, because: Sequence[Any]) -> Notice | None:
+    """A notice after a change; `because` are the readings that corrected its event at last."""
     changed = {**notice, **_told(row.t_ms, row.body)}
+    if row.body["change"] == "refreshed":
+        changed["amended"] = notice["amended"]
+    elif changed["amended"] is not None:
+        known = changed["amended"]["because"] or list(because)
+        changed["amended"] = {"was": notice["criticality"], "because": known} if known else None
+    elif changed["taken_back"] == []:
+        changed["taken_back"] = list(because) or None
     if row.body["change"] == "closed":
         # What ended has no details any more; they stay as they were.
         changed |= {name: changed[name] or notice[name] for name in ("details", "why")}
@@ -275,6 +301,7 @@ def _told(t_ms: int, body: Mapping[str, Any]) -> Notice:
         "closed_ms": t_ms if closed else None,
         "closed_because": _bounded("closed_because", because) if closed and because else None,
         "taken_back": body.get("taken_back") if closed else None,
+        "amended": None if closed else body.get("amended"),
     }
 
 

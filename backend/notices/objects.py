@@ -67,7 +67,7 @@ def notice_object(
     plain = Wording(notice["kind"], notice["about_name"])
     spoken = {name: _worded(found, values, name) for name, found in wordings.items()}
     chosen = spoken.get(language) or spoken.get(LANGUAGE) or _worded(plain, values)
-    taken_back = notice.get("taken_back")
+    taken_back, amended = notice.get("taken_back"), notice.get("amended")
     return {
         "id": notice["id"],
         "change": change or ("opened" if notice["closed_ms"] is None else "closed"),
@@ -90,7 +90,14 @@ def notice_object(
         "closed_because": notice["closed_because"],
         "advice": advice_object(notice.get("advice"), language),
         **({"taken_back": [cause_object(one) for one in taken_back]} if taken_back else {}),
+        **({"amended": _amended(amended)} if amended else {}),
     }
+
+
+def _amended(amended: Mapping[str, Any]) -> dict[str, Any]:
+    """What a notice was before readings changed it, and which readings did."""
+    because = [cause_object(one) for one in amended["because"]]
+    return {"was": {"criticality": amended["was"]}, "because": because}
 
 
 def advice_object(advice: Mapping[str, Any] | None, language: str) -> dict[str, Any] | None:

@@ -157,8 +157,11 @@ class TemplateRun:
         """The latest reading of each sensor and kind, and where it stands."""
         self._replaced: list[int] = []
         """Where those stand that were the latest at the last clock, and are no longer."""
-        self._amended: dict[str, dict[str, Any]] = {}
-        """What was corrected or withdrawn since the last clock, by sensor."""
+        self._amended: dict[str, list[dict[str, Any]]] = {}
+        """What was corrected or withdrawn since the last clock: by sensor, and by event (of which
+        the readings are known to who keeps it)."""
+        self._revisions: dict[str, int] = {}
+        """How often readings of the past changed an event, where they did."""
         self._looked_for = 0
         """Readings from before this time (Unix ms) are not among them."""
         self._stale_details: set[str] = set()
@@ -211,14 +214,16 @@ class TemplateRun:
         """A reading may be in the windows, or change what they held."""
         if self._windows is None or not isinstance(entry, Reading | Withdrawal):
             return
+        known = self._windows.known(entry)
         if self._windows.take(entry):
             self._evaluation.everywhere("windows", self._windows.facts)
-            self._note(entry, None)
+            self._note(entry, known)
 
     def _note(self, entry: Reading | Withdrawal, known: Reading | None) -> None:
-        """An entry changes what was known: notices that it ends are taken back."""
-        what = "withdrawn" if isinstance(entry, Withdrawal) else "corrected"
-        self._amended[entry.sensor] = {
+        """An entry changes what was known: notices that it ends are taken back, and of those
+        that it changes is said what they were."""
+        what = "withdrawn" if isinstance(entry, Withdrawal) else "corrected" if known else "late"
+        cause = {
             "kind": entry.kind,
             "sensor": entry.sensor,
             "observed_ms": entry.observed_ms,
@@ -226,6 +231,7 @@ class TemplateRun:
             "before": dict(known.values) if known else None,
             "after": dict(entry.values) if isinstance(entry, Reading) else None,
         }
+        self._amended[entry.sensor] = [cause]
 
     def _learn(self, entry: Reading | Withdrawal | Standing) -> None:
         """Something stands from now on, or does no longer."""
@@ -233,8 +239,19 @@ class TemplateRun:
             self._since = item_position(entry.since)
             if entry.subject in self._scope:
                 self._supply.take(entry)
+            if entry.subject == "event":
+                self._revise(entry)
         elif entry.kind in self._kinds:
             self._hear(entry)
+
+    def _revise(self, entry: Standing) -> None:
+        """An event stands otherwise; perhaps since readings of the past changed it."""
+        number = (entry.body or {}).get("revision")
+        if number is None:
+            self._revisions.pop(entry.key, None)
+        elif self._revisions.get(entry.key, 0) < number:
+            self._revisions[entry.key] = number
+            self._amended[entry.key] = []
 
     def _hear(self, entry: Reading | Withdrawal) -> None:
         """A sensor says something newer than before, or otherwise, or takes it back; then nothing
@@ -360,8 +377,11 @@ class TemplateRun:
 
         for change in changes(self.template, owner, t_ms, before, after, because):
             told = {**change, **supply.named(change["about_type"], change["about"])}
-            if change["closed_because"] == "corrected" and change["about"] in self._amended:
-                told["taken_back"] = [self._amended[change["about"]]]
+            amended = self._amended.get(change["about"])
+            if amended is not None and change["closed_because"] == "corrected":
+                told["taken_back"] = amended
+            elif amended is not None and change["change"] == "updated":
+                told["amended"] = {"because": amended}
             yield told
 
     def _refreshed(self, t_ms: int) -> Iterator[dict[str, Any]]:
@@ -435,6 +455,7 @@ class TemplateRun:
             self.clock = t_ms, position
             self._since_clock = self._since
             list(self._evaluate(t_ms, position))
+            self._amended.clear()
             self.adopt(state)
             if self._memory is not None:
                 self._memory.moved(t_ms // self._scale)

@@ -46,6 +46,10 @@ class Windows:
     def close(self) -> None:
         """Nothing is held."""
 
+    def known(self, entry: Reading | Withdrawal) -> Reading | None:
+        """The reading that another one, or a withdrawal, takes the place of."""
+        return self._readings.get((entry.kind, entry.sensor, entry.observed_ms))
+
     def take(self, entry: Reading | Withdrawal) -> bool:
         """A reading, which may be on one of the streams; whether it changes what the windows of
         the last ticks hold."""

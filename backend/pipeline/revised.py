@@ -158,7 +158,8 @@ def _opened(row: Row, event: Event, taken: dict[str, Event]) -> list[News]:
     """An event that nobody was told of; one that was withdrawn is there again."""
     before = next((e for e in taken.values() if e and _is_again(e, event)), None)
     name = before["id"] if before else next(n for n in alike(event["key"]) if n not in taken)
-    after = _revised(row, before or event, {**event, "id": name, "withdrawn_ms": None})
+    now = {**event, "id": name, "withdrawn_ms": None}
+    after = _revised(row, before or now, now)
     taken[name] = after
     opened = News(row.t_ms, "event.opened", {**after, "end_ms": None})
     if event["end_ms"] is None:
@@ -175,5 +176,10 @@ def _revised(row: Row, old: Event, after: Mapping[str, Any]) -> Event:
     because: list[Mapping[str, Any]] = row.body["because"]
     own = [cause for cause in because if cause["sensor"] == old["place_id"]]
     number = (old["revised"] or {}).get("number", 0) + 1
-    revised = {"number": number, "because": (own or because)[:_MOST_CAUSES]}
+    was_there = old is not after and old["withdrawn_ms"] is None
+    revised = {
+        "number": number,
+        "because": (own or because)[:_MOST_CAUSES],
+        "was": {name: old[name] for name in _TOLD} if was_there else None,
+    }
     return {**old, **after, "revised": revised}

@@ -367,6 +367,9 @@ class NoticeRow(Base):
     """What an app's own code proposes to do about it (docs/notices.md)."""
     taken_back: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     """The readings because of which it turned out that there was no reason for it."""
+    amended: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Its criticality before readings of the past changed it at last (`was`), and these readings
+    (`because`)."""
     __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)
 
 

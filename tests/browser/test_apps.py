@@ -254,9 +254,18 @@ def test_what_one_has_already_is_offered_with_another_name_and_told_of_briefly(
 ) -> None:
     page = as_user(open_page("/apps"), "ann")
     set_up(page, "Jams on my way").get_by_role("button", name="Save").click()
-    told = change("opened", about="old-jam", user="ann", instance="ann.jam_ahead")
-    tell(site, told)
+    jam: dict[str, Any] = {"about": "old-jam", "user": "ann", "instance": "ann.jam_ahead"}
+    tell(site, change("opened", **jam))
     expect(jam_card(page).locator(".notice-card")).to_be_visible()
+    cause = {
+        "kind": "traffic", "sensor": "1", "observed_ms": NOON_MS, "what": "corrected",
+        "before": {"speed_kmh": 12}, "after": {"speed_kmh": 42},
+    }  # fmt: skip
+    amended = {"criticality": 2, "amended": {"because": [cause]}}
+    tell(site, change("updated", NOON_MS + 60_000, **jam, **amended))
+    corrected = jam_card(page).locator(".notice-card")
+    expect(corrected).to_contain_text("It was: importance 3; now: 2. The reading of")
+    expect(corrected).to_contain_text("from 12 km/h to 42 km/h.")
     (notice,) = site.server.get("/api/v1/notices?user=ann")["notices"]
     notices = [{**notice, "id": str(number)} for number in range(23)]
     page.route("**/instances/check", lambda route: route.fulfill(json={"notices": notices}))

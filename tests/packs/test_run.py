@@ -303,6 +303,59 @@ def test_a_notice_on_a_corrected_reading_is_taken_back_with_it(withdrawn: bool) 
     assert cause["after"] == (None if withdrawn else {"occupied": 2, "capacity": 9})
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        SEEN.replace('P,1) :- radius(Me,_), seen(P,_,_), 2 <= #count{ O : seen(P,O,N), N > 5 }',
+                     'P,4-N/8) :- radius(Me,_), seen(P,_,N)'),
+        'notice(Me,"jam",P,4-N/8) :- radius(Me,R), near_me(Me,P,R), city_occupiedPlaces(P,N).',
+    ],
+    ids=["in windows", "the latest"],
+)  # fmt: skip
+def test_a_notice_that_a_corrected_reading_changes_says_from_what_to_what(rules: str) -> None:
+    low, full = (reading("parking", "g", 0, occupied=n, capacity=9) for n in (2, 8))
+    amended = reading("parking", "g", 180_000, occupied=8, capacity=9)
+    near: list[Happening] = [GARAGE, instance("a", radius=500), position("a", 10.198)]
+    beginning = [*near, low, 1, low, 3]
+    found = [c for _t, c in notices(log([*beginning, amended, 1]), [template(rules)])]
+    assert [(c["change"], c["criticality"]) for c in found[:2]] == [("opened", 4), ("updated", 3)]
+    (cause,) = found[1]["amended"]["because"]
+    assert (cause["before"]["occupied"], cause["after"]["occupied"]) == (2, 8)
+    later = [c for _t, c in notices(log([*beginning, full, 1]), [template(rules)])]
+    assert not any("amended" in c for c in later)
+
+
+@pytest.mark.parametrize("level", [4, 1])
+def test_a_notice_about_an_event_that_is_corrected_says_so(level: int) -> None:
+    rules = NEAR.replace("ev_level(E,L)", "ev_level(E,L), L > 1")
+    about, key, body = event("e", 10.2, level)
+    corrected: Happening = (about, key, {**body, "revision": 1})
+    begin: list[Happening] = [event("e", 10.2), instance("a"), route("a"), 1]
+    for first, second in ((begin, [corrected, 1]), ([*begin, corrected, 1, event("e", 10.2), 1],
+                          [(about, key, {**body, "revision": 2}), 1])):  # fmt: skip
+        found = [c for _t, c in notices(log([*first, *second]), [template(rules)])]
+        assert found[-1]["change"] == ("updated" if level > 1 else "closed")
+        assert ("amended" in found[-1], "taken_back" in found[-1]) == (level > 1, level == 1)
+
+
+def test_what_was_corrected_before_a_restart_ends_no_notice_after_it() -> None:
+    about, key, body = event("e", 10.2, 4)
+    entries = log([
+        event("e", 10.2), instance("a"), route("a"), 1, (about, key, {**body, "revision": 1}), 1,
+    ])  # fmt: skip
+    run = TemplateRun(template(NEAR))
+    steps_of(run, entries)
+    end = entries[-1].position + 1
+    again = TemplateRun(template(NEAR), state=run.state(end), past=entries)
+    (closed,) = [
+        change
+        for entry in log([3, *[0] * len(entries), ("route", "a", None), 1])[len(entries) + 1 :]
+        for step in again.take(entry)
+        for change in step.changes
+    ]
+    assert closed["closed_because"] == "moved_away"
+
+
 def test_an_instance_whose_values_do_not_fit_is_left_out_and_said() -> None:
     run = TemplateRun(JAM)
     happenings: list[Happening] = [

@@ -218,6 +218,49 @@ def test_a_notice_whose_event_never_was_is_taken_back_once(engine: Engine, first
         assert (row.closed_because, row.closed_ms) == ("withdrawn", T + 60_000)
 
 
+@pytest.mark.usefixtures("road")
+def test_a_notice_whose_event_is_corrected_says_from_what_to_what_until_it_changes_again(
+    engine: Engine,
+) -> None:
+    id_, results = "TrafficJam-1-x", Results(engine)
+    results.commit([change("event.opened", T, T, level=4), cursor(0, 10)])
+    results.commit([notice("opened", T, about=id_, criticality=4), cursor(0, 10, V1)])
+    corrected = {
+        "id": id_, "key": id_, "type": "TrafficJam", "level": 2, "place_id": "1", "start_ms": T,
+        "confirmed_ms": T, "end_ms": None, "request": "traffic_jam", "causes": {}, "place": None,
+        "opened_ms": T, "revised": None, "withdrawn_ms": None,
+    }  # fmt: skip
+    results.commit([revised(T, [corrected]), cursor(10, 20)])
+    assert [body and body.get("revision") for *_, body in inlet_rows(engine)] == [None, 1]
+    with engine.connect() as connection:
+        query = select(OutboxRow.body).where(OutboxRow.kind == "event.corrected")
+        (said,) = connection.scalars(query)
+    assert said["revised"]["was"] == {"level": 4, "start": "2014-08-05T00:00:00Z", "end": None}
+    amended: dict[str, Any] = {"because": []}
+    changes = [
+        notice("updated", T + 60_000, about=id_, criticality=2, amended=amended),
+        notice("refreshed", T + 120_000, about=id_, criticality=2, details={"far": 1}),
+        notice("updated", T + 180_000, about=id_, criticality=5),
+        notice("updated", T + 240_000, about=id_, criticality=1, amended=amended),
+        notice("closed", T + 300_000, about=id_, closed_because="corrected", taken_back=[]),
+    ]
+    found = []
+    for number, one in enumerate(changes):
+        results.commit([one, cursor(10 * number + 10, 10 * number + 20, V1)])
+        with engine.connect() as connection:
+            found.append(connection.execute(select(NoticeRow.__table__)).one())
+    was = [one.amended and one.amended["was"] for one in found]
+    assert was == [4, 4, None, 5, None]
+    assert found[0].amended["because"][0]["after"] == {"speed_kmh": 90}
+    assert found[-1].taken_back == found[0].amended["because"]
+    with engine.connect() as connection:
+        query = select(OutboxRow.body).where(OutboxRow.kind == "notice").order_by(OutboxRow.id)
+        bodies = connection.scalars(query).all()
+    assert bodies[1]["amended"]["was"] == {"criticality": 4}
+    assert bodies[1]["amended"]["because"][0]["observed_at"] == "2014-08-05T00:00:00Z"
+    assert "amended" not in bodies[2]
+
+
 def inlet_rows(engine: Engine) -> list[tuple[str, str, Any]]:
     with engine.connect() as connection:
         rows = connection.execute(select(InletRow.__table__).order_by(InletRow.id))
@@ -242,7 +285,7 @@ def test_an_announced_event_stands_and_an_ended_one_no_more(engine: Engine) -> N
     assert (opened[2]["geometry"], opened[2]["name"]) == (LINE, "Ringgaden")
     assert (opened[2]["level"], updated[2]["level"]) == (1, 3)
     assert ended == ("event", "TrafficJam-1-x", None)
-    assert checked(*opened).body == opened[2]  # as the ingest takes it
+    assert checked(*opened).body == {**opened[2], "revision": None}  # as the ingest takes it
 
 
 @pytest.mark.usefixtures("road")

@@ -1,5 +1,6 @@
 // One event as people read it: in the list and in the map's popup.
 import { city } from './city.js';
+import { correctedText } from './corrections.js';
 import { h, icon, setText } from './elements.js';
 import { levelMeter } from './levels.js';
 import { knows, t } from './strings.js';
@@ -62,6 +63,7 @@ export function eventCard(event, { heading = 'h3', onShow } = {}) {
   const since = row(t('event.since'));
   const confirmed = row(t('event.confirmed'));
   const ended = row(t('event.ended'));
+  const corrected = h('p', { class: 'quiet' });
   const cause = h('p', {});
   const atoms = h('ul', { class: 'atoms' });
   const why = h('details', { class: 'why' }, h('summary', {}, t('event.why')), cause,
@@ -69,7 +71,7 @@ export function eventCard(event, { heading = 'h3', onShow } = {}) {
   const show = onShow && h('button', { type: 'button', class: 'link', onclick: onShow }, t('event.show'));
   const element = h('article', { class: 'event', 'data-event': event.id },
     h('header', {}, title, level.meter), place,
-    h('dl', { class: 'facts' }, since.element, confirmed.element, ended.element),
+    h('dl', { class: 'facts' }, since.element, confirmed.element, ended.element), corrected,
     h('footer', {}, why, show));
 
   function update(now) {
@@ -85,6 +87,9 @@ export function eventCard(event, { heading = 'h3', onShow } = {}) {
     setText(confirmed.value, ago(Math.max(0, now - current.confirmedMs) / 1000));
     ended.element.hidden = current.endMs === null;
     if (current.endMs !== null) setText(ended.value, at(current.endMs, now));
+    const correction = correctedText(current);
+    corrected.hidden = correction === null;
+    setText(corrected, correction ?? '');
     setText(cause, causeInWords(current));
     const { opened = [], confirmed: confirming = [], ended: ending = [] } = current.causes ?? {};
     const facts = [...new Set([...opened, ...confirming, ...ending])];

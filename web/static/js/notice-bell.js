@@ -1,9 +1,10 @@
 // The bell in the header of every page: how many alerts are new, the list of them, and a short word
 // when one comes.
+import { amendedText, takenBackText } from './corrections.js';
 import { tried } from './doing.js';
 import { h, icon, keyed, setText } from './elements.js';
 import { mute } from './notice-actions.js';
-import { noticeName, takenBackText, wholeText } from './notice-words.js';
+import { aboutName, noticeName, wholeText } from './notice-words.js';
 import { heldBecause, notices } from './notices.js';
 import { t } from './strings.js';
 import { at } from './times.js';
@@ -45,7 +46,10 @@ customElements.define('notice-bell', class extends HTMLElement {
     user.follow(() => this.#show());
     notices.addEventListener('told', ({ detail }) => detail.alert && !detail.closed && this.#say(detail));
     // Who was alerted hears that there was no reason for it.
-    notices.addEventListener('told', ({ detail }) => detail.alerted && detail.taken_back && toast(takenBackText(detail)));
+    notices.addEventListener('told', ({ detail }) => {
+      const text = detail.taken_back ? takenBackText(detail, aboutName(detail)) : amendedText(detail, aboutName(detail));
+      if (detail.alerted && text) toast(text);
+    });
     this.menu.addEventListener('toggle', () => {
       this.place.replaceChildren();
       this.#show();

@@ -1,11 +1,12 @@
 // One notice as people read it.
 import { query } from './api.js';
 import { city } from './city.js';
+import { amendedText } from './corrections.js';
 import { h, icon, keyed, setText } from './elements.js';
 import { levelMeter } from './levels.js';
 import { noticeActions } from './notice-actions.js';
 import { adviceOf } from './notice-advice.js';
-import { noticeName, whatHappened } from './notice-words.js';
+import { aboutName, noticeName, whatHappened } from './notice-words.js';
 import { showOnMap } from './show-event.js';
 import { t } from './strings.js';
 import { at } from './times.js';
@@ -22,6 +23,7 @@ export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const level = levelMeter('notice.criticality');
   const what = h('p', { class: 'card-what' });
   const text = h('p', { class: 'card-place' });
+  const amended = h('p', { class: 'quiet' });
   const since = h('p', { class: 'quiet' });
   const seen = h('span', { class: 'chip', 'data-ok': 'true' }, t('notice.seen'));
   const show = h('button', { type: 'button', class: 'link', onclick: () => showOnMap(element, notice.about.id) }, t('event.show'));
@@ -31,12 +33,15 @@ export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
   const actions = isTrial ? null : noticeActions(notice);
   const element = h('article', { class: 'notice-card', 'data-notice': notice.id, tabindex: isTrial ? null : '-1' },
     h('header', {}, h(heading, {}, h('span', { class: 'badge' }, icon('bell')), title), level.meter),
-    what, text, advice.element, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
+    what, text, amended, advice.element, actions?.held, h('footer', {}, since, seen, show, isTrial ? null : why), actions?.element);
 
   function update(current, now) {
     setText(title, current.title);
     setText(what, whatHappened(current) ?? '');
     setText(text, current.text);
+    const correction = amendedText(current, aboutName(current));
+    amended.hidden = correction === null;
+    setText(amended, correction ?? '');
     setText(since, t('notice.since', { time: at(Date.parse(current.opened), now) }));
     advice.update(current);
     level.show(current.criticality);

@@ -1,8 +1,7 @@
 // A notice in words: what happened, and where.
 import { city } from './city.js';
 import { eventTitle } from './event-card.js';
-import { language, t } from './strings.js';
-import { at } from './times.js';
+import { language } from './strings.js';
 
 /** What a notice is about is called so: a place, mostly. */
 export const aboutName = ({ about }) => about.name ?? about.id;
@@ -23,10 +22,4 @@ export const adviceText = ({ advice }) => advice?.texts?.[language] ?? advice?.t
 export function wholeText(notice) {
   const said = [whatHappened(notice), notice.text].filter(Boolean).join(': ');
   return [said, adviceText(notice)].filter(Boolean).join(' ');
-}
-
-/** Why a notice was taken back: by which reading, of when, and what became of it. */
-export function takenBackText(notice) {
-  const [{ what, observed_at: observed }] = notice.taken_back;
-  return t(`notice.taken_back.${what}`, { title: notice.title, where: aboutName(notice), time: at(Date.parse(observed), city.now()) });
 }
