@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import Request
 
-import agendas
 import orjson
 from street import _Echo as Echo
 
+from benchmarks.measured import agendas
 from benchmarks.measured.event_streams import followed
 from benchmarks.measured.processes import cpu_s
 from citywise.apps.meeting_mgr import store, topics

@@ -1,19 +1,20 @@
 """How fast and still the pages load on a phone: requests, bytes, when they are usable, what moves.
 
-`python benchmarks/pages.py http://127.0.0.1:8080 [--json]`, beside a running system. Each page is
-loaded cold in Chromium at 390 × 844 with 1.6 Mbit/s, 150 ms and a processor four times slower;
-whatever is beyond its bound is marked, and then the exit status is 1.
+    citywise bench pages                          # of a demo that is started for it
+    citywise bench pages http://127.0.0.1:8080    # of a running system
+
+Each page is loaded cold in Chromium at 390 × 844 with 1.6 Mbit/s, 150 ms and a processor four
+times slower; whatever is beyond its bound is marked with `!`.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
+from contextlib import nullcontext
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks.measured.demo import demo
 from citywise.backend import machine
 
 PAGES = {
@@ -49,27 +50,27 @@ new PerformanceObserver((list) => list.getEntries().forEach((entry) => {
 """
 
 
-def main() -> int:
-    """Measure, tell, and say by the exit status whether all is within its bounds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url", help="the address of a running system")
-    parser.add_argument("--json", action="store_true", help="figures as JSON")
-    given = parser.parse_args()
-    with sync_playwright() as driver:
-        path = str(machine.chromium())
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        found = {path: measured(browser, given.url.rstrip("/"), path) for path in PAGES}
+def run(url: str = "") -> list[dict[str, Any]]:
+    """A row for each page."""
+    system = nullcontext(url.rstrip("/")) if url else demo()
+    with system as address, sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=str(machine.chromium()), args=["--no-sandbox"]
+        )
+        found = [{"page": path, **measured(browser, address, path)} for path in PAGES]
         browser.close()
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        for path, figures in found.items():
-            told = [
-                f"{name} {value:g}{'!' * beyond(path, name, value)}"
-                for name, value in figures.items()
-            ]
-            print(f"{path:10} {'  '.join(told)}")
-    return int(any(beyond(path, *each) for path, all_ in found.items() for each in all_.items()))
+    return found
+
+
+def report(results: list[dict[str, Any]]) -> str:
+    """A line for each page."""
+    lines = []
+    for row in results:
+        path = row["page"]
+        figures = [(name, value) for name, value in row.items() if name != "page"]
+        told = [f"{name} {value:g}{'!' * beyond(path, name, value)}" for name, value in figures]
+        lines.append(f"{path:10} {'  '.join(told)}")
+    return "\n".join(lines)
 
 
 def beyond(path: str, name: str, value: float) -> bool:
@@ -116,7 +117,3 @@ def _tally(page: Page) -> dict[str, float]:
     wire.on("Network.requestWillBeSent", lambda _: add("requests", 1))
     wire.on("Network.loadingFinished", finished)
     return tally
-
-
-if __name__ == "__main__":
-    sys.exit(main())

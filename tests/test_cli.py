@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from citywise.backend.machine import REPOSITORY
 from tests.command import Folder
+
+BENCHMARKS = REPOSITORY / "benchmarks"
 
 
 def citywise(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
@@ -45,6 +49,12 @@ def test_wrong_usage_exits_with_2(
     result = Folder(tmp_path).run(*arguments)
     assert result.returncode == code
     assert says in result.stderr
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
+def test_whatever_bench_lists_can_be_run_and_reported(path: Path) -> None:
+    names = {n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.FunctionDef)}
+    assert {"run", "report"} <= names
 
 
 @pytest.mark.slow
