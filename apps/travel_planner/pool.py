@@ -25,7 +25,7 @@ ANSWER_S = 5.0
 """A question that takes longer is given up, and its process ended."""
 START_S = 300.0
 WARM_S = 30.0
-"""So long after the web process planners are started, if nobody needs them before."""
+"""So long after the web process a planner is started, if nobody needs one before."""
 WAIT_S = 10.0
 """How long a question may wait for a free process; until the first answer as long as a start."""
 _MODULE = "citywise.apps.travel_planner.worker"
@@ -112,8 +112,8 @@ class Pool:
         return reply
 
     def warm(self, after_s: float = 0.0) -> None:
-        """Start all processes in the background, after some seconds or when somebody is about
-        to ask (`soon`); returns at once. Without a city, none."""
+        """Start one process in the background after some seconds, and all when somebody is
+        about to ask (`soon`); returns at once. Without a city, none."""
         threading.Thread(target=self._warm, args=(after_s,), daemon=True).start()
 
     def soon(self) -> None:
@@ -121,9 +121,24 @@ class Pool:
         self._is_wanted.set()
 
     def _warm(self, after_s: float) -> None:
-        self._is_wanted.wait(after_s)
-        for _ in range(self.size):
-            threading.Thread(target=self.ask, args=({"do": "warm"},), daemon=True).start()
+        if not self._is_wanted.wait(after_s):
+            self.ask({"do": "warm"})
+            self._is_wanted.wait()
+        if self._city is not None and not self._city.is_file():
+            return
+        free: list[Worker | None] = []
+        with suppress(queue.Empty):
+            while True:
+                free.append(self._free.get_nowait())
+        for worker in free:
+            if worker is None:
+                threading.Thread(target=self._start, daemon=True).start()
+            else:
+                self._free.put(worker)
+
+    def _start(self) -> None:
+        worker, _reply = self._asked(None, {"do": "warm"})
+        self._free.put(worker)
 
     def close(self) -> None:
         """End the processes that are free."""
@@ -178,7 +193,7 @@ def use(settings: Settings, planners: Planners | None) -> None:
 
 
 def warm(settings: Settings) -> None:
-    """Start the processes of a system before they are needed, but after what starts with it;
+    """Start a process of a system before it is needed, but after what starts with it;
     returns at once."""
     planners = of(settings)
     if isinstance(planners, Pool):
@@ -186,7 +201,7 @@ def warm(settings: Settings) -> None:
 
 
 def soon(settings: Settings) -> None:
-    """Start them now: somebody has opened the page. Returns at once."""
+    """Start all of them now: somebody has opened the page. Returns at once."""
     planners = of(settings)
     if isinstance(planners, Pool):
         planners.soon()

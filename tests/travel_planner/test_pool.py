@@ -132,6 +132,18 @@ def test_processes_are_started_when_somebody_is_about_to_ask(planners: Pool) -> 
     soon(lambda: planners._free.queue not in ([], [None]))
 
 
+def test_one_is_started_beforehand_and_the_others_then(settings: Settings) -> None:
+    planners = Pool(settings.model_copy(update={"city": City(planners=2)}), ECHO)
+    free = planners._free.queue
+    try:
+        planners.warm()
+        soon(lambda: [worker is not None for worker in free] == [False, True])
+        planners.soon()
+        soon(lambda: [worker is not None for worker in free] == [True, True])
+    finally:
+        planners.close()
+
+
 def test_the_first_answer_of_a_process_may_take_as_long_as_its_start(
     planners: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
