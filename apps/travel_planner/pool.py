@@ -126,11 +126,7 @@ class Pool:
             self._is_wanted.wait()
         if self._city is not None and not self._city.is_file():
             return
-        free: list[Worker | None] = []
-        with suppress(queue.Empty):
-            while True:
-                free.append(self._free.get_nowait())
-        for worker in free:
+        for worker in self._taken():
             if worker is None:
                 threading.Thread(target=self._start, daemon=True).start()
             else:
@@ -142,12 +138,18 @@ class Pool:
 
     def close(self) -> None:
         """End the processes that are free."""
-        for _ in range(self.size):
-            with suppress(queue.Empty):
-                worker = self._free.get_nowait()
-                if worker is not None:
-                    worker.end()
-                self._free.put(None)
+        for worker in self._taken():
+            if worker is not None:
+                worker.end()
+            self._free.put(None)
+
+    def _taken(self) -> list[Worker | None]:
+        """All that are free, which nobody else can ask until they are put back."""
+        free: list[Worker | None] = []
+        with suppress(queue.Empty):
+            while True:
+                free.append(self._free.get_nowait())
+        return free
 
     def _asked(
         self, worker: Worker | None, question: Mapping[str, Any]
