@@ -54,19 +54,6 @@ def serves(number: int, of: int) -> Callable[[str], bool]:
 EVERYBODY = serves(0, 1)
 
 
-def foreseen(entries: Iterable[LogEntry]) -> Iterator[tuple[LogEntry, int | None]]:
-    """Entries of a log, the first after a clock with the time (Unix ms) of the next one: what
-    comes between two clocks has not come before the second."""
-    waiting: list[LogEntry] = []
-    for entry in entries:
-        waiting.append(entry)
-        if isinstance(entry, ClockReading):
-            yield waiting[0], entry.complete_ms
-            yield from ((other, None) for other in waiting[1:])
-            waiting.clear()
-    yield from ((other, None) for other in waiting)
-
-
 @dataclass(frozen=True)
 class Step:
     """What one clock brought."""
@@ -115,6 +102,9 @@ class Step:
 class TemplateRun:
     """One template between a state and the next.
 
+    What comes between two clocks has not come before the second: it waits, while time passes up to
+    there. So answers do not depend on who reads the log, and in how large pieces.
+
     Parameters
     ----------
     template:
@@ -151,12 +141,10 @@ class TemplateRun:
         self._scope = frozenset({"instance", "event", "place", *template.permissions})
         self._since: int | None = None
         """Where in the log begins all that stands, as an entry's position."""
-        self._since_clock: int | None = None
-        """The same of what stood at the last clock."""
+        self._waiting: list[Reading | Withdrawal | Standing] = []
+        """What has come since the last clock."""
         self._latest: dict[tuple[str, str], tuple[int, Reading]] = {}
         """The latest reading of each sensor and kind, and where it stands."""
-        self._replaced: list[int] = []
-        """Where those stand that were the latest at the last clock, and are no longer."""
         self._amended: dict[str, list[dict[str, Any]]] = {}
         """What was corrected or withdrawn since the last clock: by sensor, and by event (of which
         the readings are known to who keeps it)."""
@@ -184,9 +172,8 @@ class TemplateRun:
         budget.progressed()
         if isinstance(entry, ClockReading):
             yield from self._tick(entry)
-            return
-        self._learn(entry)
-        self._fill(entry)
+        else:
+            self._waiting.append(entry)
 
     def skip(self, entries: Sequence[LogEntry]) -> None:
         """Take entries of which others have given the evaluations: all that matters is what
@@ -198,8 +185,11 @@ class TemplateRun:
                 list(self.take(entry))
             elif not isinstance(entry, ClockReading) or entry.position == clocks[-1]:
                 list(self.take(entry))
-            elif self._windows is not None:
-                list(self._windows.ticks(entry.complete_ms))
+            else:
+                self._fill()
+                self._arrive()
+                if self._windows is not None:
+                    list(self._windows.ticks(entry.complete_ms))
 
     def before(self, t_ms: int | None) -> Iterator[Step]:
         """Time passes up to just before an instant (Unix ms; None: it does not), and nothing
@@ -210,14 +200,22 @@ class TemplateRun:
         self.clock = t_ms - 1, self.clock[1]
         self._memory.moved((t_ms - 1) // self._scale)
 
-    def _fill(self, entry: LogEntry) -> None:
-        """A reading may be in the windows, or change what they held."""
-        if self._windows is None or not isinstance(entry, Reading | Withdrawal):
-            return
-        known = self._windows.known(entry)
-        if self._windows.take(entry):
-            self._evaluation.everywhere("windows", self._windows.facts)
-            self._note(entry, known)
+    def _fill(self) -> None:
+        """What waits may be in the windows, or change what they held."""
+        windows = self._windows
+        for entry in self._waiting:
+            if windows is None or isinstance(entry, Standing):
+                continue
+            known = windows.known(entry)
+            if windows.take(entry):
+                self._evaluation.everywhere("windows", windows.facts)
+                self._note(entry, known)
+
+    def _arrive(self) -> None:
+        """What waits stands from now on."""
+        for entry in self._waiting:
+            self._learn(entry)
+        self._waiting.clear()
 
     def _note(self, entry: Reading | Withdrawal, known: Reading | None) -> None:
         """An entry changes what was known: notices that it ends are taken back, and of those
@@ -257,13 +255,11 @@ class TemplateRun:
         """A sensor says something newer than before, or otherwise, or takes it back; then nothing
         is known of it until it is heard again."""
         name = entry.kind, entry.sensor
-        at, known = self._latest.get(name, (0, None))
+        _at, known = self._latest.get(name, (0, None))
         if known is not None and known.observed_ms > entry.observed_ms:
             return
-        if known is not None:
-            self._replaced.append(at)
-            if known.observed_ms == entry.observed_ms:
-                self._note(entry, known)
+        if known is not None and known.observed_ms == entry.observed_ms:
+            self._note(entry, known)
         if isinstance(entry, Withdrawal):
             entry = Reading(*name, entry.observed_ms, entry.received_ms, {}, entry.position)
         self._latest[name] = entry.position, entry
@@ -282,6 +278,7 @@ class TemplateRun:
     def _tick(self, clock: ClockReading) -> Iterator[Step]:
         if self.clock is not None and clock.complete_ms < self.clock[0]:
             return
+        self._fill()
         if self._windows is not None:
             for t_ms in self._windows.ticks(clock.complete_ms):
                 yield from self._timed(t_ms, clock.position)
@@ -290,11 +287,11 @@ class TemplateRun:
             for refused in self._windows.refused[:1]:
                 self._supply.faults[f"{UNREADABLE} windows"] = refused
         yield from self._timed(clock.complete_ms, clock.position)
+        if self._memory is not None and self.clock is not None:
+            # What held went on holding up to here, before anything came.
+            self._memory.moved(max(clock.complete_ms - 1, self.clock[0]) // self._scale)
+        self._arrive()
         self.clock = clock.complete_ms, clock.position
-        self._since_clock = self._since
-        self._replaced.clear()
-        if self._windows is not None:
-            self._windows.replaced.clear()
         yield from self._evaluate(*self.clock)
         self._amended.clear()
         if self._memory is not None:
@@ -402,13 +399,10 @@ class TemplateRun:
 
     def resume_from(self, position: int) -> int:
         """The first entry still needed to continue at `position`."""
-        # What was answered at the last clock follows from what stood there, even if it is gone.
-        needed = [position, *self._replaced, *(at for at, _reading in self._latest.values())]
-        since = self._since
-        if self.clock is not None:
-            since = self.clock[1] if self._since_clock is None else self._since_clock
-        if since is not None:
-            needed.append(since)
+        needed = [position, *(at for at, _reading in self._latest.values())]
+        needed += [entry.position for entry in self._waiting[:1]]
+        if self._since is not None:
+            needed.append(self._since)
         if self._windows is not None:
             needed.append(self._windows.resume_from(position))
         return min(needed)
@@ -453,18 +447,14 @@ class TemplateRun:
             if self._memory is not None:
                 self._memory.restore(state.get("memory", {}), self._evaluation.keys)
             self.clock = t_ms, position
-            self._since_clock = self._since
             list(self._evaluate(t_ms, position))
             self._amended.clear()
             self.adopt(state)
             if self._memory is not None:
                 self._memory.moved(t_ms // self._scale)
-            self._replaced.clear()
-        for entry in entries:
-            if entry.position > position:
-                self._learn(entry)
-                if "windows" in state:
-                    self._fill(entry)
+        self._waiting = [entry for entry in entries if entry.position > position]
+        if not state:
+            self._arrive()
 
     # -- looking at it --------------------------------------------------------------
 

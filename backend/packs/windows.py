@@ -26,9 +26,6 @@ class Windows:
         """The facts of all windows as of their last ticks."""
         self.refused: list[str] = []
         """Readings of the last ticks that have no value in ASP, and why."""
-        self.replaced: list[int] = []
-        """Where readings of the windows stand that were corrected or withdrawn since the last
-        clock."""
         self._request = request
         self.reasoner = Reasoner(request, clocked=True, engine=self)
         self._readings: dict[_Key, Reading] = {}
@@ -64,8 +61,6 @@ class Windows:
                 list(self.reasoner.push(self._items([entry])))
                 self._forget()
                 return False
-        if known is not None:
-            self.replaced.append(known.position)
         if known is not None or isinstance(entry, Reading):
             self._again(entry.position)
         return is_past
@@ -93,7 +88,7 @@ class Windows:
 
     def resume_from(self, position: int) -> int:
         """The first entry still needed to continue at `position`."""
-        return min([self.reasoner.resume_from(position), *self.replaced])
+        return self.reasoner.resume_from(position)
 
     def ticks(self, complete_ms: int) -> Iterator[int]:
         """The times (Unix ms) of the evaluations that are due; `facts` are those then."""

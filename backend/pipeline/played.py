@@ -83,19 +83,16 @@ class Played:
         for place in places:
             self._stand(Standing(*of_place(place), 0))
 
-    def take(self, entry: LogEntry | Block, following_ms: int | None = None) -> Iterable[Announced]:
-        """The next entry; yields what it brings. Before it, time passes up to a clock that
-        follows (Unix ms), if that is known."""
+    def take(self, entry: LogEntry | Block) -> Iterable[Announced]:
+        """The next entry; yields what it brings."""
         if not isinstance(entry, Block):
-            return self._taken(entry, following_ms)
+            return self._taken(entry)
         if not self.runs:
             self._wait(entry)
             return ()
-        return (found for each in entry.readings() for found in self._taken(each, following_ms))
+        return (found for each in entry.readings() for found in self._taken(each))
 
-    def _taken(self, entry: LogEntry, following_ms: int | None) -> Iterator[Announced]:
-        for template, change in self._passed(following_ms):
-            yield change["t_ms"], "notice", self._notice(template, change)
+    def _taken(self, entry: LogEntry) -> Iterator[Announced]:
         if isinstance(entry, Standing):
             self._stand(entry)
             return
@@ -103,11 +100,8 @@ class Played:
         for template, change in self._concluded(entry):
             yield change["t_ms"], "notice", self._notice(template, change)
 
-    def conclude(
-        self, entry: LogEntry, following_ms: int | None = None
-    ) -> Iterator[dict[str, Any]]:
+    def conclude(self, entry: LogEntry) -> Iterator[dict[str, Any]]:
         """As `take`, but yields changes of notices only, as rows carry them."""
-        yield from (change for _template, change in self._passed(following_ms))
         if isinstance(entry, Standing):
             self._stand(entry)
             return
@@ -159,14 +153,10 @@ class Played:
                 self._failed(row.t_ms, row.request, why)
             yield row
 
-    def _concluded(self, entry: LogEntry) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
-        for run in self.runs:
-            yield from self._told(run, run.take(entry))
-
-    def _passed(self, until_ms: int | None) -> Iterator[tuple[TemplateVersion, dict[str, Any]]]:
-        """What time alone brings."""
-        for run in self.runs:
-            yield from self._told(run, run.before(until_ms))
+    def _concluded(self, entry: LogEntry) -> Iterable[tuple[TemplateVersion, dict[str, Any]]]:
+        """What an entry brings, of all templates in the order of times."""
+        found = [told for run in self.runs for told in self._told(run, run.take(entry))]
+        return sorted(found, key=lambda told: int(told[1]["t_ms"]))
 
     def _told(
         self, run: TemplateRun, steps: Iterable[Step]

@@ -16,7 +16,7 @@ from citywise.backend.city.steps import Source, Table
 from citywise.backend.ingest.blocks import Block
 from citywise.backend.ingest.records import ClockReading, LogEntry, Reading, Standing
 from citywise.backend.kinds import Kinds
-from citywise.backend.packs.run import TemplateRun, foreseen
+from citywise.backend.packs.run import TemplateRun
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline.played import Announced, Failed, Played, unheard
 from citywise.backend.times import iso, to_ms
@@ -50,9 +50,8 @@ def notices(
     """
     source = _replay(data, start, until, lead_in)
     played = Played(source.places(), templates, requests, failed, kinds=kinds)
-    for entry, following_ms in foreseen(_with(users, readings(source))):
-        happened = played.take(entry, following_ms)
-        yield from (found for found in happened if found[1] == "notice")
+    for entry in _with(users, readings(source)):
+        yield from (found for found in played.take(entry) if found[1] == "notice")
 
 
 def lines(found: Iterable[Announced], start: datetime) -> Iterator[str]:
@@ -84,8 +83,8 @@ def concluded(
     out, those that come with Citywise.
     """
     played = _played(found, templates, requests, failed, kinds)
-    for entry, following_ms in foreseen(_settled(found)):
-        yield from played.conclude(entry, following_ms)
+    for entry in _settled(found):
+        yield from played.conclude(entry)
 
 
 def run_after(
@@ -98,11 +97,9 @@ def run_after(
     """A template's run after entries of a log and what the city's requests make of them, up
     to a time (Unix ms)."""
     played = _played(found, [template], requests, unheard, kinds)
-    for entry, following_ms in foreseen(_settled(found)):
-        if until_ms is not None and following_ms is not None:
-            following_ms = min(following_ms, until_ms + 1)
+    for entry in _settled(found):
         if not isinstance(entry, ClockReading) or until_ms is None or entry.now_ms <= until_ms:
-            list(played.conclude(entry, following_ms))
+            list(played.conclude(entry))
     return played.runs[0]
 
 
