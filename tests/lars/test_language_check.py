@@ -34,6 +34,24 @@ REMARKABLE = [
     ("#input a/1. #input b/1.\na(X) :- b(X).", "2:1 warning derived-input: `a/1` is declared"),
     ("b(X) :- a(X,_) at least 3 [30 s].", "1:9 warning each-value: each value of `_` is counted"),
     ("b(N) :- a(_) count N [3].", "1:9 warning each-value: each value of `_` is counted by itself"),
+    (
+        "b :- @N c [0], @T a [9], N-T > 5, N-T < 3.",
+        "1:6 warning never-over: `N-T < 3`: no duration is both at least 6 and at most 2",
+    ),
+    (
+        "b :- @N c [0], @T a [9], T-N >= 2.",
+        "1:6 warning never-over: `T-N >= 2`: this time is never after now",
+    ),
+    (
+        "b :- @N c [0], @T a [5], T+9 <= N.",
+        "1:6 warning short-window: `T+9 <= N`: the window reaches back 5 points of time",
+    ),
+    (
+        "b :- @N c [0], @T a [2..5], N = T+1.",
+        "1:6 warning short-window: `N = T+1`: the window ends 2 points of time before now",
+    ),
+    ("b :- a at least 7 [5].", "1:6 warning never-over: [5] has 6 points of time at most: 7 never"),
+    ("b :- c, a count 5 [5].", "1:9 warning closed-window: [5] is closed at both ends: it holds 6"),
     ("b(X) :- [] a(X,_) [3].", "1:9 warning each-value: each value of `_` is counted by itself"),
     ("(r1) @5 a(1).", "1:6 warning fixed-time: `@5` is outside the timeline until then"),
     ("@(T+1) b :- @T a [0].", "1:1 warning future: this time is always after now"),

@@ -3,10 +3,7 @@ ever, windows that hold less or more than it seems."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator
 
 from clingo.ast import AggregateFunction, ASTType, BinaryOperator, ComparisonOperator, Sign
 
@@ -16,50 +13,24 @@ from citywise.reasoning.asp.terms import Constants
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.casp.parsing import Reading
 from citywise.reasoning.model.carried import NOW, last, since
+from citywise.reasoning.model.elapsed import Bound, Durations, Elapsed, Line, total
 from citywise.reasoning.model.request import Request, Signature, TimeWindow
+from citywise.reasoning.model.rules import Comparator
 
-_FLIPPED = {
-    ComparisonOperator.GreaterEqual: ComparisonOperator.LessEqual,
-    ComparisonOperator.GreaterThan: ComparisonOperator.LessThan,
-    ComparisonOperator.LessEqual: ComparisonOperator.GreaterEqual,
-    ComparisonOperator.LessThan: ComparisonOperator.GreaterThan,
-    ComparisonOperator.Equal: ComparisonOperator.Equal,
+_COMPARATORS: dict[ComparisonOperator, Comparator] = {
+    ComparisonOperator.GreaterEqual: ">=",
+    ComparisonOperator.GreaterThan: ">",
+    ComparisonOperator.LessEqual: "<=",
+    ComparisonOperator.LessThan: "<",
+    ComparisonOperator.Equal: "=",
+    ComparisonOperator.NotEqual: "!=",
 }
-_EVERY = (
-    ComparisonOperator.Equal,
-    ComparisonOperator.NotEqual,
-    ComparisonOperator.GreaterEqual,
-    ComparisonOperator.LessThan,
-)
-"""How a count is compared with all that there should be."""
+_OF_ALL: dict[str, Collection[Comparator]] = {
+    "left_guard": ("=", "!=", "<=", ">"),
+    "right_guard": ("=", "!=", ">=", "<"),
+}
+"""How a count is compared with all that there should be, by the side on which that stands."""
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
-_Line = tuple[dict[str, int], int]
-"""A term as a sum: how often each variable counts, and what is added."""
-
-
-class _Bound(NamedTuple):
-    """How long it may be, and what says so."""
-
-    units: int
-    node: Node | None = None
-
-
-@dataclass
-class _Elapsed:
-    """How long it is from a time to now, as far as comparisons of a rule say."""
-
-    least: _Bound = field(default_factory=lambda: _Bound(0))
-    most: _Bound | None = None
-
-    def restrict(self, operator: ComparisonOperator, units: int, node: Node) -> None:
-        """The time passed is also so compared with `units`."""
-        below = (ComparisonOperator.LessEqual, ComparisonOperator.LessThan)
-        if operator not in below:
-            bound = _Bound(units + (operator == ComparisonOperator.GreaterThan), node)
-            self.least = max(self.least, bound, key=lambda b: b.units)
-        if operator in (*below, ComparisonOperator.Equal):
-            bound = _Bound(units - (operator == ComparisonOperator.LessThan), node)
-            self.most = min(self.most or bound, bound, key=lambda b: b.units)
 
 
 def durations(reading: Reading) -> Iterator[Finding]:
@@ -117,9 +88,9 @@ class _Rule:
 
     # -- durations ------------------------------------------------------------------
 
-    def _elapsed(self) -> dict[tuple[str, str], _Elapsed]:
+    def _elapsed(self) -> dict[tuple[str, str], Elapsed[Node]]:
         """How long it may be from each time to now."""
-        found: dict[tuple[str, str], _Elapsed] = defaultdict(_Elapsed)
+        found = Durations[Node](self._clocks, self._times)
         for part in self._rule.many("body"):
             if part.kind != ASTType.Literal or part.origin.sign != Sign.NoSign:
                 continue
@@ -129,34 +100,12 @@ class _Rule:
             left = comparison.one("term")
             for guard in comparison.many("guards"):
                 right = guard.one("term")
-                operator = ComparisonOperator(guard.origin.comparison)
-                self._compare(found, left, operator, right, part)
+                comparator = _COMPARATORS[ComparisonOperator(guard.origin.comparison)]
+                found.compare(self._line(left), comparator, self._line(right), part)
                 left = right
-        return found
+        return found.found
 
-    def _compare(
-        self,
-        found: dict[tuple[str, str], _Elapsed],
-        left: Node,
-        operator: ComparisonOperator,
-        right: Node,
-        node: Node,
-    ) -> None:
-        one, other = self._line(left), self._line(right)
-        if one is None or other is None or operator not in _FLIPPED:
-            return
-        factors, added = _sum(one, other, -1)
-        signs = {factor: name for name, factor in factors.items() if factor}
-        if set(signs) != {1, -1} or sum(map(bool, factors.values())) != 2:
-            return
-        first, second = signs[1], signs[-1]
-        # first - second + added is compared with 0.
-        if first in self._clocks and second in self._times:
-            found[second, first].restrict(operator, -added, node)
-        elif second in self._clocks and first in self._times:
-            found[first, second].restrict(_FLIPPED[operator], added, node)
-
-    def _line(self, term: Node) -> _Line | None:
+    def _line(self, term: Node) -> Line | None:
         """A term as a sum; None if it is none."""
         if term.kind == ASTType.Variable:
             return {term.name: 1}, 0
@@ -167,32 +116,24 @@ class _Rule:
             return None
         sign = {BinaryOperator.Plus: 1, BinaryOperator.Minus: -1}.get(term.origin.operator_type)
         left, right = self._line(term.one("left")), self._line(term.one("right"))
-        return _sum(left, right, sign) if left and right and sign else None
+        return total(left, right, sign) if left and right and sign else None
 
-    def _impossible(self, predicate: Signature, elapsed: _Elapsed) -> Iterator[Finding]:
-        least, most = elapsed.least, elapsed.most
-        if most is not None and most.units < 0:
-            yield self._found(
-                most.node, "never-over", "this time is never after now: turn the difference round"
-            )
-        elif most is not None and most.units < least.units:
-            shortest, longest = self._text(least.units), self._text(most.units)
-            yield self._found(
-                most.node,
-                "never-over",
-                f"no duration is both at least {shortest} and at most {longest}",
-            )
-        elif least.node is not None:
-            yield from self._too_long(predicate, least)
+    def _impossible(self, predicate: Signature, elapsed: Elapsed[Node]) -> Iterator[Finding]:
+        contradiction = elapsed.contradiction(self._text)
+        if contradiction is not None:
+            node, message = contradiction
+            yield self._found(node, "never-over", message)
+        elif elapsed.least.place is not None:
+            yield from self._too_long(predicate, elapsed.least)
 
-    def _too_long(self, predicate: Signature, least: _Bound) -> Iterator[Finding]:
+    def _too_long(self, predicate: Signature, least: Bound[Node]) -> Iterator[Finding]:
         request = self._request
         ages = {last(s): (s, age) for s, age in request.last.items()}
         if predicate in ages:
             signature, age = ages[predicate]
             if age is not None and least.units > age:
                 yield self._found(
-                    least.node,
+                    least.place,
                     "never-over",
                     f"`#last {signature} {self._text(age)}` forgets what lies back more than "
                     f"that, and this asks for {self._text(least.units)}: give it a longer age",
@@ -201,7 +142,7 @@ class _Rule:
             reach = _reach(request)
             if reach is not None and least.units > reach:
                 yield self._found(
-                    least.node,
+                    least.place,
                     "short-window",
                     f"no window holds items of {self._text(least.units)} ago, only of "
                     f"{self._text(reach)}: make the window longer, or remember with `#held` or "
@@ -218,13 +159,11 @@ class _Rule:
                 continue
             for side in ("left_guard", "right_guard"):
                 for guard in node.many(side):
-                    operator = ComparisonOperator(guard.origin.comparison)
-                    if side == "left_guard":
-                        operator = _FLIPPED.get(operator, operator)
+                    comparator = _COMPARATORS[ComparisonOperator(guard.origin.comparison)]
                     number = self._constants.number(guard.one("term"))
                     for window in self._windows():
                         slides, rest = divmod(window.width, window.slide)
-                        if operator in _EVERY and number == slides > 1 and not rest:
+                        if comparator in _OF_ALL[side] and number == slides > 1 and not rest:
                             yield self._found(node, "closed-window", self._seven(window, slides))
 
     def _counts_times(self, aggregate: Node) -> bool:
@@ -283,13 +222,6 @@ def _last_variables(literals: Iterable[Node]) -> Iterator[tuple[Signature, str]]
 
 def _timed(request: Request) -> set[Signature]:
     return {*map(since, request.held), *map(last, request.last)}
-
-
-def _sum(left: _Line, right: _Line, sign: int) -> _Line:
-    factors = dict(left[0])
-    for name, factor in right[0].items():
-        factors[name] = factors.get(name, 0) + sign * factor
-    return factors, left[1] + sign * right[1]
 
 
 def _reach(request: Request) -> int | None:

@@ -21,6 +21,7 @@ from citywise.reasoning.asp.syntax import Node
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.casp.check import check_reading
 from citywise.reasoning.languages.lars.compile import obstacle
+from citywise.reasoning.languages.lars.durations import durations
 from citywise.reasoning.languages.lars.elements import WrittenElement, WrittenRule
 from citywise.reasoning.languages.lars.parsing import LarsReading
 from citywise.reasoning.languages.lars.program import (
@@ -129,6 +130,7 @@ def suspects(reading: LarsReading) -> Iterator[Finding]:
     for rule, written in zip(reading.program.rules, reading.written, strict=True):
         yield from _elements(reading, rule, written)
         yield from _head(reading, rule, written)
+        yield from durations(reading, rule, written)
 
 
 def _elements(reading: LarsReading, rule: LarsRule, written: WrittenRule) -> Iterator[Finding]:
