@@ -54,6 +54,9 @@ class KeyedMemory:
         self._queue: list[tuple[int, str]] = []
         self._again: dict[str, int] = {}
         """Keys that were restored: the times of their evaluations, which come again."""
+        self._due_again: dict[str, int | None] = {}
+        """When their answers may change by themselves. What began with an evaluation begins with
+        the one that comes again, and may be later: so it would be due later."""
 
     # -- what an evaluation is given ------------------------------------------------
 
@@ -136,6 +139,11 @@ class KeyedMemory:
             at = self._keys[key].memory.forgets_at
             if at is not None:
                 found[key] = min(at, found.get(key, at))
+        for key in keys:
+            if key in self._due_again:
+                at = self._due_again.pop(key)
+                found.pop(key, None)
+                found |= {} if at is None else {key: at}
         for key, time in found.items():
             self._due[key] = time
             heapq.heappush(self._queue, (time, key))
@@ -172,11 +180,12 @@ class KeyedMemory:
         self._keys.pop(key, None)
         self._due.pop(key, None)
         self._again.pop(key, None)
+        self._due_again.pop(key, None)
 
     def state(self) -> dict[str, Any]:
         """What to keep so that another goes on from here; goes through JSON."""
         keys = {
-            key: [found.time, *map(list, _parts(found.before))]
+            key: [found.time, *map(list, _parts(found.before)), self._due.get(key)]
             for key, found in sorted(self._keys.items())
             if any(_parts(found.before)) or any(_parts(found.memory.carried))
         }
@@ -186,8 +195,11 @@ class KeyedMemory:
         """Stand where another stood that gave `state`, before the last evaluations of `keys`,
         which are to come again."""
         self._clock = state.get("clock")
-        for key, (time, feedback, since, last) in state.get("keys", {}).items():
+        for key, (time, feedback, since, last, *due) in state.get("keys", {}).items():
             if key in keys:
+                # States of former versions have none; one that is past has been tried.
+                if due and (due[0] is None or due[0] > (self._clock or 0)):
+                    self._due_again[key] = due[0]
                 before = Carried(tuple(feedback), _timed(since), _timed(last))
                 memory = Memory(self._request)
                 memory.carried = before
