@@ -39,15 +39,14 @@ from citywise.backend.packs import broken, duties
 from citywise.backend.packs.check import checked
 from citywise.backend.packs.installed import StaleVersionError, install
 from citywise.backend.packs.library import (
-    app_name,
     available,
     built_in,
-    missing,
     of_packages,
     said,
 )
 from citywise.backend.packs.manifest import Pack, PackError
 from citywise.backend.packs.parts import brought_to, upgrade_tables
+from citywise.backend.packs.waiting import Waiting
 from citywise.backend.patience import Mark, Patience, Reason, Stuck
 from citywise.backend.pipeline.requests import find, possible
 from citywise.backend.settings import Settings
@@ -108,6 +107,7 @@ class System:
     broker: EmbeddedBroker | None = None
     _engine: Engine | None = None
     _known_kinds: installed_kinds.KnownKinds = field(default_factory=installed_kinds.KnownKinds)
+    _waiting: Waiting = field(default_factory=Waiting)
     _metrics: Path | None = None
     """Where our processes count; gone when they have ended."""
     _held: IO[str] | None = None
@@ -192,7 +192,9 @@ class System:
         packaged, ours = set(of_packages()), {folder.resolve() for folder in built_in()}
         files = of_files(self.settings)
         kinds = installed_kinds.with_made(engine, files)
-        folders = [folder for folder in folders if self._has_kinds(folder, kinds)]
+        folders = self._waiting.sort(folders, kinds)
+        for line in self._waiting.told(kinds):
+            self.say(line)
         tried = [f for f in folders if f in packaged or (said(f, "python") and f not in ours)]
         packs = [checked(folder, kinds) for folder in folders if folder not in tried]
         install(engine, packs)
@@ -211,14 +213,6 @@ class System:
         self.settings = self.settings.model_copy(
             update={"pipeline": pipeline.model_copy(update={"requests": requests})}
         )
-
-    def _has_kinds(self, folder: Path, kinds: Kinds) -> bool:
-        """Whether there are the kinds that an app of ours reads: a city may be without cars."""
-        wanted = missing(folder, kinds) if folder in built_in() else []
-        if wanted:
-            names = ", ".join(f"`{name}`" for name in wanted)
-            self.say(f"app `{app_name(folder)}` has no templates here: there is no kind {names}")
-        return not wanted
 
     def _tried(self, engine: Engine, folder: Path, kinds: Kinds) -> Pack | None:
         """An app of others with code of theirs, installed here; None, and a word, if it is not
@@ -465,6 +459,15 @@ class System:
         if now >= self._looked_at + _LOOK_SECONDS:
             self._looked_at = now
             self._start_connectors()
+            self._settle_apps()
+
+    def _settle_apps(self) -> None:
+        """An operator may have made a kind for which an app waits."""
+        if self._engine is not None and self._waiting.folders:
+            with self._engine.connect() as connection:
+                kinds = self._known_kinds.read(connection)
+            for line in self._waiting.settle(self._engine, kinds):
+                self.say(line)
 
     def _start_connectors(self) -> None:
         """An operator may have made the first source while the system runs."""

@@ -37,7 +37,7 @@ def replay_room(settings: Settings, file: Path, room: str, speed: float) -> None
 
     recording = [*replaying.rows(file)]
     broker = as_run(settings).broker
-    topic = topics.of_room(broker, room)
+    topic = topics.of_room(broker.prefix, room)
     hand = handing.Hand(broker)
     try:
         click.echo(f"{len(recording)} readings go to {topic}; Ctrl-C ends it", err=True)

@@ -16,7 +16,6 @@ from sqlalchemy import Connection, select
 from citywise.apps.meeting_mgr.model import OPEN
 from citywise.apps.meeting_mgr.tables import MeetingPersonRow, MeetingRow
 from citywise.backend.app import Device, Topics
-from citywise.backend.settings import Broker
 
 MEETINGS, ROOMS = "meetings", "rooms"
 TOPICS = Topics(
@@ -31,19 +30,19 @@ class Source(NamedTuple):
     id: str
 
 
-def of_person(broker: Broker, meeting: str, person: str) -> str:
+def of_person(prefix: str, meeting: str, person: str) -> str:
     """The topic of somebody's readings."""
-    return f"{broker.prefix}/{MEETINGS}/{meeting}/{person}"
+    return f"{prefix}/{MEETINGS}/{meeting}/{person}"
 
 
-def of_room(broker: Broker, sensors: str) -> str:
+def of_room(prefix: str, sensors: str) -> str:
     """The topic of the readings of a room's sensors."""
-    return f"{broker.prefix}/{ROOMS}/{sensors}"
+    return f"{prefix}/{ROOMS}/{sensors}"
 
 
-def source(broker: Broker, topic: str) -> Source | None:
+def source(prefix: str, topic: str) -> Source | None:
     """Whose readings come at a topic; None if it is none of ours."""
-    match topic.removeprefix(f"{broker.prefix}/").split("/"):
+    match topic.removeprefix(f"{prefix}/").split("/"):
         case ["meetings", meeting, person]:
             return Source(meeting, person)
         case ["rooms", sensors]:

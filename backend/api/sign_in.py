@@ -23,6 +23,7 @@ from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import not_found
 from citywise.backend.api.state import state
+from citywise.backend.network.sessions import guard
 from citywise.backend.people import identities, logins
 from citywise.backend.people.accounts import Account
 from citywise.backend.people.errors import PeopleError
@@ -109,8 +110,10 @@ def _fetched(url: str, token: str | None = None) -> Mapping[str, Any]:
     headers = {"Accept": "application/json"}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
+    session = requests.Session()
+    guard(session, state().settings.fetching.allow)
     try:
-        with requests.get(
+        with session.get(
             url, headers=headers, timeout=_TIMEOUT_S, allow_redirects=False, stream=True
         ) as answer:
             data = answer.raw.read(_LARGEST + 1, decode_content=True)
@@ -260,7 +263,7 @@ def _client(desk: _Desk, pending: Pending) -> Any:
 
     settings = desk.settings
     method = "client_secret_basic" if settings.client_secret else "none"
-    return OAuth2Session(
+    session = OAuth2Session(
         settings.client_id,
         settings.client_secret,
         token_endpoint_auth_method=method,
@@ -268,6 +271,8 @@ def _client(desk: _Desk, pending: Pending) -> Any:
         redirect_uri=pending.redirect,
         code_challenge_method="S256",
     )
+    guard(session, state().settings.fetching.allow)
+    return session
 
 
 def _sorry(error: SignInError) -> Redirect:

@@ -6,9 +6,11 @@ our networks, but not on the machine's own link: there clouds tell a machine its
 
 from __future__ import annotations
 
+import http.client
 import ipaddress
 import socket
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 _LONGEST_S = 10.0
 _METADATA = frozenset(
@@ -77,3 +79,22 @@ def connected(
         except OSError as error:
             failed = error
     raise failed
+
+
+def guarded(
+    sort: type[http.client.HTTPConnection], allowed: Collection[str]
+) -> Callable[..., http.client.HTTPConnection]:
+    """Makes connections to nowhere on our own link, wherever a name or a redirection leads."""
+
+    def create(
+        address: tuple[str, int], timeout: float | None, _source: object = None
+    ) -> socket.socket:
+        return connected(*address, timeout, allowed)
+
+    def make(host: str, **more: Any) -> http.client.HTTPConnection:
+        connection = sort(host, **more)
+        # The one place where http.client lets others connect; TLS and proxies come after it.
+        connection._create_connection = create  # type: ignore[attr-defined]
+        return connection
+
+    return make

@@ -5,41 +5,25 @@ from __future__ import annotations
 import email.utils
 import http.client
 import re
-import socket
 import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from functools import cache
 from typing import Any
 
-from citywise.backend.network.reach import connected
+from citywise.backend.network.reach import guarded
 
 _CHUNK = 65_536
 _READ_S = 10.0
 _ANSWER_BYTES = 1_000_000
-
-
-def _guarded(
-    sort: type[http.client.HTTPConnection], allowed: Collection[str]
-) -> Callable[..., http.client.HTTPConnection]:
-    """Makes connections to nowhere on our own link, wherever a name or a redirection leads."""
-
-    def create(
-        address: tuple[str, int], timeout: float | None, _source: object = None
-    ) -> socket.socket:
-        return connected(*address, timeout, allowed)
-
-    def make(host: str, **more: Any) -> http.client.HTTPConnection:
-        connection = sort(host, **more)
-        # The one place where http.client lets others connect; TLS and proxies come after it.
-        connection._create_connection = create  # type: ignore[attr-defined]
-        return connection
-
-    return make
+_HARMLESS = frozenset(
+    ("user-agent", "accept", "accept-encoding", "if-none-match", "if-modified-since")
+)
+"""Headers that any server may read."""
 
 
 class _Http(urllib.request.HTTPHandler):
@@ -48,7 +32,7 @@ class _Http(urllib.request.HTTPHandler):
         self._allowed = allowed
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_guarded(http.client.HTTPConnection, self._allowed), req)
+        return self.do_open(guarded(http.client.HTTPConnection, self._allowed), req)
 
 
 class _Https(urllib.request.HTTPSHandler):
@@ -57,7 +41,18 @@ class _Https(urllib.request.HTTPSHandler):
         self._allowed = allowed
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(_guarded(http.client.HTTPSConnection, self._allowed), req)
+        return self.do_open(guarded(http.client.HTTPSConnection, self._allowed), req)
+
+
+class _Redirect(urllib.request.HTTPRedirectHandler):
+    """Follows where a server leads; keys that were meant for it do not go to another."""
+
+    def redirect_request(self, req: urllib.request.Request, *more: Any) -> Any:
+        found = super().redirect_request(req, *more)
+        if found is not None and (found.type, found.host) != (req.type, req.host):
+            for name in [name for name in found.headers if name.lower() not in _HARMLESS]:
+                found.remove_header(name)
+        return found
 
 
 @cache
@@ -69,7 +64,7 @@ def _opener(allowed: frozenset[str]) -> urllib.request.OpenerDirector:
         _Http(allowed),
         _Https(allowed),
         urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPRedirectHandler(),
+        _Redirect(),
         urllib.request.HTTPErrorProcessor(),
     ):
         opener.add_handler(handler)

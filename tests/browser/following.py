@@ -110,9 +110,9 @@ class Followed(City):
 
 
 @contextmanager
-def city(folder: Path) -> Iterator[Followed]:
+def city(folder: Path, *apps: Path) -> Iterator[Followed]:
     """The simulated town at the speed of the real one, served until the end of the block."""
-    with running(folder, dict(PLAY), "detector") as found:
+    with running(folder, dict(PLAY), "detector", *apps) as found:
         yield Followed(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +115,24 @@ def test_a_redirection_leads_nowhere() -> None:
 def test_what_the_other_side_says_decides_about_another_try(status: int, outcome: str) -> None:
     with receiving(status) as other:
         assert hooks.post(message(other.folder), 0) == outcome
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_nothing_is_told_on_the_machines_own_link(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    def create(address: object, *_more: object) -> None:
+        tried.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", create)
+    url = f"{scheme}://169.254.169.254:81/hooks/"
+    assert hooks.post(message(url), 0) == "failed"
+    assert tried == []
+    assert hooks.post(message(url), 0, exempt=["169.254.169.254:81"]) == "failed"
+    assert tried == [("169.254.169.254", 81)]
 
 
 def test_a_server_that_is_not_there_is_tried_again() -> None:

@@ -17,7 +17,7 @@ from citywise.backend import handing, mqtt
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.handing import Hand, NotHandedError
 from citywise.backend.machine import free_port
-from citywise.backend.settings import Broker
+from citywise.backend.settings import Broker, Settings
 from citywise.backend.times import wall_ms
 from tests.api.town import soon
 from tests.brokers import SENT, City, client
@@ -37,7 +37,7 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Iterator[City]:
 
 @pytest.fixture
 def opened(city: City) -> Iterator[Inbox]:
-    found = Inbox(city.settings.of_process(APP))
+    found = Inbox(Settings(broker=city.settings.of_process(APP)))
     found.open()
     assert found.wait_connected(SENT)
     yield found
@@ -67,7 +67,7 @@ def test_what_comes_is_taken_once_with_whose_it_is_and_when_it_came(
 def test_what_was_retained_is_no_reading(city: City) -> None:
     with client(city, "city", name="operator") as operator:
         assert operator.sends("town/rooms/office-1", b"old", retain=True)
-        late = Inbox(city.settings.of_process(APP))
+        late = Inbox(Settings(broker=city.settings.of_process(APP)))
         late.open()
         assert late.wait_connected(SENT)
         assert operator.sends("town/rooms/office-1", b"", retain=True)
@@ -83,7 +83,7 @@ def test_of_more_than_can_wait_the_oldest_go_and_are_counted(
     monkeypatch: pytest.MonkeyPatch, city: City, forwarder: Hand
 ) -> None:
     monkeypatch.setattr(inbox, "MOST", 3)
-    small = Inbox(city.settings.of_process(APP))
+    small = Inbox(Settings(broker=city.settings.of_process(APP)))
     small.open()
     assert small.wait_connected(SENT)
     for number in range(6):  # By one connection: of several, what is sent later may come first.

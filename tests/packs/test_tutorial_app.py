@@ -1,4 +1,4 @@
-"""docs/tutorial-app.md, as written: its files are saved, its commands run, answers compared."""
+"""Tutorials of apps, as written: files are saved, commands run, answers compared."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from tests.test_tutorial import output, sessions, shell
 __all__ = ["shell"]
 
 TUTORIAL = REPOSITORY / "docs" / "tutorial-app.md"
+METER = REPOSITORY / "docs" / "tutorial-meter.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"`([\w./]+\.(?:toml|casp|jsonl|json))`[^`]*\Z")
 
 
-def blocks() -> list[tuple[str, str, str]]:
+def blocks(page: Path = TUTORIAL) -> list[tuple[str, str, str]]:
     """Each block: its language, its text, and the file that the prose before it names."""
-    text = TUTORIAL.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     found = []
     for match in _BLOCK.finditer(text):
         named = _NAMED.search(text[: match.start()])
@@ -32,14 +33,14 @@ def blocks() -> list[tuple[str, str, str]]:
     return found
 
 
-def write(folder: Path) -> Path:
-    """The tutorial's files, slips included; returns the app's folder."""
-    for language, text, name in blocks():
+def write(folder: Path, page: Path = TUTORIAL) -> Path:
+    """A tutorial's files, slips included; returns the app's folder."""
+    for language, text, name in blocks(page):
         if language not in ("console", "sh"):
             assert name, f"the prose names no file for this block:\n{text}"
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
-    return folder / "jam_watch"
+    return folder / ("jam_watch" if page == TUTORIAL else "loud")
 
 
 @pytest.fixture
@@ -56,9 +57,12 @@ def app(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_tutorial_works_as_written(tmp_path: Path, shell: dict[str, str]) -> None:
+@pytest.mark.parametrize(("page", "commands"), [(TUTORIAL, 8), (METER, 4)])
+def test_a_tutorial_works_as_written(
+    tmp_path: Path, shell: dict[str, str], page: Path, commands: int
+) -> None:
     ran = 0
-    for language, text, name in blocks():
+    for language, text, name in blocks(page):
         if language == "console":
             for command, expected in sessions(text):
                 assert output(["sh", "-c", command], tmp_path, shell) == expected, command
@@ -66,7 +70,7 @@ def test_the_tutorial_works_as_written(tmp_path: Path, shell: dict[str, str]) ->
         elif language != "sh":
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text, encoding="utf-8")
-    assert ran >= 8
+    assert ran >= commands
 
 
 def test_the_tutorials_app_is_short_and_has_no_python(app: Path) -> None:

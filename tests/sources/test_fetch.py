@@ -128,6 +128,18 @@ def test_a_redirection_to_the_own_link_is_not_followed() -> None:
         asked(lambda h: status(h, 302, Location=OWN_LINK[0]))
 
 
+def test_a_key_does_not_follow_a_redirection_to_another_server() -> None:
+    def told(handler: BaseHTTPRequestHandler) -> None:
+        body(handler, f"{handler.headers['X-Key']} {handler.headers['User-Agent']}".encode())
+
+    def at_home(handler: BaseHTTPRequestHandler) -> None:
+        told(handler) if handler.path == "/b" else status(handler, 302, Location="/b")
+
+    with serving(told) as elsewhere:
+        assert asked(lambda h: status(h, 302, Location=elsewhere)).body == b"None citywise"
+    assert asked(at_home).body == b"k citywise"
+
+
 def test_a_name_with_one_address_on_the_own_link_is_refused_whole(
     monkeypatch: pytest.MonkeyPatch, no_connection: list[object]
 ) -> None:

@@ -47,9 +47,11 @@ class City:
 
 
 @contextmanager
-def running(folder: Path, play: dict[str, Any] | None, publisher: str) -> Iterator[City]:
+def running(
+    folder: Path, play: dict[str, Any] | None, publisher: str, *apps: Path
+) -> Iterator[City]:
     """A city in `folder` (see `street.system`), and a client of the broker."""
-    with street.system(folder, play) as system:
+    with street.system(folder, play, apps=apps) as system:
         client = mqtt.connect(system.settings.broker, publisher)
         yield City(system, client)
         client.disconnect()

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from citywise.backend.settings import Ingest, People, Pipeline, Settings
+from citywise.backend.settings import Apps, Ingest, People, Pipeline, Settings
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.store.models import EventRow, OutboxRow
 from citywise.backend.supervisor import System
@@ -26,8 +26,9 @@ def system(
     play: dict[str, Any] | None,
     pipeline: Pipeline | None = None,
     told: bool = False,
+    apps: tuple[Path, ...] = (),
 ) -> Iterator[System]:
-    """A system in `folder`, ready; everything is ended afterwards.
+    """A system in `folder`, ready, with apps of folders; everything is ended afterwards.
 
     Without something to play it goes by the wall clock, as a city with real sensors does, or by
     the clock that it is `told`.
@@ -39,6 +40,7 @@ def system(
         ingest=ingest,
         people=People(demo_user=True),
         pipeline=pipeline or Pipeline(),
+        apps=Apps(folders=tuple(map(str, apps))),
     )
     running = System(settings, play, say=print)
     try:

@@ -143,7 +143,7 @@ def tell(meeting_id: str) -> Response:
     rights.spend(seat, "readings")
     broker = state().settings.broker
     try:
-        topic = topics.of_person(broker, meeting_id, seat.person.id)
+        topic = topics.of_person(broker.prefix, meeting_id, seat.person.id)
         # Once: one that is sent again later would be taken for a new one.
         handing.hand(broker, topic, told, PATIENCE_S, is_sure=False)
     except handing.NotHandedError as error:  # Where it is is told by the app's process.
@@ -167,7 +167,7 @@ def open_mqtt(meeting_id: str) -> Response:
         person = seat.person.id
         password = store.give_broker_secret(work.connection, person)
     state().tell_broker()
-    topic = topics.of_person(city.broker, meeting_id, person)
+    topic = topics.of_person(city.broker.prefix, meeting_id, person)
     return as_json({"mqtt": {"url": url, "username": person, "password": password, "topic": topic}})
 
 

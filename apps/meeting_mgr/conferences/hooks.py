@@ -7,12 +7,13 @@ import hmac
 import http.client
 import re
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from citywise.apps.meeting_mgr.model import Hook
 from citywise.backend.app import CitywiseError
+from citywise.backend.network.reach import guarded
 
 TIMEOUT_S = 5.0
 _READ_BYTES = 1024
@@ -57,10 +58,13 @@ def signed(secret: str, at_s: int, body: bytes) -> str:
     return f"t={at_s},v1={digest}"
 
 
-def post(message: Message, at_s: int) -> Outcome:
-    """Send a message once. Redirections are not followed: they could lead anywhere."""
+def post(message: Message, at_s: int, exempt: Collection[str] = ()) -> Outcome:
+    """Send a message once. Redirections are not followed: they could lead anywhere.
+
+    Nothing is sent to the machine's own link, but to hosts that are `exempt` (`fetching.allow`).
+    """
     address = urlsplit(message.hook.url)
-    connection = _connection(address)
+    connection = _connection(address, exempt)
     try:
         target = f"{address.path}?{address.query}" if address.query else address.path
         connection.request("POST", target, message.body, _heads(message, at_s))
@@ -89,12 +93,12 @@ def _outcome(status: int) -> Outcome:
     return "failed" if status in (408, 425, 429) or status >= 500 else "refused"
 
 
-def _connection(address: SplitResult) -> http.client.HTTPConnection:
-    host = address.hostname or ""
+def _connection(address: SplitResult, exempt: Collection[str]) -> http.client.HTTPConnection:
+    host, more = address.hostname or "", {"port": address.port, "timeout": TIMEOUT_S}
     if address.scheme == "https":
         context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, address.port, timeout=TIMEOUT_S, context=context)
-    return http.client.HTTPConnection(host, address.port, timeout=TIMEOUT_S)
+        return guarded(http.client.HTTPSConnection, exempt)(host, context=context, **more)
+    return guarded(http.client.HTTPConnection, exempt)(host, **more)
 
 
 def _split(url: str) -> SplitResult | None:

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
@@ -64,10 +65,10 @@ Post = Callable[[Message, int], Outcome]
 class Deliveries:
     """Follows the outbox from when it was made; `post` sends a message once."""
 
-    def __init__(self, settings: Settings, engine: Engine, post: Post = hooks.post) -> None:
+    def __init__(self, settings: Settings, engine: Engine, post: Post | None = None) -> None:
         self._settings = settings
         self._engine = engine
-        self._post = post
+        self._post = post or partial(hooks.post, exempt=settings.fetching.allow)
         self._boxes = store.boxes_of(settings)
         self._pool = ThreadPoolExecutor(WORKERS, "meeting-hooks")
         self._queues: dict[str, Queue] = {}

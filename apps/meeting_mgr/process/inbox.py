@@ -15,8 +15,7 @@ import paho.mqtt.client as paho
 from citywise.apps.meeting_mgr import topics
 from citywise.apps.meeting_mgr.model import APP
 from citywise.apps.meeting_mgr.topics import Source
-from citywise.backend.app import BrokerSession, times
-from citywise.backend.settings import Broker
+from citywise.backend.app import BrokerSession, Settings, times
 
 MOST = 20_000
 """Messages that wait to be taken; beyond it the oldest go."""
@@ -33,10 +32,10 @@ class Heard(NamedTuple):
 class Inbox:
     """Hears readings in a thread of its own, from `open` to `close`."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, settings: Settings) -> None:
+        self._prefix = settings.broker.prefix
         self._session = BrokerSession(
-            broker, APP, topics.TOPICS.read, hear=self._hear, is_told=True
+            settings.broker, APP, topics.TOPICS.read, hear=self._hear, is_told=True
         )
         self._waiting: deque[Heard] = deque(maxlen=MOST)
         self.arrived = threading.Event()
@@ -76,7 +75,7 @@ class Inbox:
     # -- the network thread -----------------------------------------------------------
 
     def _hear(self, message: paho.MQTTMessage) -> None:
-        source = topics.source(self._broker, message.topic)
+        source = topics.source(self._prefix, message.topic)
         if source is None or message.retain:  # retained: nobody knows how old it is
             return
         if len(self._waiting) == MOST:

@@ -41,7 +41,7 @@ class Service:
         self._engine = engine
         self._settings = settings
         self._stop = stop
-        self._inbox = Inbox(settings.broker)
+        self._inbox = Inbox(settings)
         self._reasoner: Reasoner | None = None
         self._lacks: str | None = None
         self._fails_with: type[Exception] | None = None

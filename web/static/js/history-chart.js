@@ -48,7 +48,10 @@ function inWords(name, unit, points) {
   return { low, high, text: t('history.said', { name, unit, low: rounded(low), high: rounded(high), mean: rounded(mean) }) };
 }
 
-function chart(name, unit, points, begin, end) {
+/** The rows of a chart, as they were measured, for a spreadsheet. */
+const table = (kind, place) => h('a', { href: `/api/v1/history/readings${query({ kind, place, span: 'raw', format: 'csv' })}`, download: `${place}-${kind}.csv` }, t('history.csv'));
+
+function chart(name, unit, points, begin, end, rows) {
   const { low, high, text } = inWords(name, unit, points);
   const x = (ms) => ((ms - begin) / (end - begin)) * WIDTH;
   const y = (value) => HEIGHT - 4 - ((value - low) / (high - low || 1)) * (HEIGHT - 8);
@@ -61,7 +64,7 @@ function chart(name, unit, points, begin, end) {
       : drawn('circle', { class: 'dot', cx: x(run[0].ms), cy: y(run[0].mean), r: 2 }));
   }
   return h('figure', {}, svg, h('p', { class: 'quiet ends', 'aria-hidden': 'true' }, h('span', {}, at(begin, end)), h('span', {}, at(end, end))),
-    h('figcaption', {}, text));
+    h('figcaption', {}, text, ' ', rows));
 }
 
 async function charts(place) {
@@ -70,7 +73,7 @@ async function charts(place) {
     ask(`/history/readings${query({ kind: kind.kind, place: place.id, field: shownField(kind) })}`)));
   return answers.flatMap(({ series, from, until }, index) => series.map(({ field, points }) => {
     const { label, unit } = kinds[index].fields[field];
-    return chart(labelled(label, field), unitText(unit), points.map(read), Date.parse(from), Date.parse(until));
+    return chart(labelled(label, field), unitText(unit), points.map(read), Date.parse(from), Date.parse(until), table(kinds[index].kind, place.id));
   }));
 }
 
