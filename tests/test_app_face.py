@@ -50,7 +50,7 @@ def test_declaring_parts_loads_no_web() -> None:
 
 
 def test_a_web_process_loads_only_what_each_one_needs() -> None:
-    heavy = "alembic", "cryptography.x509", "pandas", "pyproj", "pyspark", "rdflib", "requests"
+    heavy = "alembic", "cryptography.x509", "pandas", "pyspark", "rdflib", "requests"
     program = (
         "import sys; import citywise.backend.api.app; "
         f"print([m for m in {heavy} if m in sys.modules])"

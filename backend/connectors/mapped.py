@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 from datetime import tzinfo
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, ClassVar
+
+from pyproj import Transformer
+from pyproj.exceptions import CRSError
 
 from citywise.backend.connectors import times
 from citywise.backend.connectors.connector import Connector
@@ -238,17 +241,27 @@ def _point(lon: Any, lat: Any, at: str, crs: str | None) -> dict[str, Any]:
     if crs is None:
         return point(position(lon, lat, at))
     x, y = number(lon, at), number(lat, at)
-    east, north = _transformer(crs).transform(float(x), float(y))
+    east, north = _transformers.of(crs).transform(float(x), float(y))
     return point(position(round(east, 7), round(north, 7), at))
 
 
-@lru_cache(maxsize=16)
-def _transformer(crs: str) -> Any:
-    """From a reference system to longitude and latitude."""
-    from pyproj import Transformer
-    from pyproj.exceptions import CRSError
+class _Transformers(threading.local):
+    """From reference systems to longitude and latitude; for each thread (under gevent: each
+    greenlet) its own, as PROJ's state is its thread's and ends with it. For that reason pyproj
+    is loaded with this module, and not by who first needs it."""
 
-    try:
-        return Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
-    except CRSError as error:
-        raise MappingError(f"`crs`: found {crs!r}, expected one like EPSG:25832") from error
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def of(self, crs: str) -> Any:
+        """The one from a system; raises `MappingError`."""
+        if crs not in self._known:
+            try:
+                self._known[crs] = Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
+            except CRSError as error:
+                message = f"`crs`: found {crs!r}, expected one like EPSG:25832"
+                raise MappingError(message) from error
+        return self._known[crs]
+
+
+_transformers = _Transformers()

@@ -9,17 +9,14 @@ two vertices is the rhumb line, and none may cross the 180th meridian.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from citywise.backend.ingest.payloads import LineString, Point, middle_of
-
-if TYPE_CHECKING:
-    from pyproj import Geod, Transformer
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,14 +27,10 @@ METRES_PER_DEGREE = 111_320.0
 """Of latitude, on the plane that is good enough for what is near."""
 _NEAREST_POLE = 89.0
 """Degrees: the poles are infinitely far, so what is beyond is taken to be there."""
-
-
-@cache
-def _earth() -> tuple[Geod, Transformer]:
-    """The ellipsoid WGS84 and its Mercator projection; not every process needs them."""
-    from pyproj import Geod, Transformer
-
-    return Geod(ellps="WGS84"), Transformer.from_crs("EPSG:4326", "EPSG:3395", always_xy=True)
+_A = 6_378_137.0
+_ES = 0.00669437999014132
+"""Of the ellipsoid WGS84: its half axis in metres, and the square of its eccentricity."""
+_E, _B = math.sqrt(_ES), _A * math.sqrt(1 - _ES)
 
 
 class Points(NamedTuple):
@@ -54,11 +47,11 @@ class Points(NamedTuple):
 def project(lon: Floats, lat: Floats) -> Points:
     """Points from longitudes and latitudes in degrees."""
     lat = np.clip(lat, -_NEAREST_POLE, _NEAREST_POLE)
-    ellipsoid, mercator = _earth()
-    x, y = mercator.transform(lon, lat)
     sine = np.sin(np.radians(lat))
-    factor = np.sqrt((1 - sine * sine) / (1 - ellipsoid.es * sine * sine))
-    return Points(np.asarray(x), np.asarray(y), factor, -factor * sine / ellipsoid.a)
+    # EPSG:3395 (Snyder, Map projections, 7-7); PROJ holds its state by thread, and greenlets end.
+    x, y = _A * np.radians(lon), _A * (np.arctanh(sine) - _E * np.arctanh(_E * sine))
+    factor = np.sqrt((1 - sine * sine) / (1 - _ES * sine * sine))
+    return Points(np.asarray(x), np.asarray(y), factor, -factor * sine / _A)
 
 
 def between(points: Points, x: Floats, y: Floats) -> Floats:
@@ -85,7 +78,7 @@ def widened(reach_m: Floats, factor: Floats) -> Floats:
     """Planar lengths that are no less than some metres from where the factors are."""
     reach = reach_m / factor
     # The factor shrinks towards the pole.
-    return np.asarray(reach * (1 + reach / _earth()[0].b) + 1.0)
+    return np.asarray(reach * (1 + reach / _B) + 1.0)
 
 
 def foot(px: Floats, py: Floats, ax: Floats, ay: Floats, vx: Floats, vy: Floats) -> Floats:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -193,3 +195,19 @@ def test_the_mappings_of_the_documentation_read_what_they_are_for(
     ]
     assert folded(found)[0].startswith(begins)
     assert sum(line.startswith("refused") for line in found) <= 2
+
+
+def test_reference_systems_outlive_the_greenlet_that_first_asked_for_them() -> None:
+    """PROJ's state is its thread's: another's, that had ended, crashed the process."""
+    program = """
+from gevent import monkey
+monkey.patch_all()
+import gc, gevent
+from citywise.backend.connectors import mapped
+for _ in range(30):
+    gevent.spawn(mapped._point, 565000, 6223000, "x", "EPSG:25832").get()
+    gc.collect(0)
+print("well")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr

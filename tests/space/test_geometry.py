@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pyproj import Transformer
 
 from citywise.backend.ingest.payloads import LineString, Place
 from citywise.backend.space.geometry import Path, Spot, apart_m, between, plane, project
@@ -49,3 +50,12 @@ def test_metres_on_a_plane_are_good_enough_for_what_is_near(lat: float) -> None:
     assert apart_m(*here, lons, lats) == pytest.approx(
         np.hypot(*(plane(lat)[:, None] * np.array([lons - 10.2, lats - lat]))), rel=0.005
     )
+
+
+def test_the_projection_is_the_one_of_proj() -> None:
+    drawn = np.random.default_rng(1)
+    lon, lat = drawn.uniform(-180, 180, 5_000), drawn.uniform(-89, 89, 5_000)
+    x, y = Transformer.from_crs("EPSG:4326", "EPSG:3395", always_xy=True).transform(lon, lat)
+    found = project(lon, lat)
+    assert np.abs(found.x - x).max() < 1e-5
+    assert np.abs(found.y - y).max() < 1e-5
