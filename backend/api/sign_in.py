@@ -23,7 +23,6 @@ from citywise.backend.api.faults_of_people import as_problems
 from citywise.backend.api.origin import origin
 from citywise.backend.api.problems import not_found
 from citywise.backend.api.state import state
-from citywise.backend.network.sessions import guard
 from citywise.backend.people import identities, logins
 from citywise.backend.people.accounts import Account
 from citywise.backend.people.errors import PeopleError
@@ -105,7 +104,10 @@ def _desk() -> _Desk:
 
 def _fetched(url: str, token: str | None = None) -> Mapping[str, Any]:
     """A JSON object of the provider; it is led nowhere else, and is not to be large."""
-    import requests  # As Authlib in `_client`.
+    # As Authlib in `_client`.
+    import requests
+
+    from citywise.backend.network.sessions import guard
 
     headers = {"Accept": "application/json"}
     if token is not None:
@@ -260,6 +262,8 @@ def _client(desk: _Desk, pending: Pending) -> Any:
     """A session of Authlib's."""
     # Here, as few systems have a provider, and every web process would wait for it.
     from authlib.integrations.requests_client import OAuth2Session
+
+    from citywise.backend.network.sessions import guard
 
     settings = desk.settings
     method = "client_secret_basic" if settings.client_secret else "none"
