@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from citywise.reasoning.engines.incremental.past import BeyondPastError, Past
 from citywise.reasoning.engines.incremental.views import AnswerView, Sorted
+from citywise.reasoning.limits import LimitError
 from citywise.reasoning.model.engine import AnswerSet, Version, difference
-from citywise.reasoning.model.request import Signature
+from citywise.reasoning.model.request import Request, Signature
+from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.language import AnswerForms, Driver
-from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.items import Encoder, Item
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
 from citywise.reasoning.streams.saved import listed, tupled
@@ -180,3 +183,92 @@ def net(changes: Iterable[Change]) -> tuple[list[Item], list[Item]]:
     pairs = [(first[position], new) for position, new in last.items() if first[position] != new]
     came = [new for _old, new in pairs if new is not None]
     return came, [old for old, _new in pairs if old is not None]
+
+
+P = TypeVar("P", bound=Past)
+
+
+class EncodedCourse(Course, Generic[P]):
+    """A course over items of which an `Encoder` makes facts, by engines that may amend what they
+    have answered.
+
+    Parameters
+    ----------
+    start:
+        Nothing before it counts.
+    until:
+        The time of the last evaluation; None: it follows from the last item.
+    """
+
+    def __init__(self, request: Request, start: int, until: int | None) -> None:
+        self.request = request
+        self.start = start
+        self._until = until
+        self._encoder = Encoder(request)
+        self._past: P | None = None
+
+    @property
+    def mapper(self) -> Mapper:
+        """See `AnswerForms`."""
+        return self._encoder.mapper
+
+    @property
+    def supplied(self) -> frozenset[Signature]:
+        """See `Course`."""
+        return self._encoder.supplied
+
+    @supplied.setter
+    def supplied(self, signatures: frozenset[Signature]) -> None:
+        self._encoder.supplied |= signatures
+
+    def amend(
+        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
+    ) -> Amendments | None:
+        """See `Course`."""
+        if self._past is None or not self._past.follows:
+            return None
+        came, gone = ([i for i in each if i.time < before] for each in net(changes))
+        try:
+            alike = [self._alike(item, items, before) for item in gone]
+            return self._amended(driver, self._past, came, gone, alike)
+        except (BeyondPastError, LimitError):
+            return None
+
+    @abstractmethod
+    def _amended(
+        self,
+        driver: Driver,
+        past: P,
+        came: Sequence[Item],
+        gone: Sequence[Item],
+        alike: Sequence[Sequence[Item]],
+    ) -> Amendments | None:
+        """What changes of evaluations since items have come and gone, with those that are alike.
+
+        Raises `BeyondPastError` and `LimitError` where that cannot be told.
+        """
+
+    @abstractmethod
+    def _near(self, item: Item, items: Ordered, before: int) -> Sequence[Item]:
+        """The items before a time that could hold where an item does."""
+
+    def _alike(self, item: Item, items: Ordered, before: int) -> list[Item]:
+        """The items that hold the same near one."""
+        if items.lasting or type(item.content) is not str:
+            raise BeyondPastError
+        near = self._near(item, items, before)
+        if any(type(other.content) is not str for other in near):
+            raise BeyondPastError
+        return [other for other in near if other.content == item.content]
+
+    def _note(
+        self, evaluation: Evaluation, now: int, begin: Callable[[int], P | None] | None
+    ) -> None:
+        """Keep what is needed to amend an evaluation at an instant; `begin` does so of the first.
+        Without it nothing can be amended."""
+        if begin is None or evaluation.error is not None:
+            self._past = None
+        elif self._past is not None and self._past.follows:
+            self._past.note(now)
+        else:
+            self._past = begin(now)

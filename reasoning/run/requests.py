@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -16,9 +16,9 @@ from typing import Any
 
 from citywise.reasoning.asp.translation.program import UnsupportedError
 from citywise.reasoning.engines.choosing import engine_for
-from citywise.reasoning.engines.incremental.atoms import AtomPast, BeyondPastError
+from citywise.reasoning.engines.incremental.atoms import AtomPast
 from citywise.reasoning.errors import Finding, RequestError
-from citywise.reasoning.limits import UNLIMITED, LimitError, Limits
+from citywise.reasoning.limits import UNLIMITED, Limits
 from citywise.reasoning.model.carried import Carried
 from citywise.reasoning.model.engine import Engine, Knowledge
 from citywise.reasoning.model.request import CountWindow, Request, Signature, TimeWindow
@@ -26,8 +26,7 @@ from citywise.reasoning.partition.engine import ParallelEngine
 from citywise.reasoning.partition.executors import Processes
 from citywise.reasoning.partition.plan import Form, PlanName
 from citywise.reasoning.rdf.knowledge import Background
-from citywise.reasoning.rdf.mapping import Mapper
-from citywise.reasoning.run.course import BEGINNING, END, Amendments, Course, Done, net
+from citywise.reasoning.run.course import BEGINNING, END, Amendments, Course, Done, EncodedCourse
 from citywise.reasoning.run.explained import RecordedExplainer
 from citywise.reasoning.run.language import Driver, ProgramFile, RecordedError
 from citywise.reasoning.run.reasoner import Reasoner
@@ -41,7 +40,7 @@ from citywise.reasoning.streams.saved import tupled
 _NOTHING = Carried()
 
 
-class RequestCourse(Course):
+class RequestCourse(EncodedCourse[AtomPast]):
     """How the evaluations of a request follow from its items.
 
     Parameters
@@ -61,28 +60,19 @@ class RequestCourse(Course):
         start: int,
         until: int | None = None,
     ) -> None:
-        self.request = request
+        super().__init__(request, start, until)
         self.lateness = request.lateness
-        self.start = start
-        self._until = until
         self._make = reasoner
         # Items come in order here: what waits for others waits before.
         self._ready = replace(request, lateness=0)
-        self._encoder = Encoder(request)
         self._remembers = bool(request.feedback or request.held or request.last)
         self._windows = {stream.iri: stream.window for stream in request.streams}
-        self._past: AtomPast | None = None
         timed = request.sees_now or request.unit == "ms" or self._remembers
         windows = self._windows.values()
         self._amends = not timed and all(isinstance(w, TimeWindow) for w in windows)
         """Whether what comes late may be amended."""
         spans = [w for w in self._windows.values() if isinstance(w, TimeWindow)]
         self._reach = max((w.width + w.slide for w in spans), default=0)
-
-    @property
-    def mapper(self) -> Mapper:
-        """See `Course`."""
-        return self._encoder.mapper
 
     def end(self, last: int | None) -> int:
         """See `Course`."""
@@ -104,46 +94,41 @@ class RequestCourse(Course):
             reasoner.resume_at(time, earlier, arrived, left)
         return reasoner
 
-    def amend(
-        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
+    def _amended(
+        self,
+        driver: Driver,
+        past: AtomPast,
+        came: Sequence[Item],
+        gone: Sequence[Item],
+        alike: Sequence[Sequence[Item]],
     ) -> Amendments | None:
-        """See `Course`."""
+        """See `EncodedCourse`."""
         assert isinstance(driver, Reasoner)
-        came, gone = net(changes)
-        past, known = self._past, driver.supplied
-        if past is None or not past.follows:
+        known, last = driver.supplied, past.timeline.times[-1] // 2
+        new = [(driver.facts(item, last), *self._instants(item)) for item in came]
+        old = [
+            (driver.facts(item, last), *self._instants(item), self._spans(others))
+            for item, others in zip(gone, alike, strict=True)
+        ]
+        if driver.supplied != known:
             return None
-        late = [item for item in came if item.time < before]
-        dropped = [item for item in gone if item.time < before]
-        try:
-            held = [(driver.facts(item, before - 1), *self._instants(item)) for item in late]
-            old = [
-                (driver.facts(i, before - 1), *self._instants(i), self._alike(i, items, before))
-                for i in dropped
-            ]
-            if driver.supplied != known:
-                return None
-            found = past.amend_atoms(
-                (each for each in held if each[1] <= each[2]),
-                (each for each in old if each[1] <= each[2]),
-            )
-        except (BeyondPastError, LimitError):
-            return None
-        for item in dropped:
+        found = past.amend_atoms(
+            (each for each in new if each[1] <= each[2]),
+            (each for each in old if each[1] <= each[2]),
+        )
+        for item in gone:
             driver.drop(item)
-        for item in late:
+        for item in came:
             driver.keep_late(item)
         return {instant // 2: texts for instant, texts in found.items()}
 
-    def _alike(self, item: Item, items: Ordered, before: int) -> list[tuple[int, int]]:
-        """The instants at which other items hold the same."""
-        if type(item.content) is not str or items.lasting:
-            raise BeyondPastError
-        near = items.between(item.time - 2 * self._reach, before)
-        if any(type(other.content) is not str for other in near):
-            raise BeyondPastError
-        spans = (self._instants(other) for other in near if other.content == item.content)
-        return [span for span in spans if span[0] <= span[1]]
+    def _near(self, item: Item, items: Ordered, before: int) -> Sequence[Item]:
+        """See `EncodedCourse`."""
+        return items.between(item.time - 2 * self._reach, before)
+
+    def _spans(self, items: Sequence[Item]) -> list[tuple[int, int]]:
+        """The instants at which items are in their windows, of those that are at all."""
+        return [span for span in map(self._instants, items) if span[0] <= span[1]]
 
     def _instants(self, item: Item) -> tuple[int, int]:
         """The first and the last instant at which an item is in its window."""
@@ -155,32 +140,13 @@ class RequestCourse(Course):
         last = begin + (item.end + window.width - begin) // slide * slide
         return 2 * first, 2 * (last + slide) - 1 if first <= last else 2 * first - 1
 
-    def _note(self, driver: Reasoner, evaluation: Evaluation) -> None:
-        """Keep what is needed to amend the evaluation."""
-        if not self._amends:
-            return
-        now, engine = 2 * evaluation.time + 1, driver.following()
-        if evaluation.error is not None or engine is None:
-            self._past = None
-        elif self._past is not None and self._past.follows:
-            self._past.note(now)
-        else:
-            self._past = engine.past(now)
-
     def carried(self, driver: Driver, evaluation: Evaluation) -> object:
         """See `Course`."""
         assert isinstance(driver, Reasoner)
-        self._note(driver, evaluation)
+        if self._amends:
+            engine = driver.following()
+            self._note(evaluation, 2 * evaluation.time + 1, engine.past if engine else None)
         return driver.carried if self._remembers else _NOTHING
-
-    @property
-    def supplied(self) -> frozenset[Signature]:
-        """See `Course`."""
-        return self._encoder.supplied
-
-    @supplied.setter
-    def supplied(self, signatures: frozenset[Signature]) -> None:
-        self._encoder.supplied |= signatures
 
     def carried_to_json(self, carried: object) -> Any:
         """See `Course`."""

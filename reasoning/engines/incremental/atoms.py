@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from citywise.reasoning.asp.translation.program import Translated
 from citywise.reasoning.engines.incremental.evaluation import RuleEvaluation
-from citywise.reasoning.engines.incremental.past import Past
+from citywise.reasoning.engines.incremental.past import BeyondPastError, Past
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.engine import Atoms, Entered, Shape, WindowChange
 from citywise.reasoning.model.request import Signature
@@ -354,10 +354,6 @@ class _Running:
         self._prune_at = 10_000 + 2 * sum(map(len, self._horizons.values()))
 
 
-class BeyondPastError(Exception):
-    """What changed of the past is not what can be amended."""
-
-
 class AtomPast(Past):
     """The steps that an evaluation has made, and what changes there when atoms come late."""
 
@@ -367,7 +363,7 @@ class AtomPast(Past):
 
     @property
     def follows(self) -> bool:
-        """Whether the evaluation is still the one whose steps these are."""
+        """See `Past`."""
         return self._atoms.running is self._running
 
     def note(self, time: int, *, moved: bool = True) -> None:

@@ -7,6 +7,7 @@ input come to have held at other steps, it brings every relation's steps up, com
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -34,7 +35,11 @@ Amended = dict[str, tuple[dict[Row, Steps], dict[Row, Steps]]]
 """By relation, rows with the steps that they gained, and that they lost."""
 
 
-class Past:
+class BeyondPastError(Exception):
+    """What changed of the past is not what can be amended."""
+
+
+class Past(ABC):
     """The relations of an evaluation at its steps from the last one on.
 
     Steps are at times that grow. `note` must be told of each; `amend` says what changes when rows
@@ -53,6 +58,11 @@ class Past:
         what each of the steps changed. A stream that nothing changes pays for no more."""
         known = Known(self.relations, self.timeline, evaluation.watch.look)
         self._components = [Amending(names, program, known) for names in components(program)]
+
+    @property
+    @abstractmethod
+    def follows(self) -> bool:
+        """Whether the evaluation is still the one whose steps these are."""
 
     @property
     def start(self) -> int:

@@ -408,7 +408,7 @@ class LarsPast(Past):
 
     @property
     def follows(self) -> bool:
-        """Whether the evaluator is still the one whose points these are."""
+        """See `Past`."""
         return self._evaluator._evaluation is self.evaluation and not self._evaluator._stopped
 
     def knows(self, predicate: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 from typing import Any, cast
 
-from citywise.reasoning.engines.incremental.atoms import BeyondPastError
+from citywise.reasoning.engines.incremental.past import BeyondPastError
 from citywise.reasoning.errors import ItemError, SolvingError
 from citywise.reasoning.languages.lars.feeds import Batch
 from citywise.reasoning.languages.lars.incremental import (
@@ -23,13 +23,12 @@ from citywise.reasoning.languages.lars.program import (
     reach,
 )
 from citywise.reasoning.languages.lars.solver import GroundAtom
-from citywise.reasoning.limits import LimitError
 from citywise.reasoning.model import atoms
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import Signature
 from citywise.reasoning.model.values import parsed_many
 from citywise.reasoning.rdf.mapping import Mapper, Triple
-from citywise.reasoning.run.course import END, Amendments, Course, Done, net
+from citywise.reasoning.run.course import END, Amendments, Done, EncodedCourse
 from citywise.reasoning.run.language import Driver, PointDriver
 from citywise.reasoning.streams.items import Encoder, Item, with_stream
 from citywise.reasoning.streams.results import Evaluation
@@ -271,7 +270,7 @@ class LarsReasoner(PointDriver[Evaluation]):
         self._encoder.supplied |= set(map(atoms.signature, named)) & self.program.derived
 
 
-class LarsCourse(Course):
+class LarsCourse(EncodedCourse[LarsPast]):
     """How the evaluations of a program follow from its items.
 
     Parameters
@@ -289,19 +288,10 @@ class LarsCourse(Course):
         start: int,
         until: int | None = None,
     ) -> None:
-        self.request = program.request
-        self.start = start
-        self._until = until
+        super().__init__(program.request, start, until)
         self._make = reasoner
-        self._encoder = Encoder(program.request)
         self._reach = reach(program)
         self._streams = bool(program.streamed)
-        self._past: LarsPast | None = None
-
-    @property
-    def mapper(self) -> Mapper:
-        """See `Course`."""
-        return self._encoder.mapper
 
     @property
     def remembers(self) -> int:
@@ -331,17 +321,8 @@ class LarsCourse(Course):
     def carried(self, driver: Driver, evaluation: Evaluation) -> object:
         """See `Course`."""
         assert isinstance(driver, LarsReasoner)
-        self._note(driver, evaluation)
+        self._note(evaluation, evaluation.time, driver.past)
         return driver.back if self._streams else ()
-
-    @property
-    def supplied(self) -> frozenset[Signature]:
-        """See `Course`."""
-        return self._encoder.supplied
-
-    @supplied.setter
-    def supplied(self, signatures: frozenset[Signature]) -> None:
-        self._encoder.supplied |= signatures
 
     def carried_from_json(self, values: Any) -> object:
         """See `Course`: rows of the incremental engine, atoms as text of the solver."""
@@ -352,35 +333,28 @@ class LarsCourse(Course):
             for first, rest in values
         )
 
-    def amend(
-        self, driver: Driver, changes: Iterable[Change], items: Ordered, before: int
+    def _amended(
+        self,
+        driver: Driver,
+        past: LarsPast,
+        came: Sequence[Item],
+        gone: Sequence[Item],
+        alike: Sequence[Sequence[Item]],
     ) -> Amendments | None:
-        """See `Course`."""
+        """See `EncodedCourse`."""
         assert isinstance(driver, LarsReasoner)
-        past = self._past
-        if past is None or not past.follows:
-            return None
-        came, gone = net(changes)
-        try:
-            new = [self._arrived(driver, past, i, []) for i in came if i.time < before]
-            old = [
-                self._arrived(driver, past, i, self._alike(i, items, before))
-                for i in gone
-                if i.time < before
-            ]
-            return past.amend_atoms(chain(*new), chain(*old))
-        except (BeyondPastError, LimitError):
-            return None
+        new = [self._arrived(driver, past, item, ()) for item in came]
+        old = [
+            self._arrived(driver, past, item, [other.time for other in others])
+            for item, others in zip(gone, alike, strict=True)
+        ]
+        return past.amend_atoms(chain(*new), chain(*old))
 
-    def _note(self, driver: LarsReasoner, evaluation: Evaluation) -> None:
-        """Keep what is needed to amend the evaluation."""
-        past = self._past
-        if evaluation.error is not None:
-            self._past = None
-        elif past is not None and past.follows:
-            past.note(evaluation.time)
-        else:
-            self._past = driver.past(evaluation.time)
+    def _near(self, item: Item, items: Ordered, before: int) -> Sequence[Item]:
+        """See `EncodedCourse`."""
+        if self._reach is None:
+            raise BeyondPastError
+        return items.between(item.time - self._reach, min(before, item.time + self._reach + 1))
 
     @staticmethod
     def _arrived(
@@ -395,15 +369,6 @@ class LarsCourse(Course):
         return [
             (predicate, row, item.time, others) for predicate, rows in found.items() for row in rows
         ]
-
-    def _alike(self, item: Item, items: Ordered, before: int) -> list[int]:
-        """The times near an item at which the same arrived."""
-        if self._reach is None or type(item.content) is not str or items.lasting:
-            raise BeyondPastError
-        near = items.between(item.time - self._reach, min(before, item.time + self._reach + 1))
-        if any(type(other.content) is not str for other in near):
-            raise BeyondPastError
-        return [other.time for other in near if other.content == item.content]
 
     def affects_until(self, change: Change, items: Ordered) -> int:
         """See `Course`."""
