@@ -18,8 +18,7 @@ from citywise.reasoning import Signature
 from citywise.reasoning.asp import Statements, atom_signatures, head_atoms
 from citywise.reasoning.explain import Explainer, FedBack, Origin
 from citywise.reasoning.explain.durations import TimedNotation
-from citywise.reasoning.explain.origins import Remembered
-from citywise.reasoning.explain.tree import render
+from citywise.reasoning.explain.tree import Remembered, render
 from citywise.reasoning.model.atoms import signature
 from citywise.reasoning.model.carried import NOW, fed, is_ours, last
 from citywise.reasoning.rdf.knowledge import KnowledgeOrigin

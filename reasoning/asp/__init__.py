@@ -4,8 +4,7 @@ Of streams, windows and directives nothing is known here: that is `languages.cas
 
 from citywise.reasoning.asp.dependencies import Dependencies
 from citywise.reasoning.asp.rules import Statements, atom_signatures, body_atoms, head_atoms
-from citywise.reasoning.asp.syntax import Node, variables
-from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.asp.syntax import Constants, Node, variables
 
 __all__ = [
     "Constants",

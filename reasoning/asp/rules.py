@@ -8,8 +8,7 @@ from typing import Literal
 
 from clingo.ast import AST, ASTType, Sign, parse_string
 
-from citywise.reasoning.asp.syntax import Node, copy
-from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.asp.syntax import Constants, Node, copy
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model.atoms import ground
 from citywise.reasoning.model.request import Signature

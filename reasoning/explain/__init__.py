@@ -7,8 +7,16 @@ explained by its `justifications`, and what they do not by where rules break (`r
 
 from citywise.reasoning.explain.conflict import Conflict, Violated, conflict, conflicts
 from citywise.reasoning.explain.explanation import Explainer, explain
-from citywise.reasoning.explain.origins import FedBack, ItemOrigin, KnowledgeOrigin, Origin, Outside
-from citywise.reasoning.explain.tree import Explanation, RuleText, TreeNode
+from citywise.reasoning.explain.tree import (
+    Explanation,
+    FedBack,
+    ItemOrigin,
+    KnowledgeOrigin,
+    Origin,
+    Outside,
+    RuleText,
+    TreeNode,
+)
 
 __all__ = [
     "Conflict",

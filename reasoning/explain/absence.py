@@ -17,13 +17,14 @@ from citywise.reasoning.explain.conflict import conflict
 from citywise.reasoning.explain.instances import CountedElement, elements, evaluate, guards
 from citywise.reasoning.explain.model import Model, Solver, model_of
 from citywise.reasoning.explain.notation import Bindings, Notation
-from citywise.reasoning.explain.origins import Facts, Outsiders, spelled
 from citywise.reasoning.explain.prefixes import Attempt, Prefixes, Step, matches
 from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
 from citywise.reasoning.explain.syntax import Substitution, signature
 from citywise.reasoning.explain.tree import (
     SIMILAR,
     TOLD,
+    Facts,
+    Outsiders,
     TreeNode,
     holds,
     listed,
@@ -31,6 +32,7 @@ from citywise.reasoning.explain.tree import (
     nearest,
     outside,
     slip,
+    spelled,
 )
 from citywise.reasoning.explain.why import counted_text, ground_text, unique
 from citywise.reasoning.model.atoms import signature_of

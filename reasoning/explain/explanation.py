@@ -10,16 +10,27 @@ import clingo
 from clingo import Symbol
 
 from citywise.reasoning.asp.rules import read as statements
-from citywise.reasoning.asp.terms import constants
+from citywise.reasoning.asp.syntax import constants
 from citywise.reasoning.explain.absence import Absence
 from citywise.reasoning.explain.conflict import conflict
 from citywise.reasoning.explain.instances import InstanceRecording, record
 from citywise.reasoning.explain.model import Answer, Model, Solver
 from citywise.reasoning.explain.notation import Notation
-from citywise.reasoning.explain.origins import Facts, Origin, Outsiders, Time, spelled, valued
 from citywise.reasoning.explain.prefixes import Attempt
 from citywise.reasoning.explain.rules import ExplainedRule, read
-from citywise.reasoning.explain.tree import DEPTH, TOLD, Explanation, Question, TreeNode
+from citywise.reasoning.explain.tree import (
+    DEPTH,
+    TOLD,
+    Explanation,
+    Facts,
+    Origin,
+    Outsiders,
+    Question,
+    Time,
+    TreeNode,
+    spelled,
+    valued,
+)
 from citywise.reasoning.explain.why import Derivations, Why
 from citywise.reasoning.model.atoms import signature_of
 from citywise.reasoning.model.engine import AnswerSet

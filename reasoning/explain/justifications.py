@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from citywise.reasoning.engines.incremental.relation import BEGINNING, FOREVER
 from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated
-from citywise.reasoning.explain.origins import Origin
+from citywise.reasoning.explain.tree import Origin
 from citywise.reasoning.model.rules import Fact, Scan
 
 _THERE, _THEN = 1, 2

@@ -13,12 +13,13 @@ from citywise.reasoning.engines.incremental.relation import BEGINNING
 from citywise.reasoning.explain.absence import alike
 from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, unified, valued_all
 from citywise.reasoning.explain.justifications import GivenFact, Justifications, RuleEdge
-from citywise.reasoning.explain.origins import Outside, Time
 from citywise.reasoning.explain.tree import (
     DEPTH,
     SIMILAR,
     TOLD,
+    Outside,
     RuleText,
+    Time,
     TreeNode,
     cut,
     given,

@@ -15,10 +15,9 @@ from citywise.reasoning.model.engine import AnswerSet, Version, difference
 from citywise.reasoning.model.request import Request, Signature
 from citywise.reasoning.rdf.mapping import Mapper
 from citywise.reasoning.run.language import AnswerForms, Driver
-from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.items import Encoder, Item, listed, tupled
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
-from citywise.reasoning.streams.saved import listed, tupled
 
 BEGINNING = -(1 << 62)
 """Before all times."""

@@ -14,7 +14,8 @@ from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.durations import TimedNotation
 from citywise.reasoning.explain.explanation import Explainer, whole
 from citywise.reasoning.explain.notation import Notation
-from citywise.reasoning.explain.origins import (
+from citywise.reasoning.explain.tree import (
+    Explanation,
     FedBack,
     ItemOrigin,
     Origin,
@@ -23,7 +24,6 @@ from citywise.reasoning.explain.origins import (
     Remembered,
     Time,
 )
-from citywise.reasoning.explain.tree import Explanation
 from citywise.reasoning.model.carried import timed
 from citywise.reasoning.model.engine import AnswerSet
 from citywise.reasoning.model.request import CountWindow, Signature, previous

@@ -32,10 +32,9 @@ from citywise.reasoning.run.language import Driver, ProgramFile, RecordedError
 from citywise.reasoning.run.reasoner import Reasoner
 from citywise.reasoning.run.recorded import Recorded
 from citywise.reasoning.run.revision import Revising
-from citywise.reasoning.streams.items import Encoder, Item
+from citywise.reasoning.streams.items import Encoder, Item, tupled
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
-from citywise.reasoning.streams.saved import tupled
 
 _NOTHING = Carried()
 

@@ -28,10 +28,9 @@ from citywise.reasoning.run.course import (
     only,
 )
 from citywise.reasoning.run.language import Driver
-from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.items import Item, item_from_json, item_to_json
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Line, Ordered
-from citywise.reasoning.streams.saved import item_from_json, item_to_json
 
 _FEW = 256
 """Items and evaluations from which on it is looked which are needed no more."""

@@ -1,5 +1,5 @@
-"""Items of streams, those that wait in order of time, and what rules see of them
-(docs/casp.md)."""
+"""Items of streams, those that wait in order of time, what rules see of them (docs/casp.md), and
+what JSON can hold of them: exactly what they were."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import heapq
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.model import atoms
 from citywise.reasoning.model.carried import makers
 from citywise.reasoning.model.request import Request, Signature
-from citywise.reasoning.rdf.mapping import Iri, Mapper, Triple
+from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Mapper, Term, Triple
 
 if TYPE_CHECKING:
     from citywise.reasoning.model.engine import Shape
@@ -294,3 +294,43 @@ def _fitting(time: int) -> int:
 def value_of(text: str) -> Value:
     """What the text of a term, a string, number or boolean, stands for."""
     return int(text) if text[0] != '"' and text[-1].isdigit() else text
+
+
+_SORTS: dict[str, type[Iri | Blank | Literal]] = {"i": Iri, "b": Blank, "l": Literal}
+_SORT_OF = {kind: sort for sort, kind in _SORTS.items()}
+
+
+def item_to_json(item: Item) -> list[Any]:
+    """An item as a list that `item_from_json` reads."""
+    content: Any = item.content
+    if not isinstance(content, str):
+        content = [[_term_to_json(term) for term in triple] for triple in content]
+    return [item.time, content, item.position, item.until, item.stream]
+
+
+def item_from_json(values: Sequence[Any]) -> Item:
+    """The item that `item_to_json` wrote."""
+    time, content, position, until, stream = values
+    if not isinstance(content, str):
+        content = tuple(Triple(*map(_term_from_json, triple)) for triple in content)
+    return Item(time, content, position, until, stream)
+
+
+def _term_to_json(term: Term) -> list[Any]:
+    return [_SORT_OF[type(term)], *term]
+
+
+def _term_from_json(values: Sequence[Any]) -> Any:
+    # The labels of blank nodes as well: a text of RDF would give them scopes of their own.
+    sort, *parts = values
+    return _SORTS[sort](*parts)
+
+
+def listed(value: Any) -> Any:
+    """Tuples within tuples as lists."""
+    return [listed(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def tupled(value: Any) -> Any:
+    """Lists within lists as tuples."""
+    return tuple(tupled(each) for each in value) if isinstance(value, tuple | list) else value

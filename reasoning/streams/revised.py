@@ -11,8 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from citywise.reasoning.errors import ItemError
-from citywise.reasoning.streams.items import Item
-from citywise.reasoning.streams.saved import item_from_json, item_to_json
+from citywise.reasoning.streams.items import Item, item_from_json, item_to_json
 
 
 @dataclass(frozen=True, slots=True)

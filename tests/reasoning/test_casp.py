@@ -5,7 +5,7 @@ from __future__ import annotations
 import clingo
 import pytest
 
-from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.asp.syntax import Constants
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.languages.casp.parsing import parse, read
 from citywise.reasoning.model.request import CountWindow, Signature, TimeWindow

@@ -10,7 +10,7 @@ import pytest
 from citywise.reasoning import AnswerSet, Item, Line, ReasoningError, Revising, parse, revising
 from citywise.reasoning.rdf.mapping import Blank, Iri, Literal, Triple
 from citywise.reasoning.run.course import answers_from_json, answers_to_json
-from citywise.reasoning.streams.saved import item_from_json, item_to_json
+from citywise.reasoning.streams.items import item_from_json, item_to_json
 
 HOT = parse("#from stream <http://e/s> [time 2s step 1s].\nhot(X) :- at(X, V), V > 30.")
 LINES = [Line(Item(1, "at(a,40)"), "r1", position=1), Line(Item(4, "on"), position=2)]

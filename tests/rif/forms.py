@@ -10,8 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from citywise.reasoning.explain.origins import ItemOrigin
-from citywise.reasoning.explain.tree import Explanation
+from citywise.reasoning.explain.tree import Explanation, ItemOrigin
 from citywise.reasoning.languages.rif.authored import fact_of
 from citywise.reasoning.languages.rif.document import (
     Document,

@@ -9,8 +9,7 @@ from typing import TypeAlias
 from clingo.ast import ASTType, ComparisonOperator, Sign
 
 from citywise.reasoning.asp.rules import atom_signatures
-from citywise.reasoning.asp.syntax import Node, variables
-from citywise.reasoning.asp.terms import Terms
+from citywise.reasoning.asp.syntax import Node, Terms, variables
 from citywise.reasoning.errors import ReasoningError
 from citywise.reasoning.model.joins import Patterns, is_known, matchable, variables_of
 from citywise.reasoning.model.rules import (

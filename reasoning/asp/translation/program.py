@@ -19,8 +19,7 @@ from citywise.reasoning.asp.rules import (
     atom_signatures,
     read,
 )
-from citywise.reasoning.asp.syntax import Node
-from citywise.reasoning.asp.terms import constants
+from citywise.reasoning.asp.syntax import Node, constants
 from citywise.reasoning.asp.translation.bodies import Draft, UnsupportedError
 from citywise.reasoning.asp.translation.rules import draft
 from citywise.reasoning.model import values

@@ -11,8 +11,7 @@ from clingo import ast
 from clingo.ast import AST, AggregateFunction, ASTType, ComparisonOperator, Sign
 
 from citywise.reasoning.asp.rules import AspRule
-from citywise.reasoning.asp.syntax import Node, copy
-from citywise.reasoning.asp.terms import ForeignTermError
+from citywise.reasoning.asp.syntax import ForeignTermError, Node, copy
 from citywise.reasoning.asp.translation.bodies import (
     COMPARATORS,
     Draft,

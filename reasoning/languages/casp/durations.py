@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from clingo.ast import AggregateFunction, ASTType, BinaryOperator, ComparisonOperator, Sign
 
 from citywise.reasoning.asp.rules import atom_signatures
-from citywise.reasoning.asp.syntax import Node, variables
-from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.asp.syntax import Constants, Node, variables
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.casp.parsing import Reading
 from citywise.reasoning.model.carried import NOW, last, since

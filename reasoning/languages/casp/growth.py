@@ -15,8 +15,7 @@ from clingo.ast import ASTType, BinaryOperator, ComparisonOperator, Sign
 
 from citywise.reasoning.asp.dependencies import Dependencies, literals
 from citywise.reasoning.asp.rules import atom_signatures, head_atoms
-from citywise.reasoning.asp.syntax import Node, variables
-from citywise.reasoning.asp.terms import Constants
+from citywise.reasoning.asp.syntax import Constants, Node, variables
 from citywise.reasoning.errors import Finding
 from citywise.reasoning.languages.casp.parsing import Reading
 from citywise.reasoning.model.request import Signature

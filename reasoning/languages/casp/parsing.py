@@ -2,7 +2,7 @@
 
 Directives are read here; the rules are clingo's language and clingo's own parser reads
 them, from a copy of the text in which everything else is blanked out, so that its
-messages carry the positions of the source.
+messages carry the positions of the source. `timed` adds the rules of `#held`, `#last` and `now/1`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Self
 
 from clingo import ast as clingo_ast
-from clingo.ast import ASTType
+from clingo.ast import AST, ASTType, parse_string
 
+from citywise.reasoning.asp.dependencies import Dependencies
 from citywise.reasoning.asp.messages import Complaints
 from citywise.reasoning.asp.rules import inspect
 from citywise.reasoning.asp.statements import (
@@ -28,15 +29,21 @@ from citywise.reasoning.asp.statements import (
     split,
     without_comments,
 )
-from citywise.reasoning.asp.syntax import MAX_DEPTH, DepthError, Node, copy
-from citywise.reasoning.asp.terms import check_numbers, check_results
+from citywise.reasoning.asp.syntax import (
+    MAX_DEPTH,
+    DepthError,
+    Node,
+    check_numbers,
+    check_results,
+    copy,
+)
 from citywise.reasoning.errors import Location, RequestError
 from citywise.reasoning.languages.casp import directives
 from citywise.reasoning.languages.casp.comparisons import compared
 from citywise.reasoning.languages.casp.directives import Directives
 from citywise.reasoning.languages.casp.entailment import inferring
-from citywise.reasoning.languages.casp.timing import timed
-from citywise.reasoning.model.carried import fed, since
+from citywise.reasoning.model import carried
+from citywise.reasoning.model.carried import NOW, fed, since
 from citywise.reasoning.model.request import (
     PLAIN,
     CountWindow,
@@ -343,3 +350,87 @@ def _in_unit(window: tuple[int, int] | CountWindow, per_unit: int) -> Window:
     if isinstance(window, CountWindow):
         return window
     return TimeWindow(window[0] // per_unit, window[1] // per_unit)
+
+
+def timed(
+    source: Source,
+    found: Directives,
+    request: Request,
+    nodes: Sequence[Node],
+    *,
+    clocked: bool = False,
+) -> Request:
+    """The request with what `#held`, `#last` and `now/1` mean; what is wrong with them is noted.
+    Where no stream is read there is no time, unless it is `clocked`."""
+    watched = frozenset({*request.held, *request.last})
+    looked_at = request.used | request.shows | watched
+    sees_now = NOW in looked_at and NOW not in request.derived | request.inputs
+    request = replace(
+        request,
+        sees_now=sees_now and (clocked or bool(request.streams)),
+        used=request.used | watched,
+    )
+    _refuse_others(source, found, request)
+    _refuse_circles(source, found, request, nodes)
+    return _with_rules(request)
+
+
+def _with_rules(request: Request) -> Request:
+    """The request with the rules of its directives behind its own, on lines with labels."""
+    added = carried.rules(request)
+    if not added:
+        return request
+    text = request.rules if request.rules.endswith("\n") else request.rules + "\n"
+    lines = enumerate(added.items(), text.count("\n") + 1)
+    labels = {(number, len(label) + 4): label for number, (label, _rule) in lines}
+    return replace(
+        request,
+        rules=text + "".join(f"{' ' * (len(label) + 3)}{rule}\n" for label, rule in added.items()),
+        appended="".join(f"({label}) {rule}\n" for label, rule in added.items()),
+        labels={**request.labels, **labels},
+    )
+
+
+def _refuse_others(source: Source, found: Directives, request: Request) -> None:
+    """Note what else gives the predicates that the directives make."""
+    for signature, statement in _made(found).items():
+        if signature in request.derived | request.inputs:
+            by = "`#input` declares" if signature in request.inputs else "a rule derives"
+            source.fault(
+                statement.start,
+                "clash",
+                f"{_text(statement)} gives the rules `{signature}`, which {by} too; give that "
+                "one another name",
+            )
+
+
+def _made(found: Directives) -> dict[Signature, Statement]:
+    made = {carried.since(s): statement for s, statement in found.held.items()}
+    return made | {carried.last(s): statement for s, (_age, statement) in found.last.items()}
+
+
+def _refuse_circles(
+    source: Source, found: Directives, request: Request, nodes: Sequence[Node]
+) -> None:
+    """Note each predicate under `#held` that depends on since when it holds."""
+    if not found.held:
+        return
+    trees: list[AST] = []
+    parse_string(carried.meaning(request), trees.append)
+    graph = Dependencies([*nodes, *map(copy, trees)])
+    for signature, statement in found.held.items():
+        made = carried.since(signature)
+        if graph.together(signature, made):
+            steps = graph.path(signature, made)
+            lines = ", ".join(str(line) for line in dict.fromkeys(s.line for s in steps))
+            source.fault(
+                statement.start,
+                "unstratified",
+                f"`{signature}` depends on `{made}` (line {lines}), which says since when it "
+                f"holds; decide by what was before, with `#last {signature}` or `#feedback "
+                f"{signature}`",
+            )
+
+
+def _text(statement: Statement) -> str:
+    return f"`{' '.join(statement.text.split())}`"

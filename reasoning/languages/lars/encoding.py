@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal
 
-from citywise.reasoning.languages.lars.bodies import KEPT, pattern
+from citywise.reasoning.languages.lars.bodies import KEPT, binding, bound_by, pattern
 from citywise.reasoning.languages.lars.program import (
     At,
     Atom,
@@ -40,7 +40,6 @@ from citywise.reasoning.languages.lars.program import (
     has_gap,
     term_text,
 )
-from citywise.reasoning.languages.lars.safety import binding, bound_by
 from citywise.reasoning.model import values
 from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.engine import OURS

@@ -15,7 +15,7 @@ from itertools import islice
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.explanation import Explainer
-from citywise.reasoning.explain.origins import FedBack, Origin, Outside, OutsideReason
+from citywise.reasoning.explain.tree import FedBack, Origin, Outside, OutsideReason
 from citywise.reasoning.languages.lars import solver as data
 from citywise.reasoning.languages.lars.encoding import (
     Encoding,

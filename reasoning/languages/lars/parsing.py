@@ -30,8 +30,7 @@ from citywise.reasoning.asp.statements import (
     split,
     without_comments,
 )
-from citywise.reasoning.asp.syntax import Node, copy
-from citywise.reasoning.asp.terms import Terms, check_numbers, constants
+from citywise.reasoning.asp.syntax import Node, Terms, check_numbers, constants, copy
 from citywise.reasoning.errors import ItemError, RequestError
 from citywise.reasoning.languages.casp import directives as casp
 from citywise.reasoning.languages.casp import parsing

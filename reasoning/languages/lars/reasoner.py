@@ -30,10 +30,9 @@ from citywise.reasoning.model.values import parsed_many
 from citywise.reasoning.rdf.mapping import Mapper, Triple
 from citywise.reasoning.run.course import END, Amendments, Done, EncodedCourse
 from citywise.reasoning.run.language import Driver, PointDriver
-from citywise.reasoning.streams.items import Encoder, Item, with_stream
+from citywise.reasoning.streams.items import Encoder, Item, tupled, with_stream
 from citywise.reasoning.streams.results import Evaluation
 from citywise.reasoning.streams.revised import Change, Ordered
-from citywise.reasoning.streams.saved import tupled
 
 
 class ItemAtoms:

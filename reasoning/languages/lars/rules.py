@@ -23,11 +23,11 @@ from clingo.ast import (
 )
 
 from citywise.reasoning.asp.statements import Source, Statement
-from citywise.reasoning.asp.syntax import Node, copy
-from citywise.reasoning.asp.terms import ANONYMOUS, ForeignTermError, Terms
+from citywise.reasoning.asp.syntax import ANONYMOUS, ForeignTermError, Node, Terms, copy
 from citywise.reasoning.asp.translation.bodies import COMPARATORS
 from citywise.reasoning.errors import RequestError
 from citywise.reasoning.languages.casp.directives import LARGEST
+from citywise.reasoning.languages.lars.bodies import message, solved, unsafe
 from citywise.reasoning.languages.lars.elements import TextSpan, WrittenElement, WrittenRule
 from citywise.reasoning.languages.lars.program import (
     At,
@@ -43,7 +43,6 @@ from citywise.reasoning.languages.lars.program import (
     Since,
     TimeSpan,
 )
-from citywise.reasoning.languages.lars.safety import message, solved, unsafe
 from citywise.reasoning.model.rules import Compare
 from citywise.reasoning.model.values import Constant, Term, Value
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated, unified
-from citywise.reasoning.explain.origins import KnowledgeOrigin, Origin, Time
-from citywise.reasoning.explain.tree import RuleText
+from citywise.reasoning.explain.tree import KnowledgeOrigin, Origin, RuleText, Time
 from citywise.reasoning.languages.rif.bodies import PART, TRIPLE, Bodies
 from citywise.reasoning.languages.rif.compile import INFERRED, reads, wanted
 from citywise.reasoning.languages.rif.document import RifRule

@@ -13,9 +13,16 @@ from itertools import islice
 from citywise.reasoning.engines.incremental.relation import BEGINNING
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.justifications import KEPT, GivenFact, Justifications
-from citywise.reasoning.explain.origins import ItemOrigin, Origin, Outside, OutsideReason, Time
 from citywise.reasoning.explain.rows import PastFacts, Trees, Unentailed
-from citywise.reasoning.explain.tree import Explanation, TreeNode
+from citywise.reasoning.explain.tree import (
+    Explanation,
+    ItemOrigin,
+    Origin,
+    Outside,
+    OutsideReason,
+    Time,
+    TreeNode,
+)
 from citywise.reasoning.languages.rif.authored import (
     FrameModel,
     RifNotation,

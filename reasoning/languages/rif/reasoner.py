@@ -28,11 +28,10 @@ from citywise.reasoning.model.rules import Fact
 from citywise.reasoning.rdf.mapping import Triple
 from citywise.reasoning.run.course import BEGINNING, END, Course, Done
 from citywise.reasoning.run.language import AnswerForms, Driver, PointDriver
-from citywise.reasoning.streams.items import Item
+from citywise.reasoning.streams.items import Item, listed, tupled
 from citywise.reasoning.streams.results import Evaluation, Operator
 from citywise.reasoning.streams.revised import Change as Revised
 from citywise.reasoning.streams.revised import Ordered
-from citywise.reasoning.streams.saved import listed, tupled
 
 Member = TypeVar("Member", bound=Hashable)
 

@@ -9,8 +9,7 @@ from citywise.reasoning.run.keyed.evaluation import (
     KeyedRules,
     StandingFacts,
 )
-from citywise.reasoning.run.keyed.memory import DUE, KeyedMemory
-from citywise.reasoning.run.keyed.timers import Unforeseeable, due_rules
+from citywise.reasoning.run.keyed.memory import DUE, KeyedMemory, Unforeseeable, due_rules
 
 __all__ = [
     "DUE",
