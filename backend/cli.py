@@ -303,7 +303,7 @@ def replay(app: str | None, data: Path, start: datetime, until: datetime, **give
     """
     from citywise.backend.pipeline.appreplay import Recording
     from citywise.backend.pipeline.recorded import announcements
-    from citywise.reasoning.interpreter import seldom_collected
+    from citywise.reasoning.budget import seldom_collected
 
     if app is None:
         if any(given[name] is not None for name in ("users", "travellers", "against")):

@@ -10,7 +10,7 @@ from typing import TextIO
 import orjson
 
 from citywise.reasoning import Operator, Recorded, write
-from citywise.reasoning.interpreter import seldom_collected
+from citywise.reasoning.budget import seldom_collected
 
 _PROGRESS_S = 1.0
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from citywise.reasoning.interpreter import environment
+from citywise.reasoning.budget import environment
 
 _LENGTHS = struct.Struct("!II")
 MOST_BYTES = 64_000_000

@@ -55,7 +55,7 @@ from citywise.backend.store import heartbeat, progress
 from citywise.backend.store.database import create_engine_for, migrate
 from citywise.backend.store.models import HeartbeatRow
 from citywise.backend.times import iso
-from citywise.reasoning.interpreter import environment
+from citywise.reasoning.budget import environment
 
 LOG = logging.getLogger("citywise.supervisor")
 ORDERS = "orders.json"

@@ -44,7 +44,7 @@ from citywise.backend.pipeline.prepared import prepared
 from citywise.backend.pipeline.recorded import changes, entries
 from citywise.backend.settings import Pipeline
 from citywise.backend.times import iso, parse_ms
-from citywise.reasoning.interpreter import seldom_collected
+from citywise.reasoning.budget import seldom_collected
 
 PROGRAMS = REPOSITORY / "benchmarks" / "peer_programs"
 PYTHON = REPOSITORY / ".cache" / "peers" / "bin" / "python"

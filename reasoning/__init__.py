@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from citywise.reasoning.engines.choosing import Choice, engine_for
-    from citywise.reasoning.engines.limited import limited
+    from citywise.reasoning.engines.clingo.guard import limited
     from citywise.reasoning.errors import (
         Finding,
         ItemError,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "citywise.reasoning.engines.choosing": ("Choice", "engine_for"),
-    "citywise.reasoning.engines.limited": ("limited",),
+    "citywise.reasoning.engines.clingo.guard": ("limited",),
     "citywise.reasoning.errors": (
         "Finding", "ItemError", "Location", "ReasoningError", "RequestError", "SolvingError",
     ),

@@ -7,10 +7,14 @@ host: without `metered`, which a command calls for its own process, nothing is c
 
 A timer of CPU time interrupts the main thread a few times a second. What calls C that lets no
 signal through is ended, with the process, by a thread that watches it.
+
+Of other processes that reason it says in which environment they start, and of each how seldom it
+looks for garbage.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -21,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+import citywise
 from citywise.reasoning.limits import LimitError, Limits, too_large, too_long
 
 _TICK_S = 0.05
@@ -193,3 +198,31 @@ def _flushed() -> None:
         sys.stdout.flush()
     except (OSError, ValueError):
         return
+
+
+_ROOT = Path(citywise.__file__).resolve().parents[1]
+
+
+def environment() -> dict[str, str]:
+    """The environment of such a process: it finds the modules that this one finds.
+
+    `python -m` would look in the working directory first, where a folder `apps` or a file
+    `json.py` may lie that has nothing to do with us.
+    """
+    paths = dict.fromkeys([*filter(None, sys.path), str(_ROOT)])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
+
+
+_NEW_OBJECTS = 200_000
+"""So many more are made than have gone before they are looked through. As many rows come as go
+where windows overlap: none are looked through that only a step or two needed."""
+
+
+def seldom_collected() -> None:
+    """Have this process look for garbage seldom, unless it does already.
+
+    A window is many objects that stay until they leave it, and hardly any circles, which are
+    all that Python's collector is for: looking through them took a third of a worker's time.
+    """
+    if gc.get_threshold()[0] < _NEW_OBJECTS:
+        gc.set_threshold(_NEW_OBJECTS, 20, 100)

@@ -97,7 +97,7 @@ def test_every_command_and_option_has_help() -> None:
 
 INTERNALS = (REPOSITORY / "docs" / "internals.md").read_text(encoding="utf-8")
 REASONING = REPOSITORY / "reasoning"
-FOR_ALL = {"errors", "limits", "budget", "interpreter"}
+FOR_ALL = {"errors", "limits", "budget"}
 """Modules of `reasoning` that every room may import."""
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from citywise.backend.machine import REPOSITORY
 from citywise.reasoning.engines.clingo import guard
-from citywise.reasoning.engines.limited import limited
+from citywise.reasoning.engines.clingo.guard import limited
 from citywise.reasoning.errors import ItemError, SolvingError
 from citywise.reasoning.limits import LimitError, Limits
 from tests.command import Folder
@@ -219,7 +219,7 @@ def _fill(megabytes: int) -> None:
 def test_limited_work_ends_with_the_process_that_waits_for_it(tmp_path: Path) -> None:
     """Also when that is killed, and while the work does not come back to Python."""
     work = (
-        "import os, clingo; from citywise.reasoning.engines.limited import limited; "
+        "import os, clingo; from citywise.reasoning.engines.clingo.guard import limited; "
         "from citywise.reasoning.limits import Limits\n"
         "def work():\n"
         "    print(os.getpid(), flush=True)\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citywise.reasoning.interpreter import environment
+from citywise.reasoning.budget import environment
 from tests.small_system import small_system
 
 NAMES = ("citywise", "apps", "backend", "reasoning", "pyspark", "flask", "json")

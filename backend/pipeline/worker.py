@@ -39,7 +39,7 @@ from citywise.backend.pipeline.templates import TemplateRuns
 from citywise.backend.pipeline.warm import WarmRuns
 from citywise.backend.repeats import Repeats
 from citywise.reasoning import Choice, Limits, State
-from citywise.reasoning.interpreter import seldom_collected
+from citywise.reasoning.budget import seldom_collected
 
 LOG = logging.getLogger("citywise.worker")
 LOG.addFilter(Repeats())  # Spark's workers have no handler of ours

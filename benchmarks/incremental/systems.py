@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import clingo
 
 from benchmarks.incremental.laser import Experiment
-from citywise.reasoning import interpreter
+from citywise.reasoning import budget
 from citywise.reasoning.languages.lars.incremental import IncrementalEvaluator
 from citywise.reasoning.languages.lars.parsing import parse
 from citywise.reasoning.languages.lars.program import Point
@@ -26,7 +26,7 @@ def seldom_collected() -> Iterator[None]:
     """Python looks for garbage as seldom as in the pipeline's workers, which all systems here
     gain from."""
     before = gc.get_threshold()
-    interpreter.seldom_collected()
+    budget.seldom_collected()
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from benchmarks.r4.conclusions import digest, text
-from citywise.reasoning import interpreter
+from citywise.reasoning.budget import seldom_collected
 from citywise.reasoning.languages.rif.evaluation import Instance
 from citywise.reasoning.languages.rif.language import RifProgram
 from citywise.reasoning.languages.rif.reasoner import RifEvaluation
@@ -107,7 +107,7 @@ def _told(found: Iterable[Instance]) -> list[str]:
 
 def main(program: str, stream: str, what: str) -> None:
     """Measure one run."""
-    interpreter.seldom_collected()
+    seldom_collected()
     paths = Path(program), Path(stream)
     found = reading(*paths) if what == "reading" else evaluated(*paths, instances=what != "facts")
     print(json.dumps(found))

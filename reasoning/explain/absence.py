@@ -16,10 +16,9 @@ from clingo.ast import AST, Sign
 from citywise.reasoning.explain.conflict import conflict
 from citywise.reasoning.explain.instances import CountedElement, elements, evaluate, guards
 from citywise.reasoning.explain.model import Model, Solver, model_of
-from citywise.reasoning.explain.notation import Bindings, Notation
+from citywise.reasoning.explain.notation import Bindings, Notation, Substitution, signature
 from citywise.reasoning.explain.prefixes import Attempt, Prefixes, Step, matches
 from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
-from citywise.reasoning.explain.syntax import Substitution, signature
 from citywise.reasoning.explain.tree import (
     SIMILAR,
     TOLD,

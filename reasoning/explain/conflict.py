@@ -19,15 +19,15 @@ import clingo
 from clingo import Symbol, ast
 from clingo.ast import AST, ASTType, Sign, Transformer
 
-from citywise.reasoning.explain.notation import Notation
-from citywise.reasoning.explain.rules import part_of
-from citywise.reasoning.explain.syntax import (
+from citywise.reasoning.explain.notation import (
     AGGREGATES,
+    Notation,
     global_variables,
     is_atom,
     signatures,
     statements_of,
 )
+from citywise.reasoning.explain.rules import part_of
 from citywise.reasoning.explain.tree import NodeKind, RuleText, TreeNode
 from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.request import Request, Signature

@@ -12,8 +12,14 @@ from clingo.ast import AST, ASTType, ComparisonOperator
 
 from citywise.reasoning.explain.instances import evaluate
 from citywise.reasoning.explain.model import Model
-from citywise.reasoning.explain.notation import Bindings, Notation, Role
-from citywise.reasoning.explain.syntax import is_atom, signature, statements_of
+from citywise.reasoning.explain.notation import (
+    Bindings,
+    Notation,
+    Role,
+    is_atom,
+    signature,
+    statements_of,
+)
 from citywise.reasoning.explain.tree import Time, TreeNode
 from citywise.reasoning.model.atoms import signature_of
 from citywise.reasoning.model.carried import NOW, is_ours, last, since

@@ -14,8 +14,8 @@ from clingo import Symbol, SymbolType
 from clingo.ast import AST, AggregateFunction, ASTType, ComparisonOperator, Sign
 
 from citywise.reasoning.explain.model import Model
+from citywise.reasoning.explain.notation import Substitution, signatures
 from citywise.reasoning.explain.rules import AggregateElement, ExplainedRule, RulePart
-from citywise.reasoning.explain.syntax import Substitution, signatures
 from citywise.reasoning.model.atoms import call
 
 _NAMES: dict[int, str] = {

@@ -17,9 +17,8 @@ from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
 from citywise.reasoning.explain.instances import evaluate, facts_text, filled, fresh_name
 from citywise.reasoning.explain.model import Model
-from citywise.reasoning.explain.notation import Bindings, Notation
+from citywise.reasoning.explain.notation import Bindings, Notation, is_atom, signature, variables
 from citywise.reasoning.explain.rules import ExplainedRule, RulePart, part_of
-from citywise.reasoning.explain.syntax import is_atom, signature, variables
 from citywise.reasoning.model.atoms import call
 from citywise.reasoning.model.request import Signature
 

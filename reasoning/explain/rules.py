@@ -14,11 +14,11 @@ from typing import Literal
 import clingo
 from clingo.ast import AST, ASTType, Sign, SymbolicTerm, Variable
 
-from citywise.reasoning.explain.notation import Notation
-from citywise.reasoning.explain.syntax import (
+from citywise.reasoning.explain.notation import (
     AGGREGATES,
     ConstantValues,
     FreshNames,
+    Notation,
     Renaming,
     constant_values,
     global_variables,

@@ -23,9 +23,8 @@ from clingo.ast import Sign
 
 from citywise.reasoning.explain import instances
 from citywise.reasoning.explain.instances import CountedElement, InstanceRecording, RuleInstance
-from citywise.reasoning.explain.notation import Bindings, Notation
+from citywise.reasoning.explain.notation import Bindings, Notation, walk
 from citywise.reasoning.explain.rules import RuleKind, RulePart, part_of
-from citywise.reasoning.explain.syntax import walk
 from citywise.reasoning.explain.tree import (
     DEPTH,
     TOLD,

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from citywise.backend.reason import report
-from citywise.reasoning.interpreter import seldom_collected
+from citywise.reasoning.budget import seldom_collected
 from citywise.reasoning.run.recorded import Recorded
 
 

@@ -23,11 +23,10 @@ EXAMPLES = [
 FACE = "citywise.reasoning"
 BEHIND = {
     "citywise.reasoning.asp": "syntax trees of rules, for templates",
-    "citywise.reasoning.budget": "limits on what a command does",
+    "citywise.reasoning.budget": "limits on what a command does, and processes that reason",
     "citywise.reasoning.engines": "engines that are held for many requests",
     "citywise.reasoning.errors": "a finding's severity",
     "citywise.reasoning.explain": "explanations as trees",
-    "citywise.reasoning.interpreter": "the interpreter of processes that reason",
     "citywise.reasoning.languages.casp": "readings of rules with their faults",
     "citywise.reasoning.languages.rif.entails": "`citywise entails`",
     "citywise.reasoning.limits": "the patience of who waits for a limited process",

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from citywise.reasoning.explain.tree import Explanation, ItemOrigin
-from citywise.reasoning.languages.rif.authored import fact_of
 from citywise.reasoning.languages.rif.document import (
     Document,
     RifAtom,
@@ -20,6 +19,7 @@ from citywise.reasoning.languages.rif.document import (
     RifWindow,
 )
 from citywise.reasoning.languages.rif.evaluation import Instance as Told
+from citywise.reasoning.languages.rif.explaining import fact_of
 from citywise.reasoning.languages.rif.reasoner import RifEvaluation, RifReasoner
 from citywise.reasoning.languages.rif.theory import Theory
 from citywise.reasoning.languages.rif.unparse import rule_text

@@ -17,8 +17,7 @@ from clingo.ast import Variable as Named
 
 from citywise.reasoning.errors import ItemError
 from citywise.reasoning.explain.model import Model
-from citywise.reasoning.explain.notation import Bindings, Notation, Role
-from citywise.reasoning.explain.syntax import Substitution
+from citywise.reasoning.explain.notation import Bindings, Notation, Role, Substitution
 from citywise.reasoning.explain.tree import TOLD, RuleText, TreeNode, listed
 from citywise.reasoning.languages.lars.encoding import (
     ANY,

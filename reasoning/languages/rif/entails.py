@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from citywise.reasoning.engines.limited import limited
+from citywise.reasoning.engines.clingo.guard import limited
 from citywise.reasoning.errors import Location, RequestError, SolvingError
 from citywise.reasoning.languages.rif.document import (
     PRED,

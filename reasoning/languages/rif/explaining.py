@@ -1,57 +1,209 @@
-"""Why and why not in documents of RIF: of the facts of a theory at an instant, and of the
-evaluations of a recorded run. Answers are computed elsewhere; this looks at one instant again, with
-all rules apart."""
+"""Why and why not in documents of RIF, of the facts of a theory at an instant. Answers are computed
+elsewhere; this looks at one instant again, with all rules apart.
+
+The rules are those of documents and of the regime, as their authors know them. Each is taken apart
+as for the engine, over relations of plain facts, but nothing is shared between rules, and the
+regime's rules are those of its specification, with the schema among what they look at.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 
 from citywise.reasoning.engines.incremental.relation import BEGINNING
 from citywise.reasoning.errors import ItemError
+from citywise.reasoning.explain.entailed import Bound, Clause, EntailedModel, Stated, unified
 from citywise.reasoning.explain.justifications import KEPT, GivenFact, Justifications
 from citywise.reasoning.explain.rows import PastFacts, Trees, Unentailed
 from citywise.reasoning.explain.tree import (
     Explanation,
-    ItemOrigin,
+    KnowledgeOrigin,
     Origin,
-    Outside,
-    OutsideReason,
+    RuleText,
     Time,
     TreeNode,
 )
-from citywise.reasoning.languages.rif.authored import (
-    FrameModel,
-    RifNotation,
-    Rules,
-    fact_of,
-    rules_of,
-)
-from citywise.reasoning.languages.rif.inference import INCONSISTENT, sentence
-from citywise.reasoning.languages.rif.language import RifProgram
+from citywise.reasoning.languages.rif.bodies import PART, TRIPLE, Bodies
+from citywise.reasoning.languages.rif.compile import INFERRED, reads, wanted
+from citywise.reasoning.languages.rif.document import RifRule
+from citywise.reasoning.languages.rif.inference import INCONSISTENT, inference, sentence
 from citywise.reasoning.languages.rif.names import FactNames
-from citywise.reasoning.languages.rif.reasoner import RifEvaluation
-from citywise.reasoning.languages.rif.theory import Theory
-from citywise.reasoning.languages.rif.unparse import Wording
+from citywise.reasoning.languages.rif.theory import RuleSource, Theory
+from citywise.reasoning.languages.rif.unparse import Wording, formula_text
+from citywise.reasoning.languages.rif.values import is_property, value
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model.atoms import ground
-from citywise.reasoning.model.engine import AnswerSet
-from citywise.reasoning.model.rules import Fact
-from citywise.reasoning.model.values import Row
+from citywise.reasoning.model.rules import Fact, Literal, Program, Rule, Scan, copied, substituted
+from citywise.reasoning.model.values import Constant, Row, Value, Variable
 from citywise.reasoning.rdf import ntriples
-from citywise.reasoning.rdf.knowledge import Background
-from citywise.reasoning.run.explained import (
-    MOST_OUTSIDE,
-    Explains,
-    RecordedExplainer,
-    SeenEvaluation,
-    Sought,
-)
-from citywise.reasoning.run.recorded import Recorded
-from citywise.reasoning.streams.items import Item
+from citywise.reasoning.rdf.mapping import Triple
+
+
+@dataclass
+class Rules:
+    """Clauses, and everything that holds without the stream."""
+
+    clauses: list[Clause] = field(default_factory=list)
+    facts: defaultdict[Fact, list[Stated]] = field(default_factory=lambda: defaultdict(list))
+    """What documents say without conditions."""
+    triples: defaultdict[Fact, list[Origin]] = field(default_factory=lambda: defaultdict(list))
+    """What imported graphs and knowledge bases say."""
+    tables: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    """What else the regime's rules look at."""
+    properties: dict[str, Value] = field(default_factory=dict)
+    """The relations of frames, and the properties they are of."""
+
+
+def rules_of(theory: Theory, prefixes: dict[str, str]) -> Rules:
+    """The rules of a theory; raises `BodyError` for one that cannot be evaluated."""
+    found, bodies = Rules(), Bodies()
+    own = theory.document.source or theory.document.name
+    for source in theory.sources or (RuleSource(own, "", theory.rules, theory.triples),):
+        path = "" if source.path == own else source.path
+        for rule in source.rules:
+            text = RuleText(rule.line, rule_text(rule, prefixes), rule.label or None)
+            _take(found, bodies, rule, text, path)
+        _take_triples(found, source, theory.triples)
+    found.properties = bodies.properties
+    _take_regime(found, theory, prefixes)
+    return found
+
+
+def rule_text(rule: RifRule, prefixes: dict[str, str]) -> str:
+    """A rule on one line, without its `Forall`."""
+    heads = [formula_text(head, prefixes) for head in rule.heads]
+    head = heads[0] if len(heads) == 1 else f"And({' '.join(heads)})"
+    return head if rule.body is None else f"{head} :- {formula_text(rule.body, prefixes)}"
+
+
+def _take(found: Rules, bodies: Bodies, rule: RifRule, text: RuleText, path: str) -> None:
+    known = len(bodies.parts)
+    for each in bodies.rules(rule):
+        row = [term.value for term in each.terms if isinstance(term, Constant)]
+        if each.body or len(row) < len(each.terms):
+            found.clauses.append(Clause(each, text, path))
+        else:
+            found.facts[each.head, tuple(row)].append(Stated(text, path))
+    found.clauses += [Clause(each, text, path) for each in bodies.parts[known:]]
+
+
+def _take_triples(found: Rules, source: RuleSource, kept: Iterable[Triple]) -> None:
+    wanted = set(kept) if source.triples else set()
+    for triple in source.triples:
+        if triple in wanted:
+            fact = fact_of(triple)
+            found.triples[fact].append(KnowledgeOrigin(source.path, triple))
+
+
+def _take_regime(found: Rules, theory: Theory, prefixes: dict[str, str]) -> None:
+    regime = inference(theory, opened=True)
+    found.tables = dict(regime.rows)
+    for name in (name for rule in regime.rules for name in _properties(rule)):
+        found.properties.setdefault(name, name)
+    wording = Wording(found.properties, prefixes)
+    for rule in regime.rules:
+        head = wording.row(rule.head, rule.terms)
+        text = f"{head} :- {wording.conjunction(rule.body)}" if rule.body else head
+        found.clauses.append(Clause(rule, RuleText(0, text, rule.name), inferred=True))
+
+
+def _properties(rule: Rule) -> Iterator[str]:
+    names = (rule.head, *(scan.relation for scan in rule.looks.values()))
+    return (name for name in names if name[0] == "<")
+
+
+def fact_of(triple: Triple) -> Fact:
+    """The fact that a triple is."""
+    subject, predicate, given = map(value, triple)
+    return str(predicate), (subject, given)
+
+
+class FrameModel(EntailedModel):
+    """What rules and given facts entail, as far as facts of one relation rest on it: frames are in
+    the relation of all, and in that of their property."""
+
+    def __init__(
+        self, rules: Rules, given: Collection[Fact], relation: str, limits: Limits | None
+    ) -> None:
+        # No set: rules, and with them rows, are in this order.
+        names = dict.fromkeys([*(name for name, _row in given), relation])
+        own = {n: n for n in names if is_property(n) and n[0] in "<_"}
+        self._properties: dict[str, Value] = {**own, **rules.properties}
+        found = wanted(self._spread(rules.clauses), {relation})
+        inputs = frozenset({relation}).union(names, rules.tables, *map(reads, found))
+        program = Program(tuple(found), inputs=inputs)
+        super().__init__(rules.clauses, program, given, rules.tables, limits)
+
+    def _spread(self, clauses: Iterable[Clause]) -> Iterator[Rule]:
+        """The rules, and those by which frames are in both relations."""
+        subject, given = Variable("S"), Variable("O")
+        for clause in clauses:
+            rule = clause.rule
+            yield replace(rule, head=INFERRED) if rule.head == TRIPLE else rule
+        yield copied(TRIPLE, INFERRED, 3)
+        for name, property_ in self._properties.items():
+            row = (subject, Constant(property_), given)
+            yield Rule(name, (subject, given), (Scan(INFERRED, row),))
+            yield Rule(TRIPLE, row, (Scan(name, (subject, given)),))
+
+    def __contains__(self, fact: Fact) -> bool:
+        relation, row = fact
+        if relation in self._properties or not is_property(relation):
+            return super().__contains__(fact)
+        return (row[0], relation, row[1]) in self.rows(TRIPLE)
+
+    def headed(self, clause: Clause, fact: Fact) -> dict[str, Value] | None:
+        """See `EntailedModel`."""
+        relation, row = fact
+        if clause.rule.head == TRIPLE and len(row) == 2 and is_property(relation):
+            property_ = self._properties.get(relation, relation)
+            return unified(clause.rule.terms, (row[0], property_, row[1]), {})
+        return super().headed(clause, fact)
+
+    def premise(self, scan: Scan, bound: Bound) -> Fact:
+        """See `EntailedModel`; a frame is a fact of its property."""
+        relation, row = super().premise(scan, bound)
+        if relation == TRIPLE and len(row) == 3:
+            return str(row[1]), (row[0], row[2])
+        return relation, row
+
+    def looks_for(self, scan: Scan, fact: Fact, bound: Bound) -> bool:
+        """See `EntailedModel`."""
+        relation, row = fact
+        if scan.relation == TRIPLE and len(row) == 2:
+            fact = TRIPLE, (row[0], relation, row[1])
+        return super().looks_for(scan, fact, bound)
+
+
+@dataclass(frozen=True)
+class RifNotation:
+    """How facts, literals and times are written (see `RowNotation`)."""
+
+    names: FactNames
+    wording: Wording
+    time: Callable[[int], Time]
+    self_evident: str = "by what RDF says of its terms"
+
+    def atom(self, fact: Fact) -> str:
+        """A fact as answers have it; a row of a relation of the regime's own likewise."""
+        relation, row = fact
+        if relation[0] == "#":
+            relation = f"_{relation[1:].partition('/')[0]}/{len(row)}"
+        return self.names.atom((relation, row))
+
+    def literal(self, literal: Literal, bound: Bound) -> str:
+        """A literal of a body, with values in the place of variables."""
+        return self.wording.literal(
+            substituted(literal, {name: Constant(value) for name, value in bound.items()})
+        )
+
+    def is_part(self, relation: str) -> bool:
+        """Whether a relation stands for a part of a body."""
+        return relation.startswith(PART)
+
 
 _NO_PAST = PastFacts({}, {})
 _CONFLICTS = 5
@@ -201,141 +353,3 @@ class FactExplainer:
             )
             found.setdefault(fact, []).append(static)
         return found
-
-
-class RifExplainer(RecordedExplainer):
-    """Explains an evaluation of a run of a document of RIF; see `RecordedExplainer`."""
-
-    def __init__(
-        self,
-        program: RifProgram,
-        run: Recorded,
-        at: int | str | None,
-        number: int = 1,
-        evaluation: int | None = None,
-    ) -> None:
-        self._program = program
-        super().__init__(run, at, number, evaluation)
-
-    def _background(self) -> Background:
-        """Nothing: knowledge bases are read with what the document imports."""
-        return Background()
-
-    def _seek(self, sought: Sought) -> None:
-        """See `RecordedExplainer`; what the stream gives is remembered on the way."""
-        run = self._run
-        self._theory = self._program.theory(run)
-        window = self._program.document.window
-        self._range = None if window is None else window.range
-        self._arrived: list[Item] = []
-        self._entailed: dict[Fact, int] = {}
-        refused: dict[int, str] = {}
-        reasoner = self._program.reasoner(run, self._theory)
-        self._names = reasoner.names
-        for evaluation in run.run(reasoner):
-            if sought.passes(evaluation):
-                return
-            assert isinstance(evaluation, RifEvaluation)
-            self._note(evaluation)
-            refused |= {place: why for place, (_item, why) in reasoner.refused.items()}
-            if sought.wants(evaluation):
-                sought.found = SeenEvaluation(evaluation, {}, {}, refused, frozenset(), 0)
-                if sought.time is not None:
-                    return  # there is one evaluation at each instant
-
-    def _found(self, sought: Sought) -> SeenEvaluation:
-        """See `RecordedExplainer`; an instant that contradicts itself can be explained."""
-        seen = sought.found
-        self._inconsistent = False
-        if seen is None or seen.evaluation.error is None:
-            return super()._found(sought)
-        if self._at_instant(seen.evaluation.time).is_inconsistent():
-            self._inconsistent = True
-            sought.found = replace(seen, evaluation=replace(seen.evaluation, error=None))
-        return super()._found(sought)
-
-    def _note(self, evaluation: RifEvaluation) -> None:
-        """Note what arrived, and what is entailed no more."""
-        self._arrived += evaluation.items
-        for fact in evaluation.came:
-            self._entailed.pop(fact, None)
-        for fact in sorted(evaluation.gone, key=repr):  # the order in which they are told
-            if len(self._entailed) >= MOST_OUTSIDE:
-                del self._entailed[next(iter(self._entailed))]
-            self._entailed[fact] = evaluation.time - 1
-
-    def _explainer(self, _answer: AnswerSet | None) -> Explains:
-        """See `RecordedExplainer`."""
-        return self._at_instant(self.evaluation.time, inconsistent=self._inconsistent)
-
-    def _at_instant(self, now: int, *, inconsistent: bool = False) -> FactExplainer:
-        """What explains facts at an instant up to that of the evaluation."""
-        run = self._run
-        return FactExplainer(
-            self._theory,
-            self._counting(now),
-            now if run.request.streams else None,
-            names=self._names,
-            time=run.format_time,
-            past=self._past,
-            inconsistent=inconsistent,
-            limits=run.limits,
-        )
-
-    def _why(self, fact: Fact, time: int) -> TreeNode:
-        """Why a fact was entailed at an instant."""
-        return self._at_instant(time).why(fact)
-
-    def _counting(self, now: int) -> dict[Fact, list[GivenFact]]:
-        """The instances that count at an instant, each with the items that give it."""
-        found: dict[tuple[Fact, int], tuple[int | None, list[Origin]]] = {}
-        for item in self._arrived:
-            last = self._last(item)
-            if item.time <= now and (last is None or last >= now):
-                origin = self._origin(item, self._run.source(item.position))
-                for fact in self._facts(item):
-                    until, origins = found.get((fact, item.time), (last, []))
-                    longest = None if last is None or until is None else max(last, until)
-                    found[fact, item.time] = longest, [*origins, origin]
-        given: dict[Fact, list[GivenFact]] = defaultdict(list)
-        for (fact, since), (until, origins) in found.items():
-            given[fact].append(GivenFact(fact, since, until, tuple(origins)))
-        return given
-
-    def _last(self, item: Item) -> int | None:
-        """The last instant at which an item counts."""
-        return None if self._range is None else item.end + self._range - 1
-
-    def _facts(self, item: Item) -> list[Fact]:
-        if isinstance(item.content, str):
-            return [self._names.fact(item.content)]
-        return list(map(fact_of, item.content))
-
-    def _origin(self, item: Item, source: str) -> ItemOrigin:
-        """See `RecordedExplainer`; its end is the last instant at which it counts."""
-        last, write = self._last(item), self._run.format_time
-        return ItemOrigin(item, source, (write(item.time), None if last is None else write(last)))
-
-    # -- what does not count ----------------------------------------------------------------
-
-    def _past(self) -> PastFacts:
-        """Items that do not count, and what was entailed."""
-        now, write = self.evaluation.time, self._run.format_time
-        window = self._range and (write(now - self._range + 1), write(now))
-        found: defaultdict[Fact, list[Outside]] = defaultdict(list)
-        others = ((*each, self._reason(each[0])) for each in self._items())
-        for item, source, reason in islice((o for o in others if o[2]), MOST_OUTSIDE):
-            assert reason is not None
-            outside = self._left_out(item, source, reason, window or None)
-            try:
-                for fact in self._facts(item):
-                    found[fact].append(outside)
-            except ItemError:
-                continue  # it is no fact
-        return PastFacts(found, self._entailed, self._why)
-
-    def _reason(self, item: Item) -> OutsideReason | None:
-        """Why an item does not count; None if it does."""
-        last = self._last(item)
-        gone = last is not None and last < self.evaluation.time
-        return self._missed(item) or ("too old" if gone else None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from citywise.reasoning.languages.rif.builtins import datatypes, lists, numbers, strings, times
+from citywise.reasoning.languages.rif.builtins import datatypes, numbers, strings, times
 from citywise.reasoning.languages.rif.document import FUNC, PRED
 from citywise.reasoning.model.values import Value
 from citywise.reasoning.rdf.mapping import RDF, XSD
@@ -21,7 +21,6 @@ _MODULES = (
     numbers,
     strings,
     times,
-    lists,
 )
 
 
