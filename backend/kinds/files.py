@@ -36,7 +36,7 @@ _PARTS: dict[str, type[BaseModel]] = {
     "history": Kept,
     "layer": LayerSource,
 }
-_WHOLE = ("version", "least", "stuck_readings")
+_WHOLE = ("version", "least", "stuck_readings", "reliable_pct")
 _EXPECTED = {
     "literal_error": "one of {expected}",
     "string_type": "text in quotes",

@@ -74,10 +74,16 @@ class Field(_Entry):
     label: Label = {}
     jump: Number | None = Key(default=None, gt=0)
     """More than this between two readings is implausible."""
+    apart: Number | None = Key(default=None, gt=0)
+    """More than this from the middle of the neighbours' readings is implausible."""
+    accuracy: Number | None = Key(default=None, gt=0)
+    """By how much a value may be off, either way."""
+    accuracy_from: Name | None = None
+    """The field that says it of each reading; where it is unknown `accuracy` counts."""
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        for key in ("unit", "range", "step", "jump"):
+        for key in ("unit", "range", "step", "jump", "apart", "accuracy", "accuracy_from"):
             if not self.is_number and getattr(self, key) is not None:
                 raise ValueError(f"{key}: a field of type {self.type} has none; remove it")
         if self.type == "category" and not self.values:
@@ -161,12 +167,16 @@ class MapLayer(_Entry):
 
 
 class Health(_Entry):
-    """When a sensor that always says the same is called stuck."""
+    """When a sensor that always says the same is called stuck, and how many are to be trusted."""
 
     stuck_readings: int = Key(default=12, ge=2)
     stuck_s: Number = Key(default=3600, gt=0)
     idle: str | None = None
     """A field that is 0 where there is nothing to measure: then the same is usual."""
+    near_m: Number = Key(default=500, gt=0, le=50_000)
+    """Up to so many metres away are the neighbours that `apart` compares with."""
+    reliable_pct: int = Key(default=75, ge=0, le=100)
+    """With fewer right readings of a hundred a sensor is often wrong."""
 
 
 class Kept(_Entry):
@@ -214,12 +224,30 @@ class Kind(_Entry):
             if field is not None and field not in self.fields:
                 known = ", ".join(self.fields)
                 raise ValueError(f"{key}: there is no field `{field}`; there are {known}")
+        for name, about in self.fields.items():
+            if about.accuracy_from is not None:
+                self._tells_accuracy(name, about.accuracy_from)
         if self.map and self.map.steps and not self.fields[self.map.show].is_number:
             raise ValueError(f"map.steps: `{self.map.show}` is no number; remove the steps")
         iris = [self.rdf(f) for f in self.fields]
         if twice := [f for f in self.fields if iris.count(self.rdf(f)) > 1]:
             raise ValueError(f"fields.{twice[1]}.rdf: `{twice[0]}` has the same; change one")
         return self
+
+    def _tells_accuracy(self, name: str, other: str) -> None:
+        """See that a field can say by how much another is off."""
+        key = f"fields.{name}.accuracy_from"
+        if other == name or other not in self.fields:
+            known = ", ".join(field for field in self.fields if field != name) or "none"
+            raise ValueError(f"{key}: there is no other field `{other}`; there are {known}")
+        if not self.fields[other].is_number or self.fields[other].unit != self.fields[name].unit:
+            unit = self.fields[name].unit or "without a unit"
+            raise ValueError(f"{key}: `{other}` must be a number in the same unit ({unit})")
+
+    @cached_property
+    def apart(self) -> Mapping[str, float]:
+        """The fields that neighbours are compared by, and how far they may differ."""
+        return {n: field.apart for n, field in self.fields.items() if field.apart is not None}
 
     @property
     def silent_s(self) -> float:
@@ -244,7 +272,12 @@ class Kind(_Entry):
 
     def having(self, role: str) -> Iterator[str]:
         """The fields of a role."""
-        return (name for name, field in self.fields.items() if field.role == role)
+        return iter(self._roles.get(role, ()))
+
+    @cached_property
+    def _roles(self) -> Mapping[str, tuple[str, ...]]:
+        roles = {field.role for field in self.fields.values() if field.role is not None}
+        return {r: tuple(n for n, f in self.fields.items() if f.role == r) for r in roles}
 
     def called(self, language: str) -> str:
         """What people call it: its label in a language, in English, or its name."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from citywise.backend.ingest import log, records
 from citywise.backend.ingest.records import ClockReading, Reading, Withdrawal
-from citywise.backend.operations.sensors import Series
+from citywise.backend.kinds.health import Series
 
 MOST_BYTES = 16_000_000
 """Of the log's end that is read at first: half a day of a city with 900 sensors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 from sqlalchemy import Engine, select
 
 from citywise.backend.kinds import Kinds
+from citywise.backend.kinds.doubt import Doubt, Recent, doubts
+from citywise.backend.kinds.health import Peers, Series, State, Verdict, judge
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.operations.history import History
-from citywise.backend.operations.sensors import Peers, Series, State, Verdict, judge
 from citywise.backend.store import clocks
 from citywise.backend.store.models import PlaceRow, ReadingRow
 from citywise.backend.times import iso
@@ -25,6 +26,7 @@ STATES: tuple[State, ...] = ("silent", "implausible", "ok")
 """The worst first."""
 REVISED = ("late", "corrected", "withdrawn")
 """What readings of a sensor may be, beside in order."""
+_MINUTE_MS = 60_000
 _PLACE = ("id", "name", "kind", "lat", "lon")
 
 
@@ -36,6 +38,8 @@ class Sensor:
     place: dict[str, Any]
     series: Series
     verdict: Verdict
+    doubt: Doubt | None = None
+    """What rules know of how far it can be trusted; None: there is no reading that counts."""
 
     def to_json(self, now_ms: int) -> dict[str, Any]:
         """As the API shows it at `now_ms` (stream time, Unix ms)."""
@@ -54,6 +58,13 @@ class Sensor:
                 "age_s": max(0.0, (now_ms - last.observed_ms) / 1000),
                 "values": dict(last.values),
                 "extra": dict(last.extra),
+            },
+            "reliability": self.doubt
+            and {
+                "reliable": self.doubt.reliable,
+                "percent": self.doubt.percent,
+                "because": self.doubt.because,
+                "accuracy": dict(self.doubt.accuracy),
             },
             "period_s": None if period is None else period / 1000,
             "revised": {name: getattr(self.series, name) for name in REVISED},
@@ -140,11 +151,26 @@ class Roster:
         for kind, _place, series in known:
             by_kind[kind].append(series)
         peers = {kind: Peers(series) for kind, series in by_kind.items()}
+        doubted = _doubted(known, kinds, now_ms)
         since = now_ms if self._history.since_ms is None else self._history.since_ms
         for kind, place, series in known:
             free_flow = place["body"].get("free_flow_kmh")
             verdict = judge(series, kinds[kind], peers[kind], now_ms, since, free_flow)
-            yield Sensor(kind, {key: place[key] for key in _PLACE}, series, verdict)
+            shown = {key: place[key] for key in _PLACE}
+            yield Sensor(kind, shown, series, verdict, doubted[kind].get(place["id"]))
+
+
+def _doubted(
+    known: Iterable[tuple[str, Any, Series]], kinds: Kinds, now_ms: int
+) -> dict[str, dict[str, Doubt]]:
+    """How far the sensors can be trusted, by kind and id."""
+    recent: dict[str, dict[str, Recent]] = defaultdict(dict)
+    for kind, place, series in known:
+        at = None if place["lat"] is None else (place["lat"], place["lon"])
+        free_flow = place["body"].get("free_flow_kmh")
+        recent[kind][place["id"]] = Recent(list(series.samples), at, free_flow)
+    minute = now_ms // _MINUTE_MS * _MINUTE_MS
+    return {kind: doubts(kinds[kind], found, minute) for kind, found in recent.items()}
 
 
 def _order(sensor: Sensor, now_ms: int) -> tuple[int, float, str, str]:

@@ -141,6 +141,23 @@ class Rules:
             yield self._arity(atom, supplied.atom)
         yield from self._needs(atom, supplied)
 
+    def _of_kind(self, atom: Node) -> Iterator[Finding]:
+        """What asks for a kind of observations, and perhaps for one of its fields."""
+        kinds, name = self._template.kinds, text(atom, 1)
+        if name is None and kinds:
+            return
+        kind = kinds.get(name or "")
+        if kind is None:
+            cure = "add it to `streams` in app.toml"
+            if name is not None and name not in self._kinds:
+                cure = did_you_mean(name, self._kinds, f"there are {', '.join(self._kinds)}")
+            wanted = f'stream "{name}"' if name else "stream of the kind that it asks about"
+            yield self._say.error(atom, "stream", f"`{atom.name}` needs the {wanted}; {cure}")
+        elif atom.name == "accuracy" and (field := text(atom, 2)) not in (None, *kind.fields):
+            hint = did_you_mean(str(field), kind.fields, f"there are {', '.join(kind.fields)}")
+            message = f'`accuracy`: "{field}" is no field of the kind `{name}`; {hint}'
+            yield self._say.error(atom, "unknown-field", message)
+
     def _arity(self, atom: Node, right: str) -> Finding:
         message = f"`{signature(atom)}` has the wrong number of arguments; write `{right}`"
         return self._say.error(atom, "arity", message)
@@ -225,6 +242,8 @@ class Rules:
         supplied, last = PREDICATES.get(atom.name), text(atom, -1)
         if supplied and supplied.parameter and last is not None:
             yield from self._names_parameter(atom, last, supplied.parameter)
+        if supplied and supplied.kind and signature(atom) == supplied.signature:
+            yield from self._of_kind(atom)
         parameter = self._template.parameters.get(atom.name)
         if isinstance(parameter, ChoiceParameter) and last not in (None, *parameter.choices):
             listed = f"choose {', '.join(parameter.choices)}"

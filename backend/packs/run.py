@@ -239,7 +239,9 @@ class TemplateRun:
                 self._supply.take(entry)
             if entry.subject == "event":
                 self._revise(entry)
-        elif entry.kind in self._kinds:
+            return
+        self._supply.doubting.take(entry)
+        if entry.kind in self._kinds:
             self._hear(entry)
 
     def _revise(self, entry: Standing) -> None:
@@ -401,6 +403,7 @@ class TemplateRun:
         """The first entry still needed to continue at `position`."""
         needed = [position, *(at for at, _reading in self._latest.values())]
         needed += [entry.position for entry in self._waiting[:1]]
+        needed += self._supply.doubting.needed()
         if self._since is not None:
             needed.append(self._since)
         if self._windows is not None:
@@ -478,6 +481,11 @@ class TemplateRun:
         names = [instance, f"instance {instance}", f"event {about}", f"place {about}"]
         names += [f"{subject} {known.user}" for subject in CONTEXT] if known else []
         yield from (f"{name}: {faults[name]}" for name in names if name in faults)
+
+    def doubted(self, instance: str) -> Iterator[str]:
+        """Why the sensors are doubtful whose places an instance's facts name, if rules ask."""
+        facts = self.slice(instance)
+        yield from (why for place, why in self._supply.doubting.words() if place in facts)
 
     def stance(self, instance: str, about: str) -> Stance:
         """How an instance's user stood to an event or a place at the last evaluation."""

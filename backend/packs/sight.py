@@ -7,9 +7,11 @@ from typing import Any
 
 from citywise.backend.city.observations import EVENT, PLACE
 from citywise.backend.packs.template import TemplateVersion
+from citywise.backend.packs.vocabulary import PREDICATES
 from citywise.reasoning import Iri, Signature
 from citywise.reasoning.rdf.mapping import Mapper, Term, quote
 
+_DOUBT = frozenset(name for name, supplied in PREDICATES.items() if supplied.kind)
 Context = Mapping[str, Mapping[str, Any]]
 """What is known of a user, by subject: `position`, `route`, `activity`, `preferences`."""
 
@@ -25,11 +27,13 @@ class Sight:
         self.names = frozenset(signature.name for signature in request.used)
         """Names of the predicates that the rules read."""
         self._windowed = {source.iri.rsplit("/", 1)[1] for source in request.streams}
-        self.places = "places" in template.streams or any(map(self.latest, template.kinds))
+        self._derived = frozenset(signature.name for signature in request.derived)
+        seen = any(self.latest(kind) or self.doubts(kind) for kind in template.kinds)
+        self.places = "places" in template.streams or seen
         """Whether the rules see places."""
         self.events = "events" in template.streams
         """Whether the rules see events."""
-        self.reads_readings = bool(request.streams) or any(map(self.latest, template.kinds))
+        self.reads_readings = bool(request.streams) or seen
         """Whether the rules see sensors' readings themselves."""
 
     def reads(self, *names: str) -> bool:
@@ -48,6 +52,14 @@ class Sight:
         properties = known.properties if known else ()
         found = (self._mapper.predicate(iri.value) for _, iri, _ in properties)
         return any(Signature(name, 2) in self._used for name in found if name)
+
+    def asks(self, name: str) -> bool:
+        """Whether the rules read a predicate of the framework, and do not derive it themselves."""
+        return name in self.names and name not in self._derived
+
+    def doubts(self, kind: str) -> bool:
+        """Whether the rules ask how far the sensors of a kind can be trusted."""
+        return kind in self._template.streams and any(map(self.asks, _DOUBT))
 
     def term(self, iri: str) -> str:
         """The term of ASP that stands for an IRI."""

@@ -16,6 +16,7 @@ from citywise.backend.ingest.records import Reading, Standing
 from citywise.backend.ingest.standing import CONTEXT, PERSONAL
 from citywise.backend.opening import BadHoursError, check_hours
 from citywise.backend.packs.calendar import Calendar
+from citywise.backend.packs.doubting import Doubting
 from citywise.backend.packs.instances import Instance, Instances
 from citywise.backend.packs.nearness import REACH_M, Nearness
 from citywise.backend.packs.ontology import PREFIXES
@@ -58,6 +59,7 @@ class Supply:
         self._nearness = Nearness(self.sight, template.radii, self.instances, self._facts)
         self._zones = Zones(self.sight, self.instances, self._facts, template.names_places)
         self._calendar = Calendar(self.sight, self.instances, evaluation, zone)
+        self.doubting = Doubting(template, self.sight, self._facts)
         self._known: dict[str, dict[str, Body]] = defaultdict(dict)
         """What is known of users, whether they have instances or not."""
         self._events: dict[str, dict[str, Any]] = {}
@@ -112,6 +114,7 @@ class Supply:
     def settle(self, t_ms: int) -> None:
         """Bring the facts about space and time up to what stands at a time (Unix ms)."""
         self._nearness.settle()
+        self.doubting.settle(t_ms)
         self._calendar.settle(t_ms)
 
     # -- instances ------------------------------------------------------------------
@@ -235,6 +238,7 @@ class Supply:
         self._calendar.put_hours(entity, self._hours(key, body) if body else None)
         self._put_thing(f"p{key}", entity, body and body["geometry"])
         self._zones.put_place(key, body and body["geometry"])
+        self.doubting.put_place(key, body)
 
     def _fields(self, place: Body) -> Iterator[tuple[Iri, Term]]:
         """What a place's own kind says of it."""

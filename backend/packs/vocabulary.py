@@ -43,6 +43,8 @@ class Supplied:
     """Its second argument names a thing, about which there may be facts."""
     radius: bool = False
     """Its third argument is a radius in metres, for which near things are told."""
+    kind: bool = False
+    """Its second argument is a kind of observations, which must be on the streams."""
 
     @property
     def signature(self) -> Signature:
@@ -157,6 +159,22 @@ PREDICATES: Mapping[str, Supplied] = {
         Supplied("open(Place)", "the place's opening hours say it is open", (), ("places",)),
         # Places
         Supplied("place(Place,Kind)", "there is a place of this kind", (), ("places",)),
+        # Doubt
+        Supplied(
+            "reliable(Place,Kind)",
+            "the sensor of that kind there can be trusted now, and is not often wrong",
+            kind=True,
+        ),
+        Supplied(
+            "reliability(Place,Kind,Percent)",
+            "of the last readings of that sensor, so many of a hundred were right",
+            kind=True,
+        ),
+        Supplied(
+            "accuracy(Place,Kind,Field,Value)",
+            "the latest value of that field may be off by Value, scaled as the field is",
+            kind=True,
+        ),
     )
 }
 """Predicates of the framework by name."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from citywise.backend.errors import CitywiseError
@@ -24,6 +25,7 @@ from citywise.reasoning.model.carried import NOW, fed, is_ours, last
 from citywise.reasoning.rdf.knowledge import KnowledgeOrigin
 from citywise.reasoning.rdf.mapping import quote
 
+_MOST_DOUBTS = 5
 _TOLD = Signature("told", 3)
 _LINE = re.compile(r"\brule line_(?=\d)")
 _MEANINGS = {supplied.signature: supplied.meaning for supplied in PREDICATES.values()}
@@ -80,7 +82,7 @@ class _Asker:
     def ask(self, kind: str, about: str) -> Reasons:
         term = self._term(about)
         found = self._explainer().explain(f"told({self._me},{quote(kind)},{term})")
-        notes = () if found.holds else tuple(self._notes(term))
+        notes = (*(() if found.holds else self._notes(term)), *self._doubts())
         tree = _LINE.sub("rule line ", render(found)) + "".join(
             f"Note: {note}.\n" for note in notes
         )
@@ -103,6 +105,10 @@ class _Asker:
             else:
                 yield from stance.words()
         yield from self._times()
+
+    def _doubts(self) -> Iterator[str]:
+        """What is to be said of sensors that the answer rests on, or might have."""
+        yield from islice(self._run.doubted(self._instance), _MOST_DOUBTS)
 
     def _times(self) -> Iterator[str]:
         """Times of day that the instance gives, and that it was not then."""

@@ -82,6 +82,14 @@ def test_sensors_are_listed_the_worst_first_with_why(
     values = {"speed_kmh": 40.0, "vehicle_count": 9}
     assert well["last"] == {"observed_at": NOON, "age_s": 0.0, "values": values, "extra": {}}
     assert (well["period_s"], well["reasons"]) == (300.0, [])
+    trusted: dict[str, Any] = {"reliable": True, "percent": 100, "because": None, "accuracy": {}}
+    assert well["reliability"] == trusted
+    assert by_place(found)["3"]["reliability"] == {
+        **trusted,
+        "reliable": False,
+        "because": "silent",
+    }
+    assert by_place(found)["2"]["reliability"] is None
 
 
 def test_sensors_are_filtered_and_cut(client: FlaskClient, town: Town, writer: LogWriter) -> None:

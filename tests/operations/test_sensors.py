@@ -15,7 +15,7 @@ from citywise.backend.city.simulation import Simulation
 from citywise.backend.city.steps import Source
 from citywise.backend.ingest.payloads import Place
 from citywise.backend.kinds import builtin
-from citywise.backend.operations.sensors import KEPT, Peers, Series, Values, Verdict, judge
+from citywise.backend.kinds.health import KEPT, Peers, Series, Values, Verdict, judge
 from citywise.backend.times import to_ms
 
 MINUTE = 60_000

@@ -45,7 +45,8 @@ def test_the_example_is_sound_and_does_what_its_scenario_expects(app: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("rain_commute", "week: 4"), ("school_speed", "day: 8")]
+    ("name", "said"),
+    [("rain_commute", "week: 4"), ("school_speed", "day: 8"), ("doubted_noise", "morning: 5")],
 )
 def test_the_other_examples_are_sound_and_do_what_they_say(name: str, said: str) -> None:
     example = REPOSITORY / "examples" / name

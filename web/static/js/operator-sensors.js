@@ -27,6 +27,14 @@ function listed(values) {
 const revisedWords = (revised) => Object.entries(revised).filter(([, count]) => count > 0)
   .map(([what, count]) => t(`sensor.revised.${what}`, { count })).join(', ');
 
+/** How far rules trust it, and how exact its values are; empty where nothing is known. */
+function trust(reliability) {
+  if (!reliability) return [];
+  const { percent, because, accuracy } = reliability;
+  const off = Object.entries(accuracy).map(([name, value]) => `${name} ± ${number(value)}`).join(', ');
+  return [because ? t('sensor.doubted', { percent, why: t(`sensor.doubt.${because}`) }) : t('sensor.reliability', { percent }), off];
+}
+
 function shown(value) {
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? JSON.stringify(value) : value;
@@ -67,13 +75,13 @@ customElements.define('operator-sensors', class extends OperatorPart {
     return Object.assign(element, { parts });
   }
 
-  #update({ parts }, { kind, state, reasons, last, revised = {}, period_s: period }) {
+  #update({ parts }, { kind, state, reasons, last, revised = {}, reliability, period_s: period }) {
     parts.state.dataset.ok = String(state === 'ok');
     setText(parts.state, t(`sensor.${state}`));
     const words = reasons.map(reasonWords);
     if (parts.reasons.textContent !== words.join('')) parts.reasons.replaceChildren(...words.map((text) => h('li', {}, text)));
     const heard = last ? `${ago(last.age_s)}: ${listed(last.values)}` : t('sensor.never');
     const extra = last ? listed(last.extra) : '';
-    setText(parts.last, [kindName(kind), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : '', revisedWords(revised)].filter(Boolean).join(' · '));
+    setText(parts.last, [kindName(kind), heard, extra ? t('sensor.extra', { fields: extra }) : '', period ? t('sensor.period', { time: duration(period) }) : '', revisedWords(revised), ...trust(reliability)].filter(Boolean).join(' · '));
   }
 });

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Reversible
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import median
 from types import MappingProxyType
 from typing import Any, Literal
@@ -209,39 +209,73 @@ def _stuck(series: Series, kind: Kind, peers: Peers) -> Finding | None:
     return Finding("stuck", text, {"lasted_s": lasted, "readings": series.same})
 
 
-def _over_capacity(series: Series, kind: Kind) -> Finding | None:
-    values = series.samples[-1].values
+def is_over_capacity(values: Values, kind: Kind) -> bool:
+    """Whether more is said to be there than fits."""
     occupied = _of_role(values, kind, "occupied_places")
     capacity = _of_role(values, kind, "total_places")
-    if occupied is None or not capacity or occupied <= FULLER_THAN_FULL * capacity:
+    if occupied is None or not capacity:
+        return False
+    return occupied > FULLER_THAN_FULL * capacity
+
+
+def _over_capacity(series: Series, kind: Kind) -> Finding | None:
+    values = series.samples[-1].values
+    if not is_over_capacity(values, kind):
         return None
+    occupied = _of_role(values, kind, "occupied_places") or 0
+    capacity = _of_role(values, kind, "total_places") or 0
     text = f"{occupied:g} cars where {capacity:g} fit"
     return Finding("over-capacity", text, {"occupied": occupied, "capacity": capacity})
 
 
 def _too_fast(series: Series, kind: Kind, free_flow_kmh: float | None) -> Finding | None:
-    """A speed without vehicles is the last one measured and says nothing."""
-    every = [sample.values for sample in series.samples]
-    moving = [v for v in every if _of_role(v, kind, "road_vehicles")][-FAST_READINGS:]
-    speeds = [v for one in moving if (v := _of_role(one, kind, "road_speed")) is not None]
-    if free_flow_kmh is None or len(speeds) < FAST_READINGS:
+    speed = too_fast_kmh(series.samples, kind, free_flow_kmh)
+    if speed is None or free_flow_kmh is None:
+        return None
+    text = f"{speed:g} km/h (median of {FAST_READINGS}) where {free_flow_kmh:g} km/h is free flow"
+    return Finding("too-fast", text, {"speed_kmh": speed, "free_flow_kmh": free_flow_kmh})
+
+
+def too_fast_kmh(
+    samples: Reversible[Sample], kind: Kind, free_flow_kmh: float | None
+) -> float | None:
+    """The usual speed of the last readings if it is far above the free flow, else None.
+
+    A speed without vehicles is the last one measured and says nothing.
+    """
+    if free_flow_kmh is None:
+        return None
+    moving = (s.values for s in reversed(samples) if _of_role(s.values, kind, "road_vehicles"))
+    last = islice(moving, FAST_READINGS)
+    speeds = [v for one in last if (v := _of_role(one, kind, "road_speed")) is not None]
+    if len(speeds) < FAST_READINGS:
         return None
     speed = median(speeds)
-    if speed <= max(FASTER_THAN_FREE * free_flow_kmh, free_flow_kmh + FASTER_BY_KMH):
-        return None
-    text = f"{speed:g} km/h (median of {len(speeds)}) where {free_flow_kmh:g} km/h is free flow"
-    return Finding("too-fast", text, {"speed_kmh": speed, "free_flow_kmh": free_flow_kmh})
+    most = max(FASTER_THAN_FREE * free_flow_kmh, free_flow_kmh + FASTER_BY_KMH)
+    return speed if speed > most else None
 
 
 def _jump(series: Series, kind: Kind) -> Finding | None:
     """The newest jump among the readings that are kept."""
     for before, after in reversed(list(pairwise(series.samples))):
-        for name, most in _steps(kind, after.values):
-            old, new = _number(before.values, name), _number(after.values, name)
-            if old is not None and new is not None and abs(new - old) > most:
-                text = f"{name} from {old:g} to {new:g} between two readings"
-                return Finding("jump", text, {"before": old, "after": new, "limit": most})
+        for name, old, new, most in jumps(before.values, after.values, kind):
+            text = f"{name} from {old:g} to {new:g} between two readings"
+            return Finding("jump", text, {"before": old, "after": new, "limit": most})
     return None
+
+
+def can_jump(kind: Kind) -> bool:
+    """Whether any field of a kind is bounded from one reading to the next, or by what fits."""
+    return any(kind.having("total_places")) or any(f.jump for f in kind.fields.values())
+
+
+def jumps(before: Values, after: Values, kind: Kind) -> Iterator[tuple[str, float, float, float]]:
+    """Fields that change by more than they can from one reading to the next: before, after, and
+    the most they change."""
+    for name, most in _steps(kind, after):
+        old, new = number(before, name), number(after, name)
+        if old is not None and new is not None and abs(new - old) > most:
+            yield name, old, new, most
 
 
 def _steps(kind: Kind, values: Values) -> Iterator[tuple[str, float]]:
@@ -253,10 +287,11 @@ def _steps(kind: Kind, values: Values) -> Iterator[tuple[str, float]]:
 
 def _of_role(values: Values, kind: Kind, role: str) -> float | None:
     """The number that a field of a role has; None where it is unknown or there is none."""
-    return next((_number(values, name) for name in kind.having(role)), None)
+    return next((number(values, name) for name in kind.having(role)), None)
 
 
-def _number(values: Values, name: str) -> float | None:
+def number(values: Values, name: str) -> float | None:
+    """The number that a field has; None where it is unknown or something else."""
     value = values.get(name)
     return value if isinstance(value, int | float) else None
 
