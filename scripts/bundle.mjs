@@ -12,12 +12,11 @@ import { build, stop } from 'esbuild-wasm';
 const ROOT = resolve(fileURLToPath(import.meta.url), '..', '..');
 const OUT = join(ROOT, 'web', 'built');
 const SHELL = join(ROOT, 'web', 'static', 'js');
-const STYLES = ['tokens', 'shell', 'city', 'apps', 'people'].map((name) => join(ROOT, 'web', 'static', 'css', `${name}.css`));
+const STYLES = ['fields', 'tokens', 'shell', 'city', 'apps', 'people'].map((name) => join(ROOT, 'web', 'static', 'css', `${name}.css`));
 const OF_SHELL = 'citywise/'; // As the page's import map has it.
 const BUILT = 'citywise-built/';
 const START = 'main.js';
 const SMALL = 5; // Modules of an app.
-const MORE = 'more'; // The bundle of the shell's modules that only apps need.
 const QUIET = { absWorkingDir: ROOT, bundle: true, format: 'esm', target: 'es2022', minify: true, charset: 'utf8', legalComments: 'none', logLevel: 'warning' };
 
 const posix = (path) => path.split(sep).join('/');
@@ -88,7 +87,7 @@ function shared(modules, started) {
   const isOfApp = (page) => page.includes('.');
   const found = new Map([...users].map(([path, by]) => {
     const { name: root } = rootOf(path);
-    if (root === 'shell' && by.every(isOfApp)) return [path, MORE];
+    if (root === 'shell' && by.every(isOfApp)) return [path, root];
     // What a page of a few modules shares with large ones is with it: it is loaded without them.
     const small = root === 'shell' ? undefined : by.find((page) => sizes.get(page) <= SMALL);
     return [path, by.length === 1 ? by[0] : small ?? root];

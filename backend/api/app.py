@@ -44,6 +44,7 @@ from citywise.backend.api import (
     security,
     sensorthings,
     sign_in,
+    snapshot,
     sources,
     traces,
     trials,
@@ -63,7 +64,7 @@ from citywise.backend.store.database import create_engine_for
 
 MAX_BODY_BYTES = 1_000_000
 _OF_CITY = (
-    events, event_stream, feeds, kinds, layers, places, history, observations, control,
+    events, event_stream, feeds, kinds, layers, places, snapshot, history, observations, control,
     dead_letters, openapi,
 )  # fmt: skip
 _OF_PEOPLE = (

@@ -20,7 +20,7 @@ LOG = logging.getLogger("citywise.web")
 FOLDER = REPOSITORY / "web" / "built"
 NAME = "citywise-built/"
 """What bundles write before the name of another; the page's import map knows it."""
-STYLES = ("tokens", "shell", "city", "apps", "people")
+STYLES = ("fields", "tokens", "shell", "city", "apps", "people")
 """Of every page, in order; `shell.css` has them all."""
 
 
@@ -51,6 +51,10 @@ class Bundles:
         """Whether a bundle is called after a module: pages start with it."""
         bundle = self.of(module) or ""
         return bundle.endswith((f"-{module.name}", f".{module.name}"))
+
+    def start(self, module: Path) -> str | None:
+        """The bundle that is loaded in a module's stead, if one is called after it."""
+        return self.of(module) if self.starts(module) else None
 
     def with_imports(self, names: Iterable[str]) -> Iterator[str]:
         """Bundles and those that they import, at any depth, each once."""

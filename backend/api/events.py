@@ -34,6 +34,12 @@ class Page:
     events: list[dict[str, Any]]
     next: str | None
 
+    def as_list(self) -> dict[str, Any]:
+        """The page as JSON."""
+        return {
+            "now": self.now, "events": self.events, "position": self.position, "next": self.next,
+        }  # fmt: skip
+
 
 def _with_places() -> Rows:
     return select(EventRow, PlaceRow).join(PlaceRow, PlaceRow.id == EventRow.place_id, isouter=True)
@@ -73,6 +79,16 @@ def _page() -> Page:
     cursor = parameters.cursor()
     if cursor:
         query = _after(query, *cursor)
+    return _read(query, limit)
+
+
+def opened() -> Page:
+    """The first page of the events that are open."""
+    query = _with_places().where(EventRow.withdrawn_ms.is_(None), EventRow.end_ms.is_(None))
+    return _read(query, MAX_EVENTS)
+
+
+def _read(query: Rows, limit: int) -> Page:
     query = query.order_by(EventRow.start_ms, EventRow.id).limit(limit + 1)
     with Session(state().engine) as session:
         # Read first, so that a change between the two statements is announced, not missed.
@@ -88,10 +104,7 @@ def _page() -> Page:
 @access.city
 def list_events() -> Response:
     """Events, oldest start first."""
-    page = _page()
-    return as_json(
-        {"now": page.now, "events": page.events, "position": page.position, "next": page.next}
-    )
+    return as_json(_page().as_list())
 
 
 @blueprint.get("/events.geojson")

@@ -37,11 +37,16 @@ class _Text(BaseModel):
 def list_kinds() -> Response:
     """The kinds of observations and of places that there are (docs/kinds.md)."""
     parameters.only()
+    return as_json(as_list())
+
+
+def as_list() -> dict[str, Any]:
+    """All kinds, each with where it is from."""
     with state().engine.connect() as connection:
         kinds, origins = state().known_kinds.read(connection), installed.origins(connection)
     shown = [_shown(kind, origins) for kind in kinds.values()]
     places = [_shown(kind, origins) for kind in kinds.places.values()]
-    return as_json({"kinds": shown, "places": places})
+    return {"kinds": shown, "places": places}
 
 
 @blueprint.get("/kinds.ttl")

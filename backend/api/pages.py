@@ -259,6 +259,7 @@ def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) 
         shell=modules.SHELL,
         built=bundles.NAME,
         styles_of_all=_styles(),
+        direct=_direct,
         everywhere=tuple(current_app.extensions.get(_EVERYWHERE, [])),
         version=version(),
         zone=ZONE,
@@ -274,9 +275,7 @@ def page(name: str, status: int = 200, *, has_map: bool = False, **values: Any) 
 
 def _modules(body: str, scripts: str) -> modules.Modules:
     """The modules of a page, by its content and by what its own scripts name."""
-    files = current_app.extensions.get(_FILES, {}).values()
-    roots = [modules.Root(asset("js/"), modules.FOLDER)]
-    roots += [modules.Root(own.address(""), own.static) for own in files]
+    roots = _roots()
     named = [
         address
         for address in re.findall(r'src="([^"]+)"', scripts)
@@ -286,6 +285,29 @@ def _modules(body: str, scripts: str) -> modules.Modules:
     found = modules.needed(body, tuple(named), tuple(roots))
     made = bundles.made()
     return modules.bundled(found, tuple(roots), made, asset("built/")) if made else found
+
+
+def _roots() -> list[modules.Root]:
+    """The shell's modules, and those of the apps."""
+    files = current_app.extensions.get(_FILES, {}).values()
+    apps = [modules.Root(own.address(""), own.static) for own in files]
+    return [modules.Root(asset("js/"), modules.FOLDER), *apps]
+
+
+def _direct(scripts: str) -> Markup:
+    """A page's scripts, where a bundle is called after a module with the bundle in its stead: one
+    question less than by what stands at the module's address."""
+    made, roots = bundles.made(), _roots()
+
+    def bundle(found: re.Match[str]) -> str:
+        address = found[0]
+        root = next((root for root in roots if address.startswith(root.prefix)), None)
+        if made is None or root is None:
+            return address
+        name = made.start(root.folder / address.removeprefix(root.prefix))
+        return asset(f"built/{name}") if name else address
+
+    return Markup(re.sub(r'(?<=src=")[^"]+', bundle, scripts))  # noqa: S704
 
 
 def _styles() -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from flask import Blueprint, Response, request
 from sqlalchemy import select
@@ -27,6 +28,11 @@ def list_places() -> Response:
     """Places as a GeoJSON FeatureCollection; those of layers only where they are asked for."""
     parameters.only("kind")
     kinds = _choices(lambda known: known.places)
+    return as_json(as_collection(kinds), content_type="application/geo+json")
+
+
+def as_collection(kinds: Sequence[str] = ()) -> dict[str, Any]:
+    """The places of some kinds; without any, all but those of layers."""
     query = select(PlaceRow).order_by(PlaceRow.id)
     if kinds:
         query = query.where(PlaceRow.kind.in_(kinds))
@@ -34,9 +40,7 @@ def list_places() -> Response:
         query = query.where(PlaceRow.kind.not_in(list(state().kinds().layers)))
     with Session(state().engine) as session:
         features = [place_feature(row) for row in session.scalars(query)]
-    return as_json(
-        {"type": "FeatureCollection", "features": features}, content_type="application/geo+json"
-    )
+    return {"type": "FeatureCollection", "features": features}
 
 
 @blueprint.get("/readings")
@@ -44,7 +48,11 @@ def list_places() -> Response:
 def list_readings() -> Response:
     """The latest reading of each sensor, with its age in stream seconds."""
     parameters.only("kind")
-    kinds = _choices(lambda known: known)
+    return as_json(latest(_choices(lambda known: known)))
+
+
+def latest(kinds: Sequence[str] = ()) -> dict[str, Any]:
+    """The latest readings of some kinds; without any, of all that are shown."""
     shown = shown_kinds()
     wanted = [name for name in kinds or shown if name in shown]
     query = select(ReadingRow).order_by(ReadingRow.kind, ReadingRow.place_id)
@@ -55,7 +63,7 @@ def list_readings() -> Response:
             {**reading_object(row), "age_s": max(0.0, (now - row.observed_ms) / 1000)}
             for row in session.scalars(query)
         ]
-    return as_json({"now": iso(now), "readings": readings})
+    return {"now": iso(now), "readings": readings}
 
 
 def _choices(of: Callable[[Kinds], Iterable[str]]) -> list[str]:

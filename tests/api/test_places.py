@@ -68,3 +68,21 @@ def test_dead_letters_are_chosen_by_reason(client: FlaskClient, town: Town) -> N
     found = client.get("/api/v1/dead-letters?reason=too-large").json["dead_letters"]
     assert [letter["reason"] for letter in found] == ["too-large"]
     assert client.get("/api/v1/dead-letters?limit=1001").json["parameter"] == "limit"
+
+
+def test_the_city_in_one_answer_is_what_each_address_answers(
+    client: FlaskClient, town: Town
+) -> None:
+    town.running(now="2014-08-05T12:00:00Z")
+    town.road("100")
+    town.reading("traffic", "100", "2014-08-05T11:58:30Z", speed_kmh=42.5, vehicle_count=7)
+    town.event("old", "100", "2014-08-05T04:30:00Z", confirmed="2014-08-05T05:00:00Z")
+    answer = client.get("/api/v1/city")
+    addresses = {"events": "events?open=true"}
+    body = answer.get_json()
+    for part, told in body.items():
+        assert told == client.get(f"/api/v1/{addresses.get(part, part)}").json, part
+    assert len(body) == 5
+    assert body["events"]["events"]
+    assert "no-store" not in answer.headers["Cache-Control"]  # So it may be compressed.
+    assert client.get("/api/v1/city?kind=road").status_code == 400

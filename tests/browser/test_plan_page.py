@@ -302,9 +302,9 @@ def test_an_event_on_a_way_offers_to_plan_again(open_page: Open, site: Site) -> 
 
 
 def plans_module(page: Page) -> str:
-    source = page.locator("script[src*='plan-page']").get_attribute("src")
+    source = page.locator("link[href*='plan.css']").get_attribute("href")
     assert source is not None
-    return source.replace("plan-page", "plans")
+    return source.replace("plan.css", "plans.js")
 
 
 def test_axe_finds_nothing_serious_in_form_and_results(open_page: Open, axe: str) -> None:

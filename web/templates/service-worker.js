@@ -7,8 +7,7 @@ const DATA = 'citywise-data';
 const FILES = {{ (shell + vendor)|tojson }};
 const BROUGHT = {{ brought|tojson }}; // By apps: one that cannot be had keeps nothing else from being kept.
 const PAGES = {{ pages|tojson }};
-const KEPT_API = /^\/api\/v1\/(kinds|places|readings|events|clock)$/;
-const FIRST_DATA = ['kinds', 'places', 'readings', 'events?open=true', 'clock'].map((name) => `/api/v1/${name}`);
+const CITY = '/api/v1/city';
 const SNOOZE_MINUTES = 15;
 
 self.addEventListener('install', (event) => {
@@ -35,7 +34,7 @@ async function keepOpen() {
   const open = (await self.clients.matchAll({ type: 'window' })).map(({ url }) => new URL(url).pathname);
   const paths = open.filter((path) => PAGES.includes(path));
   if (!paths.length) return;
-  await Promise.all([...new Set(paths), ...FIRST_DATA].map(async (path) => {
+  await Promise.all([...new Set(paths), CITY].map(async (path) => {
     const response = await fetch(path).catch(() => null);
     if (response?.ok && !response.redirected) await keep(DATA, path, response);
   }));
@@ -79,7 +78,7 @@ self.addEventListener('fetch', (event) => {
     event.respondWith(freshOrKept(event, DATA, url.pathname, '/offline'));
   } else if (event.request.mode === 'navigate') {
     event.respondWith(fetch(event.request).catch(() => caches.match('/offline')));
-  } else if (KEPT_API.test(url.pathname) && ['', '?open=true'].includes(url.search)) {
+  } else if (url.pathname === CITY && !url.search) {
     event.respondWith(freshOrKept(event, DATA, event.request));
   }
 });

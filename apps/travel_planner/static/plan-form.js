@@ -3,6 +3,7 @@ import { Refused, wrong } from 'citywise/api.js';
 import { city } from 'citywise/city.js';
 import { h, icon, setText } from 'citywise/elements.js';
 import { labelledField } from 'citywise/labelled-field.js';
+import { breath } from 'citywise/slices.js';
 import { t } from 'citywise/strings.js';
 import { at, duration } from 'citywise/times.js';
 import { limitsField } from './limits-field.js';
@@ -22,6 +23,7 @@ const RADII = { min: 100, max: 3000, step: 50 };
 /** What a point is called: coordinates say less than the street that the planner found there. */
 const nameOf = (point, told) => ((written(point?.name ?? '') && told?.name) || point?.name) ?? '';
 
+await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-form', class extends HTMLElement {
   connectedCallback() {
     this.#make();

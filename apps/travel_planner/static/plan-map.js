@@ -3,6 +3,8 @@ import { ask, query } from 'citywise/api.js';
 import { city } from 'citywise/city.js';
 import { h } from 'citywise/elements.js';
 import { CityMap } from 'citywise/map.js';
+import { StreetsLayer } from 'citywise/streets-layer.js';
+import { breath } from 'citywise/slices.js';
 import { t } from 'citywise/strings.js';
 import { PARKING } from './request.js';
 import { plans } from './plans.js';
@@ -12,12 +14,13 @@ const MARGIN_PX = 36;
 const BUTTONS_PX = 60;
 const isFollowing = ({ dataset }) => 'following' in dataset && !('planning' in dataset);
 
+await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-map', class extends CityMap {
   /** Called once, when the map is there. */
   async ready(map) {
-    const [{ AirLayer }, { pointsLayer }, { stopsLayer }, { ReachLayer }, { StreetsLayer }, { EndsLayer }, { OptionsLayer }] = await Promise.all([
+    const [{ AirLayer }, { pointsLayer }, { stopsLayer }, { ReachLayer }, { EndsLayer }, { OptionsLayer }] = await Promise.all([
       import('./air-layer.js'), import('./points-layer.js'), import('./stops-layer.js'), import('./reach-layer.js'),
-      import('citywise/streets-layer.js'), import('./ends-layer.js'), import('./options-layer.js'),
+      import('./ends-layer.js'), import('./options-layer.js'),
     ]);
     this.querySelector('.legend').open = false; // It would lie on the ways.
     new StreetsLayer(map, '/plan/streets.json');
@@ -40,8 +43,8 @@ customElements.define('plan-map', class extends CityMap {
     this.#plan();
   }
 
-  show() {
-    super.show();
+  *show() {
+    yield* super.show();
     if (this.air && this.map.hasLayer(this.air.layer)) this.air.update();
   }
 

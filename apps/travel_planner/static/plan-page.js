@@ -7,6 +7,7 @@ import './sheet-handle.js';
 import './trip-panel.js';
 import './trip-tools.js';
 import { h } from 'citywise/elements.js';
+import { breath } from 'citywise/slices.js';
 import { t } from 'citywise/strings.js';
 import { plans } from './plans.js';
 import { fromQuery, toQuery, TRAVEL } from './request.js';
@@ -14,6 +15,7 @@ import { fromQuery, toQuery, TRAVEL } from './request.js';
 const isWhole = ({ kind, from, to }) => Boolean(kind === TRAVEL ? from && to : to);
 const address = (request) => location.pathname + toQuery(request) + location.hash;
 
+await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-page', class extends HTMLElement {
   connectedCallback() {
     this.asked = address(plans.request);

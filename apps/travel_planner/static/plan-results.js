@@ -2,6 +2,7 @@
 import { Refused, wrong } from 'citywise/api.js';
 import { city } from 'citywise/city.js';
 import { h, icon, setText } from 'citywise/elements.js';
+import { breath } from 'citywise/slices.js';
 import { t } from 'citywise/strings.js';
 import { atMinute } from 'citywise/times.js';
 import { conflictCard } from './conflict-card.js';
@@ -10,6 +11,7 @@ import { plans } from './plans.js';
 
 const SHOWN_REJECTED = 8;
 
+await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-results', class extends HTMLElement {
   connectedCallback() {
     this.said = h('p', { class: 'visually-hidden', role: 'status' });

@@ -2,6 +2,7 @@
 import { wrong } from 'citywise/api.js';
 import { city } from 'citywise/city.js';
 import { h, keyed, setText } from 'citywise/elements.js';
+import { breath } from 'citywise/slices.js';
 import { t } from 'citywise/strings.js';
 import { ago, at } from 'citywise/times.js';
 import { toast } from 'citywise/toast.js';
@@ -16,6 +17,7 @@ import { trips } from './trip-store.js';
 
 const MOST_EARLIER = 5;
 
+await breath(); // Each part of the page is a task of its own.
 customElements.define('plan-trip', class extends HTMLElement {
   #map = new TripMap();
   #wanted = null; // What is to be started, once it may be.

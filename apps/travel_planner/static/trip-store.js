@@ -5,6 +5,7 @@ import { user } from 'citywise/user.js';
 import { drop, keep, kept } from './trip-kept.js';
 
 const RETRY_MS = 3000;
+const LOAD_ANYWAY_MS = 1500;
 const OWN_MOVES_MS = 3000; // A move that this page told comes back as an announcement.
 
 const path = (trip, rest = '') => `/trips/${encodeURIComponent(trip.id)}${rest}`;
@@ -15,6 +16,7 @@ class Trips extends EventTarget {
   keptAt = null;
   #known = new Map();
   #asked = 0;
+  #soon = null;
   #heard = null; // State of the connection when it was looked at last.
   #movedAt = -Infinity;
 
@@ -71,6 +73,9 @@ class Trips extends EventTarget {
 
   async load() {
     const asked = ++this.#asked;
+    clearTimeout(this.#soon);
+    if (!user.loaded) await user.load(); // Who it is, they are theirs; where nobody answers it goes on too.
+    if (asked !== this.#asked) return;
     if (!user.id && user.loaded) {
       this.#changed();
       return;
@@ -125,7 +130,10 @@ class Trips extends EventTarget {
   #forget() {
     this.#known.clear();
     this.loaded = false;
-    this.load();
+    this.#asked += 1;
+    // Their stream asks as soon as it is connected.
+    if (user.id) this.#soon = setTimeout(() => this.load(), LOAD_ANYWAY_MS);
+    else this.load();
   }
 
   #changed() {

@@ -1,4 +1,5 @@
 // The city as it is known here: one source of data for the map and the lists.
+import { breath, inSlices } from './slices.js';
 import { EventStream } from './stream.js';
 import { user } from './user.js';
 
@@ -24,12 +25,16 @@ class City extends EventTarget {
   heardAt = null; // Wall time of the newest data, in ms.
   #shown = 0;
   #timer = null;
+  #isBehind = false; // Something has changed since it was begun to be shown.
   #shownNow = 0;
   #brokenAt = null;
   #loading = false;
   #jams = new Map();
   #asked = new Set();
   #askTimer = null;
+  #followers = [];
+  #showing = Promise.resolve();
+  #having = new Map();
 
   async start() {
     await user.load(); // The stream is theirs.
@@ -43,10 +48,29 @@ class City extends EventTarget {
     addEventListener('offline', () => this.#connection('reconnecting'));
   }
 
-  /** Call `show` now and whenever something changed, at most five times a second. */
+  /** Call `show` now and whenever something changed, at most five times a second. One that returns
+      an iterator is taken through it in slices. */
   follow(show) {
-    this.addEventListener('change', show);
-    show();
+    this.#followers.push(show);
+    const steps = show();
+    if (steps?.next) this.#show(steps);
+  }
+
+  // One after the other, so that nobody is shown anything older after the newer.
+  #show(steps) {
+    return (this.#showing = this.#showing.then(() => inSlices(steps)).catch(reportError));
+  }
+
+  *#everywhere() {
+    for (const show of this.#followers) {
+      try {
+        const steps = show();
+        if (steps?.next) yield* steps;
+      } catch (error) {
+        reportError(error); // It keeps nobody else from being shown.
+      }
+      yield;
+    }
   }
 
   /** Stream time in ms, run on from the last the server said. */
@@ -68,11 +92,13 @@ class City extends EventTarget {
 
   /** The names of fields that fill a role, by kind. */
   having(role) {
+    if (this.#having.has(role)) return this.#having.get(role);
     const found = [];
     for (const { kind, fields } of this.kinds.values()) {
       const names = Object.keys(fields).filter((name) => fields[name].role === role);
       if (names.length) found.push([kind, names]);
     }
+    this.#having.set(role, found);
     return found;
   }
 
@@ -103,10 +129,8 @@ class City extends EventTarget {
     if (this.#loading) return;
     this.#loading = true;
     try {
-      const [kinds, places, readings, events, clock] = await Promise.all([
-        this.#get('/kinds'), this.#get('/places'), this.#get('/readings'),
-        this.#get('/events?open=true'), this.#get('/clock'),
-      ]);
+      const { kinds, places, readings, events, clock } = await this.#get('/city');
+      this.#having.clear();
       this.kinds = new Map(kinds.kinds.map((kind) => [kind.kind, kind]));
       this.placeKinds = new Map(kinds.places.map((kind) => [kind.place, kind]));
       this.#setClock(clock);
@@ -253,12 +277,17 @@ class City extends EventTarget {
   }
 
   #changed() {
+    this.#isBehind = true;
     if (this.#timer) return;
     const wait = Math.max(0, this.#shown + SHOW_EVERY_MS - performance.now());
-    this.#timer = setTimeout(() => {
+    this.#timer = setTimeout(async () => {
+      this.#isBehind = false;
+      this.dispatchEvent(new Event('change'));
+      await breath();
+      await this.#show(this.#everywhere());
       this.#timer = null;
       this.#shown = performance.now();
-      this.dispatchEvent(new Event('change'));
+      if (this.#isBehind) this.#changed();
     }, wait);
   }
 }

@@ -31,7 +31,8 @@ export class GaragesLayer {
     }
   }
 
-  update(now) {
+  /** Restate them, one by one. */
+  *update(now) {
     const before = this.#garages.size;
     const told = new Set(city.openEvents().map((event) => event.place.id));
     for (const place of city.places.values()) {
@@ -39,6 +40,7 @@ export class GaragesLayer {
       const garage = this.#garages.get(place.id) ?? this.#add(place);
       this.#restate(garage, garageState(place, city.told(place.id, GARAGE), now));
       garage.pin.toggleAttribute('data-told', told.has(place.id));
+      yield;
     }
     if (this.#garages.size > before) this.#part();
   }

@@ -1,4 +1,5 @@
 // The base map below everything else: water, green, built-up land and rails, drawn on one canvas.
+import { inSlices } from './slices.js';
 
 const { L } = window;
 const ADDRESS = '/api/v1/basemap.geojson';
@@ -18,12 +19,20 @@ export class GroundLayer {
     this.#load(onQuarters);
   }
 
+  * #drawn(layer, features) {
+    for (const feature of features) {
+      layer.addData(feature);
+      yield;
+    }
+  }
+
   async #load(onQuarters) {
     const response = await fetch(ADDRESS).catch(() => null);
     const { features } = response?.ok ? await response.json() : { features: [] };
     const isNamed = ({ geometry }) => geometry.type === 'Point';
     const renderer = L.canvas({ pane: 'ground', padding: 0.5 });
-    const layer = L.geoJSON(features.filter((feature) => !isNamed(feature)), { renderer, pane: 'ground', interactive: false, style }).addTo(this.map);
+    const layer = L.geoJSON(null, { renderer, pane: 'ground', interactive: false, style }).addTo(this.map);
+    await inSlices(this.#drawn(layer, features.filter((feature) => !isNamed(feature))));
     const restyle = () => layer.setStyle(style);
     new MutationObserver(restyle).observe(document.documentElement, { attributeFilter: ['data-theme'] });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', restyle);

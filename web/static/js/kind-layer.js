@@ -20,12 +20,13 @@ export class KindLayer {
     this.openCard = openCard;
   }
 
-  update(now) {
+  *update(now) {
     const name = this.kind.kind;
     this.kind = city.kinds.get(name) ?? this.kind;
     for (const reading of city.readings.values()) {
       const place = reading.kind === name && city.places.get(reading.place_id);
       if (place) this.#show(place, reading, now);
+      yield;
     }
   }
 
@@ -86,12 +87,13 @@ export class KindLayers {
     this.openCard = openCard;
   }
 
-  update(now) {
+  /** Show what is new, place by place. */
+  *update(now) {
     const heard = new Set([...city.readings.values()].map(({ kind }) => kind));
     for (const kind of mapped()) {
       if (heard.has(kind.kind) && !this.#layers.has(kind.kind)) this.#add(kind);
     }
-    for (const layer of this.#layers.values()) layer.update(now);
+    for (const layer of this.#layers.values()) yield* layer.update(now);
   }
 
   #add(kind) {

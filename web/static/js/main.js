@@ -8,7 +8,10 @@ import './log-in.js'; // It asks for the password wherever a login has ended.
 import './menu.js';
 import './notice-bell.js';
 import './person-menu.js';
+import { breath } from './slices.js';
 import './time-control.js';
+
+await breath(); // What else a page has is a task of its own.
 
 // Once there is something to show, or nobody can say: what appears by and by before is not seen to jump.
 const show = () => {

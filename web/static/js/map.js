@@ -7,6 +7,7 @@ import { historyOf } from './history-chart.js';
 import { kindCard } from './kind-list.js';
 import { middle } from './parameter-shapes.js';
 import { roadCard } from './road-list.js';
+import { breath } from './slices.js';
 import { t } from './strings.js';
 
 const NEAR_ZOOM = 14.5;
@@ -31,6 +32,7 @@ export class CityMap extends HTMLElement {
     const { map, events } = holder.cityMap;
     map.attributionControl.setPrefix(false); // Who made the data is named; the library is in the licences.
     this.map = map;
+    await breath();
     const [{ RoadsLayer }, { GaragesLayer }, { EventsLayer }, { LabelsLayer }, { KindLayers }, { GroundLayer }, { OwnLayers }] = await Promise.all([
       import('./roads-layer.js'), import('./garages-layer.js'), import('./events-layer.js'),
       import('./labels-layer.js'), import('./kind-layer.js'), import('./ground-layer.js'),
@@ -60,16 +62,20 @@ export class CityMap extends HTMLElement {
     city.follow(() => this.show());
   }
 
-  show() {
+  /** Show what is now, step by step; in view first, so that what is drawn is drawn once. */
+  *show() {
     const now = city.now();
-    this.roads.update(now);
-    this.garages.update(now);
-    this.kinds.update(now);
+    this.#state();
+    yield;
+    if (city.loaded && city.places.size && !this.fitted) this.fit();
+    yield;
+    yield* this.roads.update(now);
+    yield* this.garages.update(now);
+    yield* this.kinds.update(now);
     this.events.update();
+    yield;
     this.labels.update();
     if (this.popup?.isOpen()) this.#updateCard(now);
-    this.#state();
-    if (city.loaded && city.places.size && !this.fitted) this.fit();
   }
 
   // A card that grew must be laid out again to stay in view.

@@ -44,13 +44,14 @@ export class RoadsLayer {
     this.layer = this.#lines.addTo(map);
   }
 
-  /** Draw what is new and restate what changed. */
-  update(now) {
+  /** Draw what is new and restate what changed, road by road. */
+  *update(now) {
     const before = this.#roads.size;
     for (const place of city.places.values()) {
       if (place.kind !== 'road' || place.geometry.type !== 'LineString') continue;
       const road = this.#roads.get(place.id) ?? this.#add(place);
       this.#restate(road, stateOf(place, now).state);
+      yield;
     }
     if (this.#roads.size > before) {
       this.#base.setLatLngs([...this.#roads.values()].map((road) => latLngs(road.place)));

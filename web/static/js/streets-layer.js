@@ -1,7 +1,7 @@
 // All streets of the road network, drawn below everything else on a canvas, tile by tile.
 import { h } from './elements.js';
+import { inSlices } from './slices.js';
 
-const { L } = window;
 const SCALE = 1e5; // Coordinates come in hundred-thousandths of a degree, each from the one before.
 const WIDTHS = [6.5, 5, 4, 3, 1]; // Of the ranks, at the zoom where streets are best read.
 const WAYS = 4; // The ranks below are footways and the like: lines without edges.
@@ -9,9 +9,9 @@ const [LANES_ZOOM, EDGE] = [14, 1.6];
 const USUAL_ZOOM = 15;
 const LEAST_ZOOM = [0, 11, 12, 13, 15]; // From which each rank is drawn.
 
-/** Lines of `[rank, x, y, dx, dy, …]` as points in degrees with their bounds. */
-function unpacked(lines) {
-  return lines.map(([rank, ...steps]) => {
+/** Add lines of `[rank, x, y, dx, dy, …]` to `unpacked` as points in degrees with their bounds, line by line. */
+function* unpack(lines, unpacked) {
+  for (const [rank, ...steps] of lines) {
     const points = new Float64Array(steps.length);
     let [x, y] = [0, 0];
     let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -25,54 +25,61 @@ function unpacked(lines) {
       south = Math.min(south, points[i + 1]);
       north = Math.max(north, points[i + 1]);
     }
-    return { rank, points, west, south, east, north };
-  });
+    unpacked.push({ rank, points, west, south, east, north });
+    yield;
+  }
 }
 
-const StreetTiles = L.GridLayer.extend({
-  createTile(coords) {
+/** Draws tiles one after the other, each line by line. */
+const tileLayer = (options) => new (window.L.GridLayer.extend({
+  _drawn: Promise.resolve(),
+
+  createTile(coords, done) {
     const { x: side } = this.getTileSize();
     const ratio = window.devicePixelRatio || 1;
     const tile = document.createElement('canvas');
     tile.width = tile.height = side * ratio;
-    this._draw(tile.getContext('2d'), coords, side, ratio);
+    this._drawn = this._drawn.then(async () => {
+      if (!tile.isConnected) return; // Somebody has gone on to another part of the map.
+      await inSlices(this._draw(tile.getContext('2d'), coords, side, ratio));
+      done(null, tile);
+    }).catch(reportError);
     return tile;
   },
 
-  _draw(context, coords, side, ratio) {
+  * _draw(context, coords, side, ratio) {
     const { z: zoom } = coords;
+    const { crs } = this._map.options;
     const bounds = this._tileCoordsToBounds(coords).pad(0.05);
     const [west, east, south, north] = [bounds.getWest(), bounds.getEast(), bounds.getSouth(), bounds.getNorth()];
     const factor = Math.min(1.6, 1.32 ** (zoom - USUAL_ZOOM));
     context.scale(ratio, ratio);
     context.translate(-coords.x * side, -coords.y * side);
     Object.assign(context, { lineCap: 'round', lineJoin: 'round' });
+    const paths = WIDTHS.map(() => new Path2D());
     const shown = this.options.lines.filter((line) => zoom >= LEAST_ZOOM[line.rank]
       && line.west < east && line.east > west && line.south < north && line.north > south);
-    const paths = WIDTHS.map((_, rank) => this._path(shown.filter((line) => line.rank === rank), zoom));
-    const stroke = (style, wider) => paths.forEach((path, rank) => {
-      context.strokeStyle = style;
-      context.lineWidth = Math.max(0.6, WIDTHS[rank] * factor + (rank < WAYS ? wider : 0));
-      context.stroke(path);
-    });
-    const { edge, lane } = this.options.colours();
-    stroke(edge, zoom >= LANES_ZOOM ? EDGE : 0);
-    if (zoom >= LANES_ZOOM) stroke(lane, 0);
-  },
-
-  _path(lines, zoom) {
-    const { crs } = this._map.options;
-    const path = new Path2D();
-    for (const { points } of lines) {
+    yield;
+    for (const { rank, points } of shown) {
       for (let i = 0; i < points.length; i += 2) {
-        const { x, y } = crs.latLngToPoint(L.latLng(points[i + 1], points[i]), zoom);
-        if (i) path.lineTo(x, y);
-        else path.moveTo(x, y);
+        const { x, y } = crs.latLngToPoint(window.L.latLng(points[i + 1], points[i]), zoom);
+        if (i) paths[rank].lineTo(x, y);
+        else paths[rank].moveTo(x, y);
+      }
+      yield;
+    }
+    const { edge, lane } = this.options.colours();
+    const strokes = zoom >= LANES_ZOOM ? [[edge, EDGE], [lane, 0]] : [[edge, 0]];
+    for (const [style, wider] of strokes) {
+      for (const [rank, path] of paths.entries()) {
+        context.strokeStyle = style;
+        context.lineWidth = Math.max(0.6, WIDTHS[rank] * factor + (rank < WAYS ? wider : 0));
+        context.stroke(path);
+        yield;
       }
     }
-    return path;
   },
-});
+}))(options);
 
 /** The layer, of lines from an address; without a road network, or offline, there is none. */
 export class StreetsLayer {
@@ -87,7 +94,9 @@ export class StreetsLayer {
     const { lines, licence } = await response.json();
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
     const colours = () => ({ edge: colour('--street'), lane: colour('--lane') });
-    const tiles = new StreetTiles({ lines: unpacked(lines), colours, updateWhenIdle: false, keepBuffer: 1, className: 'street-tiles', attribution: h('span', {}, licence).innerHTML }).addTo(this.map);
+    const unpacked = [];
+    await inSlices(unpack(lines, unpacked));
+    const tiles = tileLayer({ lines: unpacked, colours, updateWhenIdle: false, keepBuffer: 1, className: 'street-tiles', attribution: h('span', {}, licence).innerHTML }).addTo(this.map);
     const redraw = () => tiles.redraw();
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ['data-theme'] });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);

@@ -1,6 +1,7 @@
 // A small map on which a room's place is tapped; loaded when it is opened.
 import { ask } from 'citywise/api.js';
 import { h, icon } from 'citywise/elements.js';
+import { StreetsLayer } from 'citywise/streets-layer.js';
 import { t } from 'citywise/strings.js';
 
 const LEAFLET = '/assets/vendor/leaflet/leaflet';
@@ -35,7 +36,6 @@ export function roomMap(onPick) {
     const L = await leaflet();
     map = L.map(holder, { attributionControl: false });
     map.fitBounds(await extent(L));
-    const { StreetsLayer } = await import('citywise/streets-layer.js');
     new StreetsLayer(map, '/plan/streets.json'); // Of the planner, where there is one.
     map.on('click', ({ latlng: { lat, lng } }) => onPick({ lat: Number(lat.toFixed(6)), lon: Number(lng.toFixed(6)) }));
     marker = L.marker([0, 0], { icon: L.divIcon({ className: 'pin-root', html: h('span', { class: 'end-pin', 'data-end': 'to' }, icon('pin')), iconSize: [0, 0] }), keyboard: false });
