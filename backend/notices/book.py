@@ -260,7 +260,7 @@ def _changed(notice: Notice, row: NoticeChange, because: Sequence[Any]) -> Notic
     """A notice after a change; `because` are the readings that corrected its event at last."""
     changed = {**notice, **_told(row.t_ms, row.body)}
     if row.body["change"] == "refreshed":
-        changed["amended"] = notice["amended"]
+        changed |= {name: notice[name] for name in ("amended", "late_ms")}
     elif changed["amended"] is not None:
         known = changed["amended"]["because"] or list(because)
         changed["amended"] = {"was": notice["criticality"], "because": known} if known else None
@@ -302,6 +302,7 @@ def _told(t_ms: int, body: Mapping[str, Any]) -> Notice:
         "closed_because": _bounded("closed_because", because) if closed and because else None,
         "taken_back": body.get("taken_back") if closed else None,
         "amended": None if closed else body.get("amended"),
+        "late_ms": body.get("late_ms"),
     }
 
 

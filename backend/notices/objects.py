@@ -91,6 +91,7 @@ def notice_object(
         "advice": advice_object(notice.get("advice"), language),
         **({"taken_back": [cause_object(one) for one in taken_back]} if taken_back else {}),
         **({"amended": _amended(amended)} if amended else {}),
+        **({"late_s": late_ms // 1000} if (late_ms := notice.get("late_ms")) else {}),
     }
 
 

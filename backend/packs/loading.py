@@ -216,6 +216,7 @@ class Loading:
             parameters=parameters,
             switch=self._switch(("templates", name, "switch"), entry.switch, parameters),
             recipient=entry.recipient,
+            missed=entry.missed,
             notices=manifest.notices,
             permissions=manifest.permissions,
             streams=manifest.streams,

@@ -16,7 +16,7 @@ from citywise.backend.kinds.kind import NAME as KIND_NAME
 from citywise.backend.packs.forms import AnyForm
 from citywise.backend.packs.ontology import Ontology
 from citywise.backend.packs.parameters import AnyParameter
-from citywise.backend.packs.template import RECIPIENT, NoticeText, Switch, TemplateVersion
+from citywise.backend.packs.template import RECIPIENT, Missed, NoticeText, Switch, TemplateVersion
 from citywise.reasoning import Finding
 
 VERSION = r"^\d+\.\d+\.\d+$"
@@ -38,6 +38,8 @@ class TemplateEntry(_Entry):
     help: str = ""
     recipient: str | None = Field(default=None, pattern=RECIPIENT)
     """Who gets an instance without making one: a role, at each place of a parameter."""
+    missed: Missed = "late"
+    """What becomes of what its rules say of times at which the system was away."""
     parameters: dict[Name, AnyParameter] = {}
     switch: Switch | None = None
     forms: dict[Name, AnyForm] = {}

@@ -38,6 +38,8 @@ from citywise.reasoning.partition.routing import bucket
 from citywise.reasoning.rdf.mapping import quote
 from citywise.reasoning.run.keyed import Evaluated, KeyedAnswer, KeyedEvaluation
 
+LATE_MS = 10 * 60_000
+"""What lies further behind the present than this has come while the system was away."""
 STALE_MS = 6 * 3_600_000
 """A latest reading that is older counts no longer."""
 _MOST_TRACED = 50
@@ -154,6 +156,10 @@ class TemplateRun:
         """Readings from before this time (Unix ms) are not among them."""
         self._stale_details: set[str] = set()
         """Keys whose notices have other details than was told."""
+        self.present_ms: int | None = None
+        """What time it is (Unix ms) for whom the log is as it comes. None: nothing is late."""
+        self._untold: dict[str, tuple[str, ...]] = {}
+        """What was told last of keys whose answers have changed while the system was away."""
         self._minute: int | None = None
         self._told: frozenset[str] = frozenset()
         """The faults that the last trace told."""
@@ -333,14 +339,17 @@ class TemplateRun:
         details = tuple(self._refreshed(t_ms))
         supplied = {f"{name}: {why}" for name, why in self._supply.faults.items()}
         at = t_ms // self._scale
-        if not self._evaluation.is_due(at) and not details and supplied <= self._told:
+        skips = self._skips(t_ms)
+        catches_up = bool(self._untold) and not skips
+        is_due = self._evaluation.is_due(at) or catches_up
+        if not is_due and not details and supplied <= self._told:
             return
         items = len(self._evaluation.facts.changed)
         evaluated = self._evaluation.evaluate(at)
         faults = [f"instance {key}: {why}" for key, why in evaluated.errors.items()]
         faults += sorted(supplied)
         found: list[dict[str, Any]] = []
-        for key, answer in evaluated.answers.items():
+        for key, answer in self._to_tell(evaluated.answers, skips).items():
             try:
                 found += list(self._changes(t_ms, key, answer, faults))
             except Exception as error:  # noqa: BLE001 - the fault of one is not the others'
@@ -349,8 +358,33 @@ class TemplateRun:
         self._supply.instances.forget_gone()
         self._supply.ended.clear()
         told, self._told = self._told, frozenset(faults)
-        if evaluated.keys or evaluated.answers or details or not self._told <= told:
+        if evaluated.keys or evaluated.answers or found or details or not self._told <= told:
             yield Step(t_ms, position, evaluated, tuple(found), details, items, tuple(faults))
+
+    def _lateness(self, t_ms: int) -> int:
+        """By how much an instant has been missed, in milliseconds; 0: it has not."""
+        late_ms = 0 if self.present_ms is None else self.present_ms - t_ms
+        return late_ms if late_ms > LATE_MS else 0
+
+    def _skips(self, t_ms: int) -> bool:
+        return self.template.missed == "skip" and self._lateness(t_ms) > 0
+
+    def _to_tell(
+        self, answers: Mapping[str, KeyedAnswer], skips: bool
+    ) -> Mapping[str, KeyedAnswer]:
+        """The answers of which is told: all; or where what is missed is skipped none now, but
+        later what has changed since, as a whole."""
+        if skips:
+            gone = {k: a for k, a in answers.items() if self._supply.instances.get(k[1:-1]) is None}
+            for key, answer in answers.items():
+                if key not in gone:
+                    self._untold.setdefault(key, answer.before)
+            answers = gone
+        told = dict(answers)
+        for key in [k for k in self._untold if not skips or k in told]:
+            now = told[key].after if key in told else self._evaluation.answer(key)
+            told[key] = KeyedAnswer(self._untold.pop(key), now)
+        return told
 
     def _changes(
         self, t_ms: int, key: str, answer: KeyedAnswer, faults: list[str]
@@ -376,6 +410,9 @@ class TemplateRun:
 
         for change in changes(self.template, owner, t_ms, before, after, because):
             told = {**change, **supply.named(change["about_type"], change["about"])}
+            late_ms = self._lateness(t_ms)
+            if late_ms and change["change"] != "closed":
+                told["late_ms"] = late_ms
             amended = self._amended.get(change["about"])
             if amended is not None and change["closed_because"] == "corrected":
                 told["taken_back"] = amended
@@ -422,10 +459,14 @@ class TemplateRun:
         if self._evaluation.failed:
             kept = sorted(self._evaluation.failed)[:_MOST_KEPT]
             found["kept"] = {key: list(self._evaluation.answer(key)) for key in kept}
+        if self._untold:
+            found["untold"] = {key: list(answer) for key, answer in sorted(self._untold.items())}
         return found
 
     def adopt(self, state: Mapping[str, Any]) -> None:
-        """Where evaluations failed, let the answers be those that were kept."""
+        """Where evaluations failed, let the answers be those that were kept, and what is untold
+        what was."""
+        self._untold = {key: tuple(said) for key, said in state.get("untold", {}).items()}
         for key, answer in state.get("kept", {}).items():
             self._evaluation.adopt(key, answer)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -55,6 +55,9 @@ class NoticeText(BaseModel):
 
 RECIPIENT = r"^([a-z][a-z0-9_]{0,31})(?: of \{([a-z][a-z0-9_]*)\})?$"
 """`janitor`, or `janitor of {school}`."""
+
+
+Missed = Literal["late", "skip"]
 
 
 def recipient_of(told: str) -> tuple[str, str | None]:
@@ -103,6 +106,8 @@ class TemplateVersion(BaseModel):
     switch: Switch | None = None
     recipient: str | None = None
     """Who gets an instance by a duty (`backend.packs.duties`)."""
+    missed: Missed = "late"
+    """Whether it tells late of what came while the system was away, or skips what is over."""
     notices: dict[str, NoticeText] = {}
     """The kinds of notices of the app."""
     permissions: tuple[str, ...] = ()
@@ -146,6 +151,7 @@ class TemplateVersion(BaseModel):
             sorted(self.permissions),
             sorted(self.streams),
             *([scales] if (scales := self._scales()) else ()),
+            *([self.missed] if self.missed != "late" else ()),
         )
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 

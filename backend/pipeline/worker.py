@@ -190,6 +190,8 @@ class Worker:
         steps = {"read": time.perf_counter() - began, "reason": 0.0}
         try:
             entries = self._slices.read(task.location, task.start, task.end)
+            clocks = [e.complete_ms for e in entries if isinstance(e, ClockReading)]
+            run.present_ms = max(clocks, default=None)
             for piece, end in _clocked(entries, task.end):
                 for step in chain.from_iterable(map(run.take, piece)):
                     steps["reason"] += step.evaluated.seconds

@@ -370,6 +370,8 @@ class NoticeRow(Base):
     amended: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Its criticality before readings of the past changed it at last (`was`), and these readings
     (`because`)."""
+    late_ms: Mapped[int | None] = mapped_column(BigInteger)
+    """How long after its last change it was told of: the system was away then."""
     __table_args__ = (Index("ix_notices_user_closed", "user", "closed_ms"),)
 
 

@@ -255,8 +255,8 @@ def test_what_one_has_already_is_offered_with_another_name_and_told_of_briefly(
     page = as_user(open_page("/apps"), "ann")
     set_up(page, "Jams on my way").get_by_role("button", name="Save").click()
     jam: dict[str, Any] = {"about": "old-jam", "user": "ann", "instance": "ann.jam_ahead"}
-    tell(site, change("opened", **jam))
-    expect(jam_card(page).locator(".notice-card")).to_be_visible()
+    tell(site, change("opened", **jam, late_ms=1_500_000))
+    expect(jam_card(page).locator(".notice-card")).to_contain_text("late: the system was away")
     cause = {
         "kind": "traffic", "sensor": "1", "observed_ms": NOON_MS, "what": "corrected",
         "before": {"speed_kmh": 12}, "after": {"speed_kmh": 42},

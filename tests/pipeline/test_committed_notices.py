@@ -261,6 +261,16 @@ def test_a_notice_whose_event_is_corrected_says_from_what_to_what_until_it_chang
     assert "amended" not in bodies[2]
 
 
+def test_a_notice_that_was_told_late_says_by_how_much_until_it_changes(engine: Engine) -> None:
+    results = Results(engine)
+    results.commit([notice("opened", T, late_ms=1_500_000), cursor(0, 10, V1)])
+    results.commit([notice("refreshed", T + 1, details={"far": 1}), cursor(10, 20, V1)])
+    results.commit([notice("updated", T + 2, criticality=4), cursor(20, 30, V1)])
+    with engine.connect() as connection:
+        query = select(OutboxRow.body).where(OutboxRow.kind == "notice").order_by(OutboxRow.id)
+        assert [body.get("late_s") for body in connection.scalars(query)] == [1500, None]
+
+
 def inlet_rows(engine: Engine) -> list[tuple[str, str, Any]]:
     with engine.connect() as connection:
         rows = connection.execute(select(InletRow.__table__).order_by(InletRow.id))

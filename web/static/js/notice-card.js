@@ -9,7 +9,7 @@ import { adviceOf } from './notice-advice.js';
 import { aboutName, noticeName, whatHappened } from './notice-words.js';
 import { showOnMap } from './show-event.js';
 import { t } from './strings.js';
-import { at } from './times.js';
+import { at, duration } from './times.js';
 
 /** Where it is said why an instance told something, or what it knew. */
 export const whyAddress = ({ instance, notice, about, id }) => `/apps/traces${query({ instance, notice, about, id })}`;
@@ -42,7 +42,8 @@ export function noticeCard(notice, { heading = 'h3', isTrial = false } = {}) {
     const correction = amendedText(current, aboutName(current));
     amended.hidden = correction === null;
     setText(amended, correction ?? '');
-    setText(since, t('notice.since', { time: at(Date.parse(current.opened), now) }));
+    const late = current.late_s ? t('notice.late', { time: duration(current.late_s) }) : '';
+    setText(since, `${t('notice.since', { time: at(Date.parse(current.opened), now) })} ${late}`.trim());
     advice.update(current);
     level.show(current.criticality);
     seen.hidden = !current.acknowledged;
