@@ -194,6 +194,25 @@ def test_timed_notices_survive_restarts_as_if_there_had_been_none() -> None:
     assert restarts(1, 20)["told"] > 5
 
 
+def test_a_memory_made_anew_would_withhold_what_nobody_was_told() -> None:
+    """Late readings say at 400 s that it was full from 0 to 300 s; it is full again from 500 s."""
+    known = [Step(0, {}, 1), Step(400, {}, 1), Step(500, {"g": True}, 1), Step(1200, {}, 1)]
+    truth = [Step(0, {"g": True}, 1), Step(300, {"g": False}, 1), *known[2:]]
+    entries = written(known)
+    clock = next(n for n, e in enumerate(entries) if isinstance(e, ClockReading)) + 1
+    late = [
+        replace(reading("parking", "g", occupied=n, capacity=9), observed_ms=START + 1000 * at_s)
+        for at_s, n in ((0, 8), (300, 2))
+    ]
+    entries = [replace(entry, position=n << 16)
+               for n, entry in enumerate([*entries[:clock], *late, *entries[clock:]])]  # fmt: skip
+    process = Process(entries)
+    process.work(len(entries))
+    assert process.now.told == list(expected(known)) == [(590, "opened", 1, "g")]
+    revised = [told[:2] for told in expected(truth)]
+    assert revised == [(90, "opened"), (300, "closed"), (900, "opened")], "the first unheard"
+
+
 @pytest.mark.long
 def test_1_000_restarts_miss_double_and_hasten_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     done = sum((restarts(seed, 100) for seed in range(10, 20)), Counter[str]())
