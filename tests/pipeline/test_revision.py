@@ -50,6 +50,30 @@ def test_disorder_with_restarts_ends_in_the_events_of_the_stream_in_order(
     assert system.heard() == system.stored()
 
 
+@pytest.mark.long
+def test_20_restarts_of_ingest_and_workers_lose_double_and_reorder_nothing(tmp_path: Path) -> None:
+    """Each second time what was made is lost before it is committed."""
+    stream = Disorder(random.Random(20), BOTH, steps=25)
+    requests = ("traffic_jam", "garage_nearly_full")
+    system = System(tmp_path / "one", BOTH, requests, workers=2, parts=2)
+    waiting, restarts = list(stream.arrivals), 0
+    for number, at in enumerate(range(START_MS, stream.end_ms, 150_000)):
+        system.hear(one for when, _n, one in waiting if when <= at)
+        waiting = [each for each in waiting if each[0] > at]
+        system.tick(at)
+        system.work(crash=number % 4 == 1)
+        if number % 2:
+            system.restart_workers()
+            system.restart_ingest()
+            restarts += 1
+    system.tick(stream.end_ms)
+    system.work()
+    assert restarts >= 20
+    assert system.dead == []
+    assert system.stored() == System.of_order(tmp_path / "other", BOTH, stream.last, requests)
+    assert system.heard() == system.stored()
+
+
 def test_what_is_corrected_is_told_once_with_the_reading(tmp_path: Path) -> None:
     system = System(tmp_path / "city", ROADS)
     jam, free = {"speed_kmh": 10, "vehicle_count": 20}, {"speed_kmh": 90, "vehicle_count": 2}
