@@ -143,10 +143,10 @@ class Receiver:
 
 
 def for_devices(body: Mapping[str, Any]) -> bool:
-    """Whether an announcement goes to devices: alerts, and what takes one away again."""
-    return bool(body.get("alert")) or (
-        body["change"] in _TAKES_AWAY and body.get("alerted") is not None
-    )
+    """Whether an announcement goes to devices: alerts, and what takes one away again or says
+    that readings of the past have changed it."""
+    changes = body["change"] in _TAKES_AWAY or "amended" in body
+    return bool(body.get("alert")) or (changes and body.get("alerted") is not None)
 
 
 def reset(newest: int) -> bytes:

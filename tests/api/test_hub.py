@@ -86,6 +86,22 @@ def test_what_is_announced_while_resuming_comes_once(hub: Hub, town: Town) -> No
     assert [received.count(b"id: %d\n" % n) for n in (1, 2, 3, 4)] == [0, 1, 1, 1]
 
 
+def test_a_client_that_was_away_hears_of_a_correction_once(hub: Hub, town: Town) -> None:
+    seen = town.event("a", "100", START, level=4, announce="event.opened")
+    was = {"level": 4, "start_ms": 0, "end_ms": None}
+    revised = {"number": 1, "because": [], "was": was}
+    town.event("a", "100", START, announce="event.corrected", revised=revised)
+    for last_id, times in ((seen, 1), (2, 0)):
+        subscription = hub.subscribe(lambda: None)
+        stream = follow(hub, subscription, last_id=last_id)
+        received = next(stream)
+        number = announce(town, "next")
+        while b"id: %d\n" % number not in received:
+            received += next(stream)
+        assert received.count(b"event: event.corrected") == times
+        assert received.count(b'"was"') == times
+
+
 def test_a_client_that_does_not_read_is_dropped_and_the_others_are_not(
     hub: Hub, town: Town
 ) -> None:

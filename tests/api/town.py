@@ -91,6 +91,7 @@ class Town:
         kind: str = "TrafficJam",
         level: int = 2,
         announce: str | None = None,
+        revised: dict[str, Any] | None = None,
     ) -> int | None:
         """Write an event and, with `announce`, its announcement, whose id is returned."""
         row = EventRow(
@@ -103,6 +104,7 @@ class Town:
             end_ms=parse_ms(end) if end else None,
             request="traffic_jam" if kind == "TrafficJam" else "garage_nearly_full",
             causes={"opened": ['reading("road",1,"obs",3000,12)'], "confirmed": [], "ended": []},
+            revised=revised,
         )
         with Session(self.engine) as session:
             session.merge(row)

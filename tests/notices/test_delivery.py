@@ -109,6 +109,8 @@ def test_a_device_is_sent_the_alerts_of_its_user_and_no_others(engine: Engine, a
         ({"change": "opened", "alert": True}, True),
         ({"change": "reminded", "alert": True}, True),
         ({"change": "updated", "alert": False, "alerted": "2014"}, False),
+        ({"change": "updated", "alert": False, "alerted": "2014", "amended": {}}, True),
+        ({"change": "updated", "alert": False, "alerted": None, "amended": {}}, False),
         ({"change": "closed", "alert": False, "alerted": "2014"}, True),
         ({"change": "acknowledged", "alert": False, "alerted": "2014"}, True),
         ({"change": "closed", "alert": False, "alerted": None}, False),
@@ -223,6 +225,28 @@ def test_a_device_that_missed_something_notices_it_and_asks(engine: Engine, air:
         air.hand_over(alice, phone, device)
     assert shown(device) == ["a1", "a2", "a3"]
     assert device.gaps == 1
+
+
+def test_a_device_that_was_away_is_told_of_corrections_once(engine: Engine, air: Air) -> None:
+    alice, phone = somebody(engine, "Alice")
+    air.delivery.step(10)
+    device = Device()
+    tell(engine, alice, "a1", "a2")
+    air.settle(alice, phone, device)
+    amended, taken = {"was": {"criticality": 4}, "because": []}, [{"what": "withdrawn"}]
+    told = {"alert": False, "alerted": "2014"}
+    tell(engine, alice, "a1", change="updated", amended=amended, **told)
+    tell(engine, alice, "a2", change="closed", taken_back=taken, **told)
+    air.delivery.step(10)
+    air.sent.clear()  # nobody was there
+    for _ in range(2):
+        air.new()
+        air.settle(alice, phone, device)
+    assert [(one["id"], one["change"]) for one in device.shown] == [
+        ("a1", "opened"), ("a2", "opened"), ("a1", "updated"), ("a2", "closed"),
+    ]  # fmt: skip
+    assert device.shown[2]["amended"] == amended
+    assert device.shown[3]["taken_back"] == taken
 
 
 def test_a_device_that_was_away_too_long_is_told_so(engine: Engine, air: Air) -> None:
