@@ -215,7 +215,7 @@ class Reasoner(Driver):
         """See `Driver`."""
         if self._state.first is None or self._clocked:
             return self.push(items)
-        self._arrivals.add_all(items)
+        self._arrivals.add_all(with_stream(items, self._buffers))
         self._reach(items[-1].time)
         return self._due_now()
 

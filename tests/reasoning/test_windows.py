@@ -34,9 +34,11 @@ def reasoning(text: str, engine: Choice, **options: Any) -> Reasoner:
     return Reasoner(parsed, engine=engine_for(parsed, choice=engine), **options)
 
 
-def request(window: str, directives: str = "", engine: Choice = "solver") -> Reasoner:
+def request(
+    window: str, directives: str = "", engine: Choice = "solver", **options: Any
+) -> Reasoner:
     text = f"#from stream <s> [{window}].\n{directives}\nin(X) :- d(X).\n#show in/1."
-    return reasoning(text, engine)
+    return reasoning(text, engine, **options)
 
 
 def items(times: Iterable[tuple[int, str]]) -> list[Item]:
@@ -259,8 +261,11 @@ def test_an_item_without_a_stream_is_of_the_only_one(engine: Choice) -> None:
     one = run(request("time 2s step 1s", engine=engine), stream)
     reasoner = request("time 2s step 1s", engine=engine)
     together = [*reasoner.push(stream), *reasoner.finish()]
+    begun = request("time 2s step 1s", engine=engine, start=3)
+    taken = [*begun.take(stream), *begun.finish()]
     expected = [(5, {"d(3)", "d(4)"}), (6, {"d(4)", "d(6)"})]
     assert [(e.time, content(e)) for e in one] == expected
+    assert [(e.time, content(e)) for e in taken] == expected
     assert [(e.time, content(e)) for e in together] == expected
     assert {item.stream for e in together for item in e.items} == {"s"}
 
