@@ -102,7 +102,11 @@ class Hours(click.FloatRange):
 )
 @click.version_option(package_name="citywise")
 def cli() -> None:
-    """Citywise: smart-city applications by reasoning over live streams."""
+    """Citywise: smart-city applications by reasoning over live streams.
+
+    Every command ends with 0 if all is fine, 1 if its input is at fault (stderr says where, and
+    what to do), 2 if it is used wrongly, and 3 for a fault of ours.
+    """
 
 
 @cli.command()
@@ -168,7 +172,15 @@ def demo(
     simulated: tuple[str, ...],
     verbose: bool,
 ) -> None:
-    """Run the whole system on embedded defaults and print its address."""
+    """Run the whole system on embedded defaults and print its address.
+
+    It ends on Ctrl-C.
+
+    For example:
+
+    \b
+        citywise demo --speed 60 --for 600
+    """
     from citywise.backend.kinds.sources import of_option
 
     known = of_option(kinds)
@@ -233,6 +245,11 @@ def run(
     """Run the system from a configuration (external broker, database, Spark master).
 
     With --host it serves phones and computers of a network (docs/deployment.md).
+
+    For example:
+
+    \b
+        citywise run --config city.toml
     """
     from citywise.backend.kinds.sources import of_files
     from citywise.backend.pipeline.requests import check, find, possible
@@ -300,6 +317,11 @@ def replay(app: str | None, data: Path, start: datetime, until: datetime, **give
     """Print the events that recorded data give, or the notices of APP, as JSON Lines.
 
     APP is the folder or the name of an app. No broker is needed.
+
+    For example:
+
+    \b
+        citywise replay --data DATA --from 2014-08-05T05:00:00Z --until 2014-08-05T06:00:00Z
     """
     from citywise.backend.pipeline.appreplay import Recording
     from citywise.backend.pipeline.recorded import announcements
@@ -394,6 +416,7 @@ def recorded(command: Callable[..., None]) -> Callable[..., None]:
     "--parallel",
     type=click.IntRange(1, 1024),
     default=1,
+    show_default=True,
     metavar="N",
     help="Evaluate in N processes where the plan allows it and it is faster (docs/plan.md).",
 )
@@ -421,7 +444,15 @@ def reason(
     emit_as: str,
     **given: Any,
 ) -> None:
-    """Evaluate PROGRAM (.casp, .lars, .rif, .rifps, .lp) over recordings; print JSON Lines."""
+    """Evaluate PROGRAM (.casp, .lars, .rif, .rifps, .lp) over recordings; print JSON Lines.
+
+    Ends with 1 if an item or an evaluation was at fault; the others are printed all the same.
+
+    For example:
+
+    \b
+        citywise reason booked.casp --stream bookings.jsonl --from 0
+    """
     from citywise.backend.reason import emitted, report, results
     from citywise.reasoning import RecordedError
 
@@ -469,7 +500,13 @@ def reason(
 )
 @bounded
 def plan(program: Path, form: Form, name: PlanName) -> None:
-    """Show how PROGRAM is evaluated: in which parts side by side and why, or by which network."""
+    """Show how PROGRAM is evaluated: in which parts side by side and why, or by which network.
+
+    For example:
+
+    \b
+        citywise plan booked.casp --format json
+    """
     from citywise.reasoning import read
 
     click.echo(read(program).plan(name, form), nl=False)
@@ -485,7 +522,15 @@ def plan(program: Path, form: Form, name: PlanName) -> None:
 @kind_folders
 @bounded
 def check(path: Path, partitioned: bool, kinds: tuple[Path, ...]) -> None:
-    """Look for faults in a program, an app, a kind, or all in a folder; one line each."""
+    """Look for faults in a program, an app, a kind, or all in a folder; one line each.
+
+    A line is FILE:LINE:COL: error|warning CODE: message. Ends with 1 if one is an error.
+
+    For example:
+
+    \b
+        citywise check booked.casp
+    """
     from citywise.backend.kinds import check_path as check_kinds
     from citywise.backend.kinds import is_kind_path
     from citywise.backend.kinds.sources import of_option
@@ -549,6 +594,11 @@ def explain(
     """Explain why an atom is in the answer of PROGRAM at a time, or why it is not.
 
     The limits are on each evaluation, as for `reason`, and on the explanation.
+
+    For example:
+
+    \b
+        citywise explain booked.casp --stream bookings.jsonl --at 3600 --atom 'noH(2)'
     """
     from citywise.reasoning import MisusedError, limited
     from citywise.reasoning.explain.tree import render
@@ -648,7 +698,11 @@ def _recorded(
     multiple=True,
     help="What is known of that day (GTFS-Realtime, .pb); may be repeated, later files win.",
 )
-@click.option("--at", type=Time(), help="When it is asked [where the data end].")
+@click.option(
+    "--at",
+    type=Time(),
+    help="When it is asked [where the data end; without --data the first day of service].",
+)
 @bounded
 def decide(
     what: str,
@@ -661,6 +715,11 @@ def decide(
     """Answer one REQUEST (JSON) of an app, on the data as they were known at a time.
 
     WHAT is what is decided: travel or parking, or another app's decision.
+
+    For example:
+
+    \b
+        citywise decide parking request.json --data DATA --at 2014-08-06T06:00:00Z
     """
     from citywise.backend.packs.parts import found
     from citywise.backend.times import to_ms

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from citywise.backend.cli import cli
 from citywise.backend.machine import REPOSITORY
 from tests.command import Folder
 
@@ -30,6 +31,13 @@ def test_help_lists_the_commands() -> None:
     assert result.returncode == 0
     for command in ("demo", "run", "replay", "bench"):
         assert f"\n  {command}" in result.stdout
+    assert "ends with 0 if all is fine" in " ".join(result.stdout.split())
+
+
+def test_the_help_of_a_command_has_an_example() -> None:
+    for name in ("demo", "run", "replay", "decide", "reason", "plan", "check", "explain"):
+        command = cli.commands[name]
+        assert f"citywise {name} " in (command.help or ""), name
 
 
 @pytest.mark.parametrize(

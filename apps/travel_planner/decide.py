@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,7 +105,7 @@ def _faulty(file: Path, error: RequestError) -> DecideError:
 def _body(file: Path) -> Mapping[str, Any]:
     """What a file asks, which must be a JSON object."""
     try:
-        body = orjson.loads(file.read_bytes())
+        body = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
     except OSError as error:
         raise DecideError(f"{file}: cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError as error:

@@ -37,6 +37,7 @@ def test_parking_is_decided_as_it_was_known_at_the_time(tmp_path: Path, data_pac
         ("{", "line 1, column 2"),
         ("[]", "found no JSON object"),
         ({"destination": HERE, "radius_m": -1}, "request.json: radius_m: found -1, expected"),
+        ('\ufeff{"radius_m": -1}', "request.json: radius_m: found -1, expected"),
     ],
 )
 def test_a_faulty_file_is_named_with_what_is_wrong_in_it(
