@@ -12,13 +12,10 @@ from playwright.sync_api import Locator, Page, expect
 from citywise.backend.times import iso
 from tests.browser.conftest import Open
 from tests.browser.following import Followed
-from tests.browser.test_people import settled
+from tests.browser.test_people import serious, settled
 from tests.packs.test_tutorial_app import METER, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.slow]
-
-HOME = [10.2, 56.15]
-"""Where the meter of the tutorial hangs."""
 
 
 def made(part: Locator, sort: str, text: str, key: str) -> None:
@@ -87,6 +84,41 @@ def test_a_meter_of_a_new_kind_is_connected_seen_and_warned_of(
     # The app waited for the kind; its template is there now.
     followed.until(lambda: "loud" in {app["name"] for app in followed.ask("GET", "apps")["apps"]})
     page.goto(f"{followed.url}/apps")
+    page.get_by_text("Advanced: all alerts").click()
     page.get_by_role("button", name="Add: Loud near my home").click()
     form = page.get_by_role("dialog", name="Loud near my home")
-    print(form.inner_html())
+    for label, value in (("Latitude", 56.15), ("Longitude", 10.2), ("Radius (m)", 300)):
+        form.get_by_role("spinbutton", name=label).fill(str(value))
+    expect(form.get_by_label("Louder than")).to_have_value("65")
+    form.get_by_label("For at least").fill("1")
+    form.get_by_label("Unit").select_option(label="seconds")
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_have_count(0)
+    followed.until(lambda: bool(followed.ask("GET", "notices")["notices"]))
+    expect(page.locator("article .notice-card", has_text="m1: 67 dB")).to_be_visible()
+
+    page.goto(f"{followed.url}/list")
+    row = page.locator("city-kinds [data-kind='sound'] [data-place='m1']")
+    expect(row).to_contain_text("67.2 dB")
+    page.goto(f"{followed.url}/")
+    legend = page.locator(".legend [data-of='sound']")
+    expect(legend.locator("dt")).to_have_text(["quiet", "lively", "loud"])
+    page.locator(".kind-sound.grade-5").dispatch_event("click")
+    card = page.locator(".leaflet-popup")
+    expect(card.locator(".kind-chip")).to_have_text("loud")
+    expect(card).to_contain_text("3.71 V")
+    expect(card).to_contain_text("-71 dBm")
+    card.get_by_text("The last 24 hours").press("Enter")
+    expect(card.get_by_role("img", name="Level: 67.2 to 67.2 dB")).to_be_visible()
+    with urlopen(str(card.get_by_role("link", name="As CSV").evaluate("(a) => a.href"))) as rows:
+        assert b",m1,level," in rows.read()
+    assert serious(page, axe) == []
+    _put_away(followed)
+
+
+def _put_away(followed: Followed) -> None:
+    """Leave nothing that tells the person of other tests anything."""
+    for instance in followed.ask("GET", "instances")["instances"]:
+        if instance["template"] == "loud":
+            followed.ask("DELETE", f"instances/{instance['id']}")
+    followed.ask("DELETE", "operator/sources/meters")

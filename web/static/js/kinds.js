@@ -6,7 +6,7 @@ const GRADES = { good: 1, fair: 2, moderate: 3, poor: 4, very_poor: 5 };
 const WORST = 5;
 const USUAL_STALE_S = 3600;
 const PERIODS = 3; // After so many without a reading the last one is old.
-const UNITS = { Cel: '°C', 'ug/m3': 'µg/m³', 'km/h': 'km/h', '1': '' };
+const UNITS = { Cel: '°C', 'ug/m3': 'µg/m³', 'dB[mW]': 'dBm', '1': '' };
 
 const inWords = (name) => name.replaceAll('_', ' ');
 
@@ -38,11 +38,14 @@ export function stepOf(kind, reading) {
 /** A unit as people write it; what is in braces counts things and is left out. */
 export const unitText = (unit) => (unit ? UNITS[unit] ?? (unit.startsWith('{') ? '' : unit) : '');
 
-/** A value with its unit. */
+/** How many decimals a field is measured to. */
+const decimals = ({ step }) => (step ? String(step).split('.')[1]?.length ?? 0 : 1);
+
+/** A value with its unit, as finely as it is measured. */
 export function valueText(field, value) {
   if (value === null || value === undefined) return t('kind.unknown');
   if (typeof value === 'boolean') return t(value ? 'kind.yes' : 'kind.no');
-  return typeof value === 'number' ? `${number(value)} ${unitText(field.unit)}`.trim() : inWords(value);
+  return typeof value === 'number' ? `${number(value, decimals(field))} ${unitText(field.unit)}`.trim() : inWords(value);
 }
 
 /** Whether a reading says nothing of the present any more. */

@@ -8,7 +8,7 @@ const plural = new Intl.PluralRules(locale);
 const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
 
 /** A number as people here write it. */
-export const number = (value) => numbers.format(value);
+export const number = (value, most) => (most === undefined ? numbers : new Intl.NumberFormat(locale, { maximumFractionDigits: most })).format(value);
 
 /** A name within a sentence: German writes nouns with a capital there too. */
 export const within = (text) => (language === 'de' ? text : text.toLocaleLowerCase(locale));

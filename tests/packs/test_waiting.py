@@ -1,0 +1,64 @@
+"""An app that reads a kind that there is not waits for it, and stops nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from citywise.backend.kinds import Kinds, builtin, files, installed
+from citywise.backend.packs.installed import versions
+from citywise.backend.packs.waiting import Waiting
+from tests.databases import begun
+from tests.packs.test_tutorial_app import METER, write
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    engine = begun(f"sqlite:///{tmp_path / 'city.db'}")
+    installed.install(engine, builtin())
+    return engine
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    """The app of the tutorial, which reads the kind `sound`."""
+    return write(tmp_path, METER)
+
+
+def with_kinds(app: Path, *names: str) -> Kinds:
+    """All kinds, with some of the tutorial's."""
+    paths = [app.parent / "city" / "kinds" / f"{name}.toml" for name in names]
+    made = (files.parse(path.read_text(encoding="utf-8"), path.name, []) for path in paths)
+    return builtin().with_kinds(*(kind for kind in made if kind))
+
+
+def templates(engine: Engine) -> list[str]:
+    with engine.connect() as connection:
+        return [version.name for version in versions(connection)]
+
+
+def test_its_templates_are_there_once_the_kind_is(engine: Engine, app: Path) -> None:
+    waiting = Waiting()
+    assert waiting.sort([app], builtin()) == []
+    (line,) = waiting.told(builtin())
+    assert line == "app `loud` has no templates here: there is no kind `sound`"
+    assert list(waiting.settle(engine, with_kinds(app, "sound_meter"))) == []
+    (line,) = waiting.settle(engine, with_kinds(app, "sound_meter", "sound"))
+    assert line == "app `loud`: its kinds are here, and its templates with them"
+    assert templates(engine) == ["loud"]
+    assert waiting.folders == []
+
+
+def test_what_is_wrong_with_it_is_said_once_and_stops_nobody(engine: Engine, app: Path) -> None:
+    rules = app / "templates" / "loud.casp"
+    rules.write_text(rules.read_text(encoding="utf-8").replace("_sound_level", "_sound_lev"))
+    waiting = Waiting([app])
+    kinds = with_kinds(app, "sound_meter", "sound")
+    (said,) = waiting.settle(engine, kinds)
+    assert "sound_lev" in said
+    assert said.endswith("app `loud` still has no templates here")
+    assert list(waiting.settle(engine, kinds)) == []
+    assert templates(engine) == []
+    assert waiting.folders == [app]
