@@ -143,9 +143,9 @@ class Encoder:
         self._request = request
         self._time = 0
         """A time that fits."""
-        self._known = request.used | request.derived | request.shows
         self._made = makers(request)
-        """Predicates that no stream may supply."""
+        """Predicates that no stream may supply, whether or not a rule reads them."""
+        self._known = request.used | request.derived | request.shows | self._made.keys()
         self._names = {signature.name.removeprefix("-") for signature in self._known}
         self._triples: dict[str, frozenset[Signature]] = {}
         self._visible: dict[str, bool] = {}

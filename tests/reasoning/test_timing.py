@@ -185,8 +185,9 @@ def test_programs_that_give_what_a_directive_makes_are_refused(tmp_path: Path) -
         assert "clash: `#held p/0` gives the rules `since_p/1`" in str(result.exception)
 
 
-def test_an_item_that_gives_what_a_directive_makes_is_refused(tmp_path: Path) -> None:
-    text = STREAM + "#held p/0. p :- q. #show since_p/1."
+@pytest.mark.parametrize("more", ["", "#show since_p/1."])
+def test_an_item_that_gives_what_a_directive_makes_is_refused(tmp_path: Path, more: str) -> None:
+    text = STREAM + "#held p/0. p :- q." + more
     result = reason(tmp_path, text, [(0, "q"), (1, "since_p(1)"), (2, "q")])
     assert result.exit_code == 1
     assert "s.jsonl:2: `#held p/0` makes `since_p/1`, and a stream supplies it too" in result.stderr
