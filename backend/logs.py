@@ -14,6 +14,7 @@ import re
 import sys
 from datetime import UTC, datetime
 
+from citywise.backend import telemetry
 from citywise.backend.people.ids import ACCOUNT
 from citywise.backend.repeats import Repeats
 
@@ -66,7 +67,7 @@ class Json(logging.Formatter):
         }
         if record.exc_info:
             said["error"] = self.formatException(record.exc_info)
-        if trace := getattr(record, "trace", None):
+        if trace := getattr(record, "trace", None) or telemetry.current():
             said["trace"] = trace
         return ACCOUNT.sub("u-…", json.dumps(said, ensure_ascii=False))
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend import logs, own_files
+from citywise.backend import logs, own_files, telemetry
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
 from citywise.backend.settings import Settings
@@ -34,6 +34,8 @@ def main() -> None:
     settings = Settings.model_validate(values["settings"])
     settings = settings.model_copy(update={"broker": settings.broker.of_process(role)})
     logs.begin(role)
+    if role != "web":  # its worker begins, after it has forked
+        telemetry.begin(role)
     if role == "web":
         _web(settings)
         return
@@ -46,6 +48,8 @@ def main() -> None:
     except CitywiseError as error:
         _tell(settings, role, error)
         sys.exit(error.exit_code)
+    finally:
+        telemetry.end()
 
 
 def _tell(settings: Settings, role: str, error: CitywiseError) -> None:

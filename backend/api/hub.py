@@ -19,6 +19,7 @@ from sqlalchemy import Engine, Select, func, select, union_all
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from citywise.backend import telemetry
 from citywise.backend.api.entitled import NONE, Reader, unentitled
 from citywise.backend.api.objects import reading_object
 from citywise.backend.kinds import Kinds
@@ -251,7 +252,10 @@ class Hub:
     def _announced(self) -> list[Message]:
         query = _ROWS.where(OutboxRow.id > self._position).order_by(OutboxRow.id).limit(PAGE)
         with self._engine.connect() as connection:
-            return [_message(*row) for row in connection.execute(query)]
+            rows = connection.execute(query).all()
+        for row in rows:
+            _tell(row.id, row.kind, row.traceparent, row.created_ms)
+        return [_message(*row) for row in rows]
 
     def _end_unentitled(self) -> None:
         """Another process may have taken a login or token back, or an account."""
@@ -296,7 +300,10 @@ def _is_public(row: ReadingRow, kinds: Kinds) -> bool:
     return row.kind not in kinds or kinds[row.kind].public
 
 
-_ROWS = select(OutboxRow.id, OutboxRow.kind, OutboxRow.body, OutboxRow.user)
+_ROWS = select(
+    OutboxRow.id, OutboxRow.kind, OutboxRow.body, OutboxRow.user, OutboxRow.traceparent,
+    OutboxRow.created_ms,
+)  # fmt: skip
 
 
 def _resumed(position: int, user: str | None) -> Select[Any]:
@@ -311,7 +318,26 @@ def _resumed(position: int, user: str | None) -> Select[Any]:
     return select(both).order_by(both.c.id).limit(PAGE)
 
 
-def _message(number: int, kind: str, body: dict[str, Any], user: str | None) -> Message:
-    """An announcement; a notice is never for everybody."""
+def _message(
+    number: int,
+    kind: str,
+    body: dict[str, Any],
+    user: str | None,
+    traceparent: str | None,
+    _created_ms: int,
+) -> Message:
+    """An announcement, with the id of its trace where it has one; a notice is never for
+    everybody."""
     to = body["user"] if kind == NOTICE else user
+    if traceparent is not None:
+        body = {**body, "trace": telemetry.id_of(traceparent)}
     return Message(kind, orjson.dumps(body), number, to)
+
+
+def _tell(number: int, kind: str, traceparent: str | None, created_ms: int) -> None:
+    """A stage of the trace of what is told to who listens now."""
+    if traceparent is None or not telemetry.is_on():
+        return
+    attributes: telemetry.Attributes = {"citywise.announcement": number, "citywise.kind": kind}
+    if stage := telemetry.begun("tell browsers", created_ms * 1_000_000, traceparent, attributes):
+        stage.end(time.time_ns())

@@ -23,6 +23,7 @@ from gevent.pool import Pool
 from gunicorn.app.base import BaseApplication
 from gunicorn.workers.ggevent import GeventWorker
 
+from citywise.backend import telemetry
 from citywise.backend.api.connections import Connections, is_loopback
 from citywise.backend.api.door import TOO_MANY, Door, Line, Patience
 from citywise.backend.api.serve import GRACE_S
@@ -198,6 +199,7 @@ class WebServer(BaseApplication):  # type: ignore[misc]
         from citywise.backend.api import sessions
         from citywise.backend.api.app import create_app
 
+        telemetry.begin("web")
         WARM.most = KEPT_SOLVERS
         self.flask = create_app(self.settings)
         sessions.sweep(self.flask.extensions["citywise"].engine)

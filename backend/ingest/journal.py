@@ -78,6 +78,11 @@ class Journal:
         return self._log.end
 
     @property
+    def next(self) -> int:
+        """Position of the next record that is added."""
+        return self._next
+
+    @property
     def needed_from(self) -> int:
         """Position from which on everything that stands is found; the log stays from there."""
         oldest = self.register.oldest

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend import mqtt
+from citywise.backend import mqtt, telemetry
 from citywise.backend.ingest import admission, detected, isolation, log, records, standing
 from citywise.backend.ingest.acceptance import Acceptor, Verdict
 from citywise.backend.ingest.inlet import MOST_ROWS, Inlet, Taken
@@ -24,10 +24,12 @@ from citywise.backend.ingest.own_hours import OwnHours
 from citywise.backend.ingest.payloads import Clock
 from citywise.backend.ingest.server import LogServer
 from citywise.backend.ingest.subscription import Message, Subscription, topic_of
+from citywise.backend.ingest.traced import Group
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
 from citywise.backend.settings import Settings
 from citywise.backend.store.progress import Progress
+from citywise.backend.telemetry import Stage
 from citywise.backend.times import iso_or_none, to_ms, wall_ms
 
 LOG = logging.getLogger("citywise.ingest")
@@ -169,11 +171,20 @@ class IngestService:
         if not group:
             self._let_time_pass()
             return
-        verdicts = [self._acceptor.judge(topic_of(m), bytes(m.payload), at) for m, at in group]
+        traces = Group(group, self._settings.broker.prefix)
+        verdicts = [self._judged(*found) for found in zip(group, traces.stages, strict=True)]
         self._retry(lambda: self._screen(group, verdicts))
-        self._make_durable(group, verdicts)
+        self._make_durable(group, verdicts, traces)
         self._subscription.acknowledge(group)
+        traces.end()
         self._let_time_pass()
+
+    def _judged(self, message: Message, stage: Stage | None) -> Verdict:
+        found, at = message
+        if stage is None:
+            return self._acceptor.judge(topic_of(found), bytes(found.payload), at)
+        with telemetry.about(stage.traceparent):
+            return self._acceptor.judge(topic_of(found), bytes(found.payload), at)
 
     def _screen(self, group: Sequence[Message], verdicts: list[Verdict]) -> None:
         """Take of a person only what the person consents to (see `admission`)."""
@@ -187,7 +198,9 @@ class IngestService:
         ]
         self._journal.expect(entry for verdict in verdicts for entry in verdict.standing)
 
-    def _make_durable(self, group: Sequence[Message], verdicts: Sequence[Verdict]) -> None:
+    def _make_durable(
+        self, group: Sequence[Message], verdicts: Sequence[Verdict], traces: Group
+    ) -> None:
         """Places and dead letters to the store, the rest to the log; places to both.
 
         What one message of the group makes us raise becomes its dead letter; the others are kept.
@@ -199,11 +212,15 @@ class IngestService:
             entry = Entry.of(prefix, topic_of(message), payload, to_ms(at), verdict)
             told.append(self._encoded(entry))
         self._keep(told)
-        for entry, encoded in told:
+        for index, (entry, encoded) in enumerate(told):
+            position = self._journal.next
             for record in encoded:
                 self._journal.add(record)
             self._stand("mqtt", entry.verdict.standing, entry.received_ms)
+            if self._journal.next > position:
+                traces.lies_at(index, position)
             self._count(entry.verdict)
+        traces.keep(self._store.engine)
         self._retry(self._write)
         self._keep_events([entry for entry, _encoded in told])
 

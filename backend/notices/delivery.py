@@ -10,6 +10,7 @@ from typing import Any
 from prometheus_client import Counter
 from sqlalchemy import Connection, Engine, delete, func, select
 
+from citywise.backend import telemetry
 from citywise.backend.notices.announcing import NOTICE
 from citywise.backend.notices.listeners import wishes_of
 from citywise.backend.notices.receivers import WINDOW, Receiver, Said, behind, for_devices, reset
@@ -158,11 +159,12 @@ class Delivery:
             return 0
         before = self.sent
         rows = connection.execute(_next(receiver, newest)).all()
-        for number, body in rows:
+        for number, body, traceparent, created_ms in rows:
             receiver.position = number
             if for_devices(body):
                 self._publish(_topic(receiver), receiver.payload(number, body))
                 self.sent += 1
+                _tell(number, traceparent, created_ms)
             if receiver.room <= 0:
                 return self.sent - before
         if len(rows) < _AT_ONCE:
@@ -209,7 +211,17 @@ def _next(receiver: Receiver, newest: int) -> Any:
     row = OutboxRow
     mine = (row.user == receiver.user, row.kind == NOTICE)
     between = (row.id > receiver.position, row.id <= newest)
-    return select(row.id, row.body).where(*mine, *between).order_by(row.id).limit(_AT_ONCE)
+    found = select(row.id, row.body, row.traceparent, row.created_ms).where(*mine, *between)
+    return found.order_by(row.id).limit(_AT_ONCE)
+
+
+def _tell(number: int, traceparent: str | None, created_ms: int) -> None:
+    """A stage of the trace of what a device is sent."""
+    if traceparent is None or not telemetry.is_on():
+        return
+    attributes = {"citywise.announcement": number}
+    if stage := telemetry.begun("tell a device", created_ms * 1_000_000, traceparent, attributes):
+        stage.end(time.time_ns())
 
 
 def _topic(receiver: Receiver) -> str:

@@ -26,11 +26,13 @@ from citywise.backend.store import letters
 from citywise.backend.store.models import (
     CursorRow,
     EventRow,
+    MessageTraceRow,
     OutboxRow,
     ReadingRow,
     TraceRow,
 )
 from citywise.backend.store.outage import is_outage
+from citywise.backend.store.outbox import newest
 from citywise.backend.store.upsert import upsert
 from citywise.backend.times import wall_ms
 
@@ -65,15 +67,16 @@ class Results:
         self._bounds = bounds
         self._templates = RunningTemplates()
 
-    def commit(self, rows: Iterable[Row]) -> dict[str, str | None]:
+    def commit(self, rows: Iterable[Row], traceparent: str | None = None) -> dict[str, str | None]:
         """Apply a batch; says of the city's requests that were evaluated in it why the last
-        evaluation had no answer, or None. What is wrong with an app is the app's: what cannot
-        be kept of its notices is left out and told of."""
+        evaluation had no answer, or None. What it announces belongs to a trace, if there is one.
+        What is wrong with an app is the app's: what cannot be kept of its notices is left out
+        and told of."""
         by_request: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_request[row.request].append(row)
         try:
-            return self._commit(by_request)
+            return self._commit(by_request, traceparent)
         except Exception as error:
             if not _is_of_rows(error) or not any(map(is_template, by_request)):
                 raise
@@ -117,10 +120,13 @@ class Results:
                 connection.rollback()
         return None
 
-    def _commit(self, by_request: Mapping[str, Sequence[Row]]) -> dict[str, str | None]:
+    def _commit(
+        self, by_request: Mapping[str, Sequence[Row]], traceparent: str | None = None
+    ) -> dict[str, str | None]:
         errors: dict[str, str | None] = {}
         with self._engine.begin() as connection:
             begin(connection)
+            before = newest(connection) if traceparent else 0
             applied = [r for r, found in by_request.items() if _claim(connection, r, found)]
             own = [row for r in applied for row in by_request[r]]
             _Book(connection).revise([row for row in own if row.kind == "revised"])
@@ -132,6 +138,9 @@ class Results:
             book.apply(connection, notices)
             for request in applied:
                 errors |= _details(connection, request, by_request[request], self._bounds)
+            if traceparent:
+                own_ones = update(OutboxRow).where(OutboxRow.id > before)
+                connection.execute(own_ones.values(traceparent=traceparent))
         return errors
 
     def forget_others(self, requests: Sequence[str]) -> None:
@@ -151,6 +160,7 @@ class Results:
         with self._engine.begin() as connection:
             connection.execute(delete(TraceRow).where(TraceRow.created_ms < before))
             connection.execute(delete(OutboxRow).where(OutboxRow.created_ms < before))
+            connection.execute(delete(MessageTraceRow).where(MessageTraceRow.created_ms < before))
             letters.forget(connection, before)
             answered = connection.scalar(select(func.max(CursorRow.answered_ms)))
             if answered is not None:

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from citywise.backend import telemetry
 from citywise.backend.ingest import log, records
 from citywise.backend.kinds import Kinds, installed
 from citywise.backend.operations import fitting
@@ -27,6 +28,7 @@ from citywise.backend.pipeline.prepared import division
 from citywise.backend.pipeline.requests import check, find
 from citywise.backend.pipeline.results import Results
 from citywise.backend.pipeline.source import COLUMNS, CitywiseLogSource
+from citywise.backend.pipeline.traced import answered
 from citywise.backend.pipeline.worker import READINGS
 from citywise.backend.settings import Settings
 from citywise.backend.store import progress
@@ -196,8 +198,11 @@ class PipelineService:
         BATCH_SECONDS.observe(self._batch_seconds)
 
     def _commit_rows(self, rows: list[Row]) -> None:
-        with COMMIT_SECONDS.time():
-            self._errors |= self._results.commit(rows)
+        began_ns = time.time_ns() - round((time.monotonic() - self._batch_start) * 1e9)
+        traces = answered(self._engine, rows, began_ns)
+        with COMMIT_SECONDS.time(), telemetry.about(traces.traceparent):
+            self._errors |= self._results.commit(rows, traces.traceparent)
+        traces.end()
         self._parts |= {
             row.request: row.body["parts"]
             for row in rows

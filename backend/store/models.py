@@ -100,7 +100,19 @@ class OutboxRow(Base):
     created_ms: Mapped[int] = mapped_column(BigInteger)
     user: Mapped[str | None] = mapped_column(UserId)
     """Of a notice: to whom; nobody else sees it."""
+    traceparent: Mapped[str | None] = mapped_column(String(55))
+    """The trace that it came of, where there are traces (`backend.telemetry`)."""
     __table_args__ = (Index("ix_outbox_user", "user", "id"), {"sqlite_autoincrement": True})
+
+
+class MessageTraceRow(Base):
+    """The trace of a message in the log, for whoever answers it (`backend.telemetry`)."""
+
+    __tablename__ = "message_traces"
+    position: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    """Of its first record."""
+    traceparent: Mapped[str] = mapped_column(String(55))
+    created_ms: Mapped[int] = mapped_column(BigInteger, index=True)
 
 
 class CursorRow(Base):

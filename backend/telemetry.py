@@ -1,0 +1,126 @@
+"""Traces of messages through the system, by OpenTelemetry: on where the standard variable
+`OTEL_EXPORTER_OTLP_ENDPOINT` (or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`) says where to send them.
+
+A stage is a span; `traceparent` (W3C Trace Context) carries it on to the next process. Without
+the variable nothing is imported, and every call returns at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+LOG = logging.getLogger("citywise.telemetry")
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+Attributes = Mapping[str, str | int | float | bool]
+_HEADER = "traceparent"
+_LONGEST = 55
+"""A `traceparent` of version 00."""
+_trace: ContextVar[str | None] = ContextVar("citywise-trace", default=None)
+_tracer: Any = None
+_provider: Any = None
+
+
+def begin(role: str) -> None:
+    """Send the spans of this process, which plays a role, where the environment says."""
+    global _tracer, _provider
+    wanted = any(os.environ.get(name) for name in ENDPOINTS)
+    if not wanted or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        LOG.error(
+            "%s is set, but there is no OpenTelemetry: install citywise[traces]", ENDPOINTS[0]
+        )
+        return
+    named = {"service.name": os.environ.get("OTEL_SERVICE_NAME", "citywise"), "citywise.role": role}
+    _provider = TracerProvider(resource=Resource.create(named))
+    _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    _tracer = _provider.get_tracer("citywise")
+
+
+def end() -> None:
+    """Send what is left, and make no more spans."""
+    global _tracer, _provider
+    if _provider is not None:
+        _provider.shutdown()
+    _tracer = _provider = None
+
+
+def is_on() -> bool:
+    """Whether spans are sent."""
+    return _tracer is not None
+
+
+class Stage:
+    """A span that has begun; its times are Unix nanoseconds."""
+
+    def __init__(self, span: Any) -> None:
+        self._span = span
+        carrier: dict[str, str] = {}
+        _propagator().inject(carrier, _in(span))
+        self.traceparent = carrier[_HEADER]
+        """What the next stage is told."""
+
+    def part(self, name: str, begun_ns: int, ended_ns: int, **attributes: Any) -> None:
+        """A stage within this one, over already."""
+        if stage := begun(name, begun_ns, self.traceparent, attributes):
+            stage.end(ended_ns)
+
+    def end(self, ended_ns: int) -> None:
+        """It is over."""
+        self._span.end(ended_ns)
+
+
+def begun(
+    name: str, begun_ns: int, parent: str | None = None, attributes: Attributes | None = None
+) -> Stage | None:
+    """A stage that began, within what `parent` says or as the first of a trace; None where
+    tracing is off, or this trace is not among those that are sent (`OTEL_TRACES_SAMPLER`)."""
+    if _tracer is None:
+        return None
+    # What is no `traceparent`, whoever sent it, begins a trace.
+    told = {_HEADER: parent} if parent and len(parent) == _LONGEST else {}
+    context = _propagator().extract(told)
+    span = _tracer.start_span(name, context, start_time=begun_ns, attributes=attributes)
+    return Stage(span) if span.is_recording() else None
+
+
+def id_of(traceparent: str | None) -> str | None:
+    """The id of a trace: 32 hexadecimal digits."""
+    return None if traceparent is None else traceparent.split("-")[1]
+
+
+@contextmanager
+def about(traceparent: str | None) -> Iterator[None]:
+    """What is logged in the block has the trace's id."""
+    token = _trace.set(id_of(traceparent))
+    try:
+        yield
+    finally:
+        _trace.reset(token)
+
+
+def current() -> str | None:
+    """The id of the trace that this is about."""
+    return _trace.get()
+
+
+def _in(span: Any) -> Any:
+    from opentelemetry.trace import set_span_in_context
+
+    return set_span_in_context(span)
+
+
+def _propagator() -> Any:
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    return TraceContextTextMapPropagator()
