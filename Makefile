@@ -37,6 +37,9 @@ test-long: export CITYWISE_EXAMPLES = exploring
 test-long: prepare-tests ## run what takes minutes, and all that is generated, on new examples
 	@$(PYTEST) -m "long or hypothesis" --timeout 3600 $(ARGS)
 
+torture: prepare-tests ## kill, stop and lock what runs, and compare; ARGS="--seed 1 --minutes 10" [an hour]
+	@exec $(BIN)/python -m tests.torture $(ARGS)
+
 bench: prepare-tests ## run a benchmark; ARGS="NAME --json" chooses
 	@exec $(BIN)/citywise bench $(ARGS)
 
@@ -76,4 +79,4 @@ lock: ## renew the pinned versions (needs uv and npm)
 	$(LOCK) --upgrade docs/requirements.in -o docs/requirements.lock
 	npm install --package-lock-only --cache .cache/npm
 
-.PHONY: help demo test check test-long bench bench-peers docs dist prepare prepare-tests clean lock
+.PHONY: help demo test check test-long torture bench bench-peers docs dist prepare prepare-tests clean lock
