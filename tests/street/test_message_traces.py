@@ -45,16 +45,17 @@ class Page(threading.Thread):
                     self.traces |= {told["trace"]} if "trace" in told else set()
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.long
 @pytest.mark.spark
 def test_a_trace_goes_from_the_broker_through_spark_to_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("opentelemetry.sdk")
-    until = START + timedelta(hours=5)
+    until = START + timedelta(days=3)  # it goes on for longer than is waited
     play = {
         "data": None,
-        "speed": 600.0,
+        "speed": 300.0,
         "start": START.isoformat(),
         "until": until.isoformat(),
         "lead_in_s": 3600,
