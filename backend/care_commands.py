@@ -1,9 +1,12 @@
-"""The commands that look after a system: `citywise doctor` and `citywise upgrade`."""
+"""The commands that look after a system: `citywise doctor`, `reload` and `upgrade`."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +22,10 @@ from citywise.backend.system_option import of_a_system
 if TYPE_CHECKING:
     from citywise.backend.operations.doctor import Finding
     from citywise.backend.operations.upgrading import Change
+    from citywise.backend.reloading import Reloaded
+
+_PATIENCE_S = 120
+"""Processes are ended and begun one after the other."""
 
 
 @click.command()
@@ -68,6 +75,45 @@ def _examined(config: Path | None, state: Path | None) -> Iterator[Finding]:
         )
         return
     yield from examine(as_run(settings) if running else as_left(settings), running=running)
+
+
+@click.command()
+@of_a_system
+def reload(settings: Settings) -> None:
+    """Have a running system read its configuration anew, and use a renewed certificate.
+
+    Says what is used from now on, and what takes a restart (docs/configuration.md). Ends with 1
+    where nothing was changed because it cannot be read, or where something takes a restart.
+    """
+    from citywise.backend.reloading import FILE, Reloaded
+    from citywise.backend.supervisor import StartError, supervisor_of
+
+    folder = settings.data_dir.resolve()
+    supervisor = supervisor_of(folder)
+    (folder / FILE).unlink(missing_ok=True)
+    os.kill(supervisor, signal.SIGUSR1)
+    deadline = time.monotonic() + _PATIENCE_S
+    while (found := Reloaded.read(folder)) is None:
+        if time.monotonic() > deadline:
+            raise StartError(f"the system has not answered for {_PATIENCE_S} s; see its console")
+        time.sleep(0.05)
+    for line in told(found):
+        click.echo(line)
+    if found.error or found.kept:
+        sys.exit(1)
+
+
+def told(found: Reloaded) -> Iterator[str]:
+    """What a reload came to, in words."""
+    if found.error is not None:
+        yield f"Nothing was changed: {found.error}"
+        return
+    if found.changed:
+        yield f"Changed: {', '.join(found.changed)}"
+    if found.kept:
+        yield f"These take a restart, and stay as they were: {', '.join(found.kept)}"
+    if not found.changed and not found.kept:
+        yield "The configuration is as it was; a certificate that was renewed is used now."
 
 
 def _show(finding: Finding) -> None:

@@ -23,7 +23,7 @@ import click
 from citywise.backend import settings as configuration
 from citywise.backend.app_commands import app as app_commands
 from citywise.backend.backup_commands import backup, restore
-from citywise.backend.care_commands import doctor, upgrade
+from citywise.backend.care_commands import doctor, reload, told, upgrade
 from citywise.backend.errors import CitywiseError
 from citywise.backend.limit_options import COUNT, LIMITS, bounded, limits, metered, say
 from citywise.backend.machine import IS_CHECKOUT, REPOSITORY, STATE, MachineError
@@ -33,6 +33,7 @@ from citywise.reasoning import Limits, ReasoningError
 
 if TYPE_CHECKING:
     from citywise.backend.pipeline.appreplay import Recording
+    from citywise.backend.supervisor import System
     from citywise.reasoning import Choice, Operator, Recorded
     from citywise.reasoning.partition.plan import Form, PlanName
 
@@ -261,17 +262,22 @@ def run(
     for path in possible(map(find, settings.pipeline.requests), kinds):
         check(path, kinds, settings.pipeline.limits.of_engine())
     if host is not None:
-        _run_hosted(settings, host, port, seconds, verbose)
+        _run_hosted(config, settings, host, port, seconds, verbose)
         return
     if port is not None:
         settings = settings.model_copy(
             update={"web": settings.web.model_copy(update={"port": port})}
         )
-    _run(settings, None, seconds, verbose)
+    _run(settings, None, seconds, verbose, read=lambda: configuration.load(config))
 
 
 def _run_hosted(
-    settings: Settings, host: str, port: int | None, seconds: float | None, verbose: bool
+    config: Path | None,
+    settings: Settings,
+    host: str,
+    port: int | None,
+    seconds: float | None,
+    verbose: bool,
 ) -> None:
     """Run, with a page beside it over plain HTTP that says how to trust the certificate."""
     from citywise.backend.network import qr_codes
@@ -282,7 +288,7 @@ def _run_hosted(
     web = hosting.settings.web
     with welcome(web.host, web.port, hosting.url, hosting.authority) as way_in:
         lines = [*hosting.lines(way_in.shown), qr_codes.in_terminal(way_in.shown)]
-        _run(hosting.settings, None, seconds, verbose, lines)
+        _run(hosting.settings, None, seconds, verbose, lines, lambda: configuration.load(config))
 
 
 @cli.command()
@@ -854,8 +860,13 @@ def _run(
     seconds: float | None,
     verbose: bool,
     more: Sequence[str] = (),
+    read: Callable[[], Settings] | None = None,
 ) -> None:
-    """Run a system until it is told to end; `more` is said when it is ready."""
+    """Run a system until it is told to end; `more` is said when it is ready, and `read` reads its
+    configuration anew.
+
+    SIGUSR1, and without a terminal SIGHUP, are to read it; a terminal that goes ends us.
+    """
     from citywise.backend.people_commands import invited
     from citywise.backend.supervisor import System
 
@@ -864,9 +875,15 @@ def _run(
     )
     logging.getLogger("alembic").setLevel(logging.WARNING)
     stopping: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _frame: stopping.append(number))
+    asked: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+        is_to_read = number == signal.SIGUSR1 or (
+            number == signal.SIGHUP and read is not None and not sys.stdin.isatty()
+        )
+        signal.signal(number, _noting(asked if is_to_read else stopping))
     system = System(settings, play, say=lambda text: click.echo(text, err=True))
+    read = read or (lambda: settings)
+    system.configured_by(read())
     try:
         click.echo("Starting Citywise: broker, ingest, Spark, web …", err=True)
         system.start(lambda: bool(stopping))
@@ -876,16 +893,32 @@ def _run(
             for line in [*more, *invited(system.settings, system.url)]:
                 click.echo(line)
             sys.stdout.flush()
-        system.run(seconds, lambda: bool(stopping))
+        system.run(seconds, lambda: bool(stopping), lambda: _reload(system, read, asked))
     finally:
         click.echo("Stopping …", err=True)
         system.stop()
+
+
+def _noting(numbers: list[int]) -> Callable[[int, object], None]:
+    """What notes a signal, and does nothing else in it."""
+    return lambda number, _frame: numbers.append(number)
+
+
+def _reload(system: System, read: Callable[[], Settings], asked: list[int]) -> None:
+    """Read the configuration anew where that was asked for."""
+    if not asked:
+        return
+    asked.clear()
+    found = system.reload(read)
+    for line in told(found):
+        click.echo(line, err=True)
 
 
 cli.add_command(app_commands)
 cli.add_command(backup)
 cli.add_command(restore)
 cli.add_command(doctor)
+cli.add_command(reload)
 cli.add_command(upgrade)
 cli.add_command(
     LaterGroup(

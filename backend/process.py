@@ -31,13 +31,12 @@ def main() -> None:
     own_files.keep_from_others()
     role, file = sys.argv[1:3]
     values = json.loads(Path(file).read_text(encoding="utf-8"))
-    settings = Settings.model_validate(values["settings"])
-    settings = settings.model_copy(update={"broker": settings.broker.of_process(role)})
+    settings = _settings(role, values)
     logs.begin(role)
     if role != "web":  # its worker begins, after it has forked
         telemetry.begin(role)
     if role == "web":
-        _web(settings)
+        _web(settings, lambda: _settings(role, json.loads(Path(file).read_text(encoding="utf-8"))))
         return
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -72,10 +71,16 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _web(settings: Settings) -> None:
+def _settings(role: str, values: dict[str, Any]) -> Settings:
+    """The settings of a process, by what the supervisor has written."""
+    settings = Settings.model_validate(values["settings"])
+    return settings.model_copy(update={"broker": settings.broker.of_process(role)})
+
+
+def _web(settings: Settings, again: Callable[[], Settings]) -> None:
     from citywise.backend.api.serve import main as serve
 
-    serve(settings)
+    serve(settings, again)
 
 
 def _ingest(settings: Settings, _values: dict[str, Any], stop: threading.Event) -> None:

@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import IO, Any
 from sqlalchemy import Engine, delete
 from sqlalchemy.exc import SQLAlchemyError
 
-from citywise.backend import machine, mqtt, own_files, starting
+from citywise.backend import machine, mqtt, own_files, reloading, starting
 from citywise.backend.broker import EmbeddedBroker
 from citywise.backend.errors import CitywiseError
 from citywise.backend.kinds import Kinds
@@ -49,6 +50,7 @@ from citywise.backend.packs.parts import brought_to, upgrade_tables
 from citywise.backend.packs.waiting import Waiting
 from citywise.backend.patience import Mark, Patience, Reason, Stuck
 from citywise.backend.pipeline.requests import find, possible
+from citywise.backend.reloading import Reloaded
 from citywise.backend.settings import Settings
 from citywise.backend.sources import made as made_sources
 from citywise.backend.store import heartbeat, progress
@@ -69,6 +71,8 @@ _ROTATE_SECONDS = 10.0
 _LOG_BYTES = 20_000_000
 _LOGS_KEPT = 3
 _BEATING = ("ingest", "pipeline", "notifier")
+_KEPT = frozenset({"ingest", "pipeline", "source", "web"})
+"""Processes that go on when a configuration is read anew."""
 _OURS = frozenset({"ingest", "pipeline", "notifier", "web", "source"})
 """Processes without which nothing goes on; the others are apps' and the connectors'."""
 
@@ -105,6 +109,8 @@ class System:
     say: Callable[[str], None] = print
     children: dict[str, Child] = field(default_factory=dict)
     broker: EmbeddedBroker | None = None
+    _configured: Settings | None = None
+    """The configuration as it was read, of which `settings` are made (`configured_by`)."""
     _engine: Engine | None = None
     _known_kinds: installed_kinds.KnownKinds = field(default_factory=installed_kinds.KnownKinds)
     _waiting: Waiting = field(default_factory=Waiting)
@@ -152,6 +158,10 @@ class System:
             if any(kind.layer and kind.layer.address for kind in layers.values()):
                 return True
             return made_sources.is_any_active(connection)
+
+    def configured_by(self, settings: Settings) -> None:
+        """Say what stands in the configuration: `reload` compares with that."""
+        self._configured = settings
 
     # -- start ----------------------------------------------------------------------
 
@@ -264,8 +274,47 @@ class System:
                 said = True
                 time.sleep(0.3)
 
+    # -- another configuration ----------------------------------------------------------
+
+    def reload(self, read: Callable[[], Settings]) -> Reloaded:
+        """Take what of a configuration can be changed now, and a renewed certificate; says what
+        it came to, also in `data_dir`. What cannot be read or used changes nothing."""
+        try:
+            wanted = read()
+            before = self._configured or wanted
+            found = reloading.compare(before, wanted)
+            self.settings = reloading.taken(self.settings, wanted, found)
+            self._configured = reloading.taken(before, wanted, found)
+            self._write_orders()
+            self._hand_on(bool(found.changed))
+        except (CitywiseError, ValueError, OSError) as error:
+            found = Reloaded(error=str(error))
+        found.write(self.settings.data_dir.resolve())
+        return found
+
+    def _hand_on(self, is_changed: bool) -> None:
+        """Have processes begin anew with the orders as they are now, but those that take in and
+        evaluate; the web takes its own by itself, without being away."""
+        if (web := self.children.get("web")) is not None and web.process.poll() is None:
+            web.process.send_signal(signal.SIGHUP)
+        for role in [*self.children] if is_changed else []:
+            if role in _KEPT or self.children[role].process.poll() is not None:
+                continue
+            child = self.children[role]
+            child.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                child.process.wait(_STOP_SECONDS)
+            _kill_group(child.process)
+            child.process.wait()
+            _close(child.process.stdin)
+            self.spawn(role)
+
     def _write_orders(self) -> None:
-        orders = {"settings": self.settings.model_dump(mode="json"), "source": self.play}
+        orders = {
+            "settings": self.settings.model_dump(mode="json"),
+            "source": self.play,
+            "supervisor": os.getpid(),
+        }
         replace(self._orders, json.dumps(orders).encode())
 
     @property
@@ -495,11 +544,18 @@ class System:
             self.play = {**self.play, "since": iso(complete)}
             self._write_orders()
 
-    def run(self, seconds: float | None, stop: Callable[[], bool]) -> None:
-        """Care for the processes until `stop` says so, or for `seconds`."""
+    def run(
+        self,
+        seconds: float | None,
+        stop: Callable[[], bool],
+        reload: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Care for the processes until `stop` says so, or for `seconds`; `reload` is called now
+        and then, and may be asked to (`reload`)."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while not stop() and (deadline is None or time.monotonic() < deadline):
             self.tend()
+            reload()
             time.sleep(0.2)
 
     # -- end ------------------------------------------------------------------------
@@ -549,6 +605,18 @@ def as_run(settings: Settings) -> Settings:
         )
     orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
     return Settings.model_validate(orders["settings"])
+
+
+def supervisor_of(folder: Path) -> int:
+    """The process that looks after the system that runs in a data folder; raises `StartError`
+    where none runs."""
+    found = 0
+    with suppress(OSError, ValueError):
+        orders = json.loads((folder / ORDERS).read_text(encoding="utf-8"))
+        found = int(orders.get("supervisor", 0))
+    if not found or not is_used(folder):
+        raise StartError(f"{folder}: no system runs in this folder that could be told")
+    return found
 
 
 def as_left(settings: Settings) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from gevent import monkey
 
@@ -11,8 +12,9 @@ from citywise.backend.settings import Settings
 GRACE_S = 1
 
 
-def main(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT, printing nothing but errors.
+def main(settings: Settings, again: Callable[[], Settings] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, printing nothing but errors; on SIGHUP go on with the settings
+    that `again` reads.
 
     Call it in a process of its own, before anything there has started a thread: the standard
     library is made cooperative first, and everything else is imported after that.
@@ -23,4 +25,4 @@ def main(settings: Settings) -> None:
     os.close = monkey.get_original("os", "close")
     from citywise.backend.api.server import WebServer
 
-    WebServer(settings).run()
+    WebServer(settings, again).run()

@@ -157,11 +157,19 @@ class Handshakes:
 class WebServer(BaseApplication):  # type: ignore[misc]
     """One gunicorn master with one worker that serves the application."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, again: Callable[[], Settings] | None = None) -> None:
         self.settings = settings
+        self._again = again
         self.flask: Flask | None = None
         self.handshakes: Handshakes | None = None
         super().__init__()
+
+    def reload(self) -> None:
+        """On SIGHUP: a new worker has the settings and the certificate of now; who is connected
+        comes back to it. Whoever comes meanwhile waits in the socket."""
+        if self._again is not None:
+            self.settings = self._again()
+        super().reload()
 
     def load_config(self) -> None:
         web = self.settings.web
