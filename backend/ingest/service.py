@@ -37,6 +37,8 @@ _BEAT_SECONDS = 0.25
 _INLET_SECONDS = 0.05
 _KINDS_SECONDS = 2.0
 _WALL_CLOCK_MS = 250
+_SET_BACK_MS = 2_000
+"""Less is what a clock is kept right by."""
 _HOUR_MS = 3_600_000
 _REMEMBER_BYTES = 32_000_000
 
@@ -86,6 +88,7 @@ class IngestService:
         self._dead = 0
         self._blocked: str | None = None
         self._last_clock_ms = 0
+        self._is_set_back = False
         self._last_beat = 0.0
         self._last_row = 0.0
         self._last_inlet = 0.0
@@ -347,7 +350,9 @@ class IngestService:
             clock = self._acceptor.clock
         if self._limits.clock == "wall":
             if now_ms - self._last_clock_ms < _WALL_CLOCK_MS:
+                self._tell_set_back(self._last_clock_ms - now_ms)
                 return
+            self._is_set_back = False
             present, complete = self._acceptor.now(self._subscription.oldest_waiting() or now)
             clock = Clock(now=present, complete=complete)
         if clock is None:
@@ -355,6 +360,16 @@ class IngestService:
         self._last_clock_ms = now_ms
         self._journal.add(records.encode_clock(clock, now_ms))
         self._retry(self._write)
+
+    def _tell_set_back(self, by_ms: int) -> None:
+        """Say, once, that the machine's clock was set back: time does not go back with it."""
+        if by_ms >= _SET_BACK_MS and not self._is_set_back:
+            self._is_set_back = True
+            LOG.warning(
+                "the machine's clock was set back by %.0f s; time stands still, and nothing is "
+                "answered, until it has come so far again",
+                by_ms / 1000,
+            )
 
     # -- how it fares ---------------------------------------------------------------
 
