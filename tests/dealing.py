@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from citywise.backend.machine import REPOSITORY
 from tests.costs import of_files
 
 SPARK_S = 600
@@ -57,16 +59,35 @@ def starts_spark(path: Path) -> bool:
     return "mark.spark" in path.read_text(encoding="utf-8")
 
 
+@cache
+def together(path: Path) -> Path:
+    """The folder of a file whose files share a running city, else the file: what comes between
+    would end it, and the next of them start another."""
+    shared = path.with_name("conftest.py")
+    shares = shared.is_file() and 'scope="package"' in shared.read_text(encoding="utf-8")
+    return path.parent if shares else path
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     return ByFile(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: Spark, then the files that cost most."""
+    """What takes long begins first: Spark, then the files that cost most.
+
+    Those of a folder that share a city come by their names, so that the last may end it.
+    """
     for item in items:
         marked = {marker.name for marker in item.iter_markers()}
         if "spark" in marked and not marked & {"long", "timeout"}:
             item.add_marker(pytest.mark.timeout(SPARK_S))
-    costs = of_files()
-    items.sort(key=lambda item: (not starts_spark(item.path), -costs.get(item.location[0], 0)))
+    costs: defaultdict[Path, float] = defaultdict(float)
+    for name, cost in of_files().items():
+        costs[together(REPOSITORY / name)] += cost
+
+    def turn(item: pytest.Item) -> tuple[bool, float, str]:
+        group = together(item.path)
+        return not starts_spark(item.path), -costs[group], str(item.path)
+
+    items.sort(key=turn)

@@ -20,11 +20,8 @@ from tests.api.browsers import PASSWORD, quick_passwords
 from tests.api.server import Server, serving
 from tests.api.templates import install, jam_ahead
 from tests.api.town import Town
-from tests.browser import following
-from tests.browser.following import Followed
 from tests.conftest import WAITED_MS
 from tests.databases import begun
-from tests.packs.test_tutorial_app import METER, write
 
 NOON = "2014-08-05T12:00:00Z"
 PHONE = {"width": 390, "height": 844}
@@ -133,14 +130,6 @@ def _beat(town: Town, ended: threading.Event) -> None:
     """Keep the processes of the system alive, as far as their heartbeats tell."""
     while not ended.wait(2):
         town.beat()
-
-
-@pytest.fixture(scope="session")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
-    """A running city, one for all who follow a plan in it, with an app that waits for a kind."""
-    app = write(tmp_path_factory.mktemp("tutorial"), METER)
-    with following.city(tmp_path_factory.mktemp("followed"), app) as city:
-        yield city
 
 
 @dataclass
