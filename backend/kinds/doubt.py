@@ -30,6 +30,7 @@ from citywise.backend.kinds.health import (
 )
 from citywise.backend.kinds.kind import Field, Kind
 from citywise.backend.space.sphere import distance_m
+from citywise.reasoning.model.atoms import LARGEST
 
 WITHIN_MS = 12 * 3_600_000
 """Older readings say nothing of a sensor any more."""
@@ -253,5 +254,6 @@ def _accuracies(kind: Kind, values: Values) -> Iterator[tuple[str, float]]:
 
 
 def scaled(accuracy: float, about: Field) -> int:
-    """An accuracy as rules see it: times 1/step as the values are, never less than it is."""
-    return ceil(round(accuracy * about.scale, 6))
+    """An accuracy as rules see it: times 1/step as the values are, never less than it is, but as
+    much as rules can hold at most."""
+    return min(LARGEST, ceil(round(accuracy * about.scale, 6)))

@@ -268,7 +268,7 @@ def test_an_app_may_have_a_predicate_of_its_own_of_that_name() -> None:
 
 def test_an_accuracy_in_rules_is_never_smaller_than_it_is() -> None:
     level = noise().fields["level"]
-    assert [scaled(a, level) for a in (2, 0.3, 0.25, 0.01)] == [20, 3, 3, 1]
+    assert [scaled(a, level) for a in (2, 0.3, 0.25, 0.01, 1e12)] == [20, 3, 3, 1, 2**31 - 1]
 
 
 def test_a_field_that_does_not_say_how_exact_another_is_is_named(tmp_path: Path) -> None:
