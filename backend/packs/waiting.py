@@ -49,10 +49,10 @@ class Waiting:
 
     def _install(self, engine: Engine, folder: Path, kinds: Kinds) -> str:
         """What has code or requests of its own is started with the system, not beside it."""
-        pack = checked(folder, kinds)
+        pack = None if said(folder, "python") else checked(folder, kinds)
         self.folders.remove(folder)
-        if said(folder, "python") or pack.requests:
-            return f"app `{pack.name}`: its kinds are here; it runs from the next start on"
+        if pack is None or pack.requests:
+            return f"app `{app_name(folder)}`: its kinds are here; it runs from the next start on"
         install(engine, [pack])
         with engine.begin() as connection:
             for kind in pack.own_kinds.beyond(kinds).described:

@@ -62,3 +62,13 @@ def test_what_is_wrong_with_it_is_said_once_and_stops_nobody(engine: Engine, app
     assert list(waiting.settle(engine, kinds)) == []
     assert templates(engine) == []
     assert waiting.folders == [app]
+
+
+def test_one_with_python_runs_from_the_next_start_on(engine: Engine, app: Path) -> None:
+    manifest = app / "app.toml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(f'python = "loud"\n{text}', encoding="utf-8")
+    waiting = Waiting([app])
+    (line,) = waiting.settle(engine, with_kinds(app, "sound_meter", "sound"))
+    assert line == "app `loud`: its kinds are here; it runs from the next start on"
+    assert (templates(engine), waiting.folders) == ([], [])
