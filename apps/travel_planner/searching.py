@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from citywise.apps.travel_planner.roads.gazetteer import Entry, Found, Gazetteer, Kind, folded
@@ -32,8 +33,9 @@ class Answer:
 def search(gazetteer: Gazetteer, text: str, near: tuple[float, float] | None, limit: int) -> Answer:
     """The places that fit a text best, best first.
 
-    The word for a kind of place finds those nearest to `near` (longitude, latitude). A house
-    number that no name has is left out: then its street is found, which is said.
+    The word for a kind of place finds those nearest to `near` (longitude, latitude). With a house
+    number the house is found first, where it is known. One that nothing has is left out: then its
+    street is found, which is said.
     """
     words = folded(text)
     kind = _KINDS.get(words[0]) if len(words) == 1 else None
@@ -43,17 +45,24 @@ def search(gazetteer: Gazetteer, text: str, near: tuple[float, float] | None, li
         known = {each.id for each in nearest}
         return Answer([*nearest, *(each for each in found if each.id not in known)][:limit])
     number = _NUMBER.search(text)
-    if found or number is None:
+    if number is None:
         return Answer(found)
-    streets = gazetteer.search(text[: number.start()], near, limit)
-    return Answer(streets, number.group().strip(" ,") if streets else None)
+    street, house = text[: number.start()], number.group().strip(" ,")
+    streets = gazetteer.search(street, near, limit)
+    names = [street, *(each.name for each in streets if each.kind == "street")]
+    houses = {at.id: at for name in names for at in gazetteer.houses(f"{name} {house}")}
+    if houses or found:
+        return Answer([*sorted(houses.values(), key=_away(near)), *found][:limit])
+    return Answer(streets, house if streets else None)
 
 
 def _nearest(gazetteer: Gazetteer, kind: Kind, near: tuple[float, float] | None) -> list[Found]:
     """The places of a kind, the nearest first."""
-
-    def away(entry: Entry) -> float:
-        return float(geometry.apart_m(entry.lon, entry.lat, *near)) if near else 0.0
-
-    entries = sorted((each for each in gazetteer.entries if each.kind == kind), key=away)
+    of_kind = (each for each in gazetteer.entries if each.kind == kind)
+    entries = sorted(of_kind, key=_away(near))
     return [Found(e.id, e.name, e.kind, e.detail, e.lon, e.lat, 1.0, e.starts_ms) for e in entries]
+
+
+def _away(near: tuple[float, float] | None) -> Callable[[Entry | Found], float]:
+    """How far something is from a position, in metres; from none, all are equal."""
+    return lambda at: float(geometry.apart_m(at.lon, at.lat, *near)) if near else 0.0

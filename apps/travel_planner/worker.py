@@ -250,7 +250,7 @@ class _Open:
         own = _unwatched(engine)
         if own != self.own:
             plain = self.plain or self.planner.city.gazetteer
-            named = Gazetteer([*plain.entries, *own])
+            named = plain.with_entries(own)
             self.planner.city = City(self.planner.city.network, named)
             self.plain, self.own = plain, own
         self.mark = mark

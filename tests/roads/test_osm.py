@@ -44,6 +44,8 @@ POINTS = {
     },
     21: {"highway": "bus_stop", "name": "Nygade/Torvet"},
     22: {"amenity": "bench"},
+    23: {"addr:street": "Nygade", "addr:housenumber": "6; 8A", "addr:city": "Byen"},
+    24: {"addr:housenumber": "9"},
 }
 
 
@@ -225,3 +227,8 @@ def test_speed_limits_are_read_in_all_their_forms(
     assert speed({"highway": highway, "maxspeed": limit}) == (
         None if expected is None else pytest.approx(expected, abs=0.1)
     )
+
+
+def test_house_numbers_are_addresses_and_each_of_several_is_one(town: City) -> None:
+    found = {each.name: each.detail for each in town.gazetteer.addresses}
+    assert found == {"Nygade 4": "", "Nygade 6": "Byen", "Nygade 8A": "Byen"}

@@ -113,3 +113,16 @@ def test_every_event_is_at_a_venue_and_every_venue_near_a_street(network: RoadNe
     for position in at.values():
         lon, lat = town.wgs84(position)
         assert apart_m(network.shape[:, 0], network.shape[:, 1], lon, lat).min() < 250
+
+
+def test_houses_stand_at_their_street_with_odd_numbers_on_one_side(city: City) -> None:
+    addresses = city.gazetteer.addresses
+    assert 5_000 < len(addresses) < 20_000
+    assert len({each.name for each in addresses}) == len(addresses)
+    assert all(type(each.lon) is float for each in addresses)  # They are written as JSON.
+    for each in addresses[:: len(addresses) // 50]:
+        street = each.name.rpartition(" ")[0]
+        index = city.network.names.index(street)
+        lines = [city.network.line(e) for e in np.flatnonzero(city.network.name == index).tolist()]
+        points = np.concatenate(lines)
+        assert apart_m(points[:, 0], points[:, 1], each.lon, each.lat).min() < 400, each

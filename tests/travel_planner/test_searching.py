@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from citywise.apps.travel_planner.roads.gazetteer import Entry, Gazetteer
 from citywise.apps.travel_planner.searching import Answer, search
 
@@ -12,6 +14,8 @@ PLACES = Gazetteer(
         Entry("g1", "Torvet", "garage", 10.20, 56.16),
         Entry("g2", "Havnen", "garage", 10.22, 56.15),
         Entry("p1", "Parken", "place", 10.10, 56.10),
+        Entry("h1", "Ringgade 7B", "address", 10.203, 56.151),
+        Entry("h2", "Ringgade 7B", "address", 10.10, 56.10, "8200 Aarhus N"),
     ]
 )
 
@@ -45,3 +49,20 @@ def test_what_bears_the_word_as_its_name_is_found_too() -> None:
 def test_nothing_is_found_for_a_number_alone_or_a_street_that_is_not_there() -> None:
     assert search(PLACES, "12345", None, 5) == Answer([])
     assert search(PLACES, "Nowhere 12", None, 5) == Answer([])
+
+
+def test_a_house_is_found_by_its_address_the_nearest_of_that_name_first() -> None:
+    for text in ("Ringgade 7B", "ringgade, 7 b", "Ringgad 7B"):
+        answer = search(PLACES, text, (10.20, 56.15), 5)
+        assert [each.id for each in answer.found][:2] == ["h1", "h2"], text
+        assert answer.left_out is None
+    assert search(PLACES, "Ringgade 7B", (10.10, 56.10), 1).found[0].id == "h2"
+
+
+def test_houses_stand_in_no_list_of_places_and_are_kept_with_the_others(tmp_path: Path) -> None:
+    assert names("Ringgade") == ["Ringgade"]
+    PLACES.save(tmp_path / "places.json")
+    assert Gazetteer.load(tmp_path / "places.json").houses("Ringgade 7b")
+    nearest = PLACES.nearest(10.203, 56.151)
+    assert nearest is not None
+    assert nearest.name == "Ringgade"

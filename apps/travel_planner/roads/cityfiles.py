@@ -61,6 +61,7 @@ class City:
         yield f"streets\t{len(network.names)} names"
         yield f"sensors\t{len(network.sensors)} that tell of edges"
         yield f"places\t{len(self.gazetteer.entries)} named points"
+        yield f"addresses\t{len(self.gazetteer.addresses)} house numbers"
 
 
 def network_file(settings: Settings) -> Path:
@@ -78,7 +79,7 @@ def city_of(settings: Settings, places: Iterable[Place] | None = None) -> City:
     new = [entry for entry in garages(places or ()) if entry.id not in known]
     if not new:
         return city
-    return replace(city, gazetteer=Gazetteer([*city.gazetteer.entries, *new]))
+    return replace(city, gazetteer=city.gazetteer.with_entries(new))
 
 
 def prepare(settings: Settings, play: Mapping[str, Any] | None) -> None:

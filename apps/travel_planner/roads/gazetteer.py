@@ -19,8 +19,9 @@ from citywise.apps.travel_planner.roads.network import F64, MEND, NetworkError
 from citywise.backend.app import geometry
 from citywise.backend.ingest.payloads import Place
 
-Kind = Literal["street", "junction", "garage", "stop", "venue", "place", "event"]
-"""A cultural event happens at a venue; a place is what a map shows beside all these."""
+Kind = Literal["street", "junction", "address", "garage", "stop", "venue", "place", "event"]
+"""A cultural event happens at a venue; a place is what a map shows beside all these. An address is
+a street with a house number: there are many, and each is found by all of it alone."""
 
 NEAR_M = 1_000.0
 """How far a named point may be from what it is to describe."""
@@ -68,10 +69,15 @@ class Found:
 
 
 class Gazetteer:
-    """Entries, and the words by which they are found."""
+    """Entries, and the words by which they are found; addresses apart from all others."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self.entries = tuple(entries)
+        given = tuple(entries)
+        self.entries = tuple(e for e in given if e.kind != "address")
+        self.addresses = tuple(e for e in given if e.kind == "address")
+        self._houses: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self.addresses:
+            self._houses["".join(folded(entry.name))].append(entry)
         self._at = np.array([(e.lon, e.lat) for e in self.entries]).reshape(-1, 2)
         self._lasting = np.array([e.kind != "event" for e in self.entries], dtype=bool)
         self._words = _Words(self.entries)
@@ -98,6 +104,15 @@ class Gazetteer:
 
         return [self._found(index, scores[index]) for index in nsmallest(limit, scores, key=rank)]
 
+    def houses(self, address: str) -> list[Found]:
+        """The houses at an address (`Ringgade 12B`): several where streets share a name."""
+        known = self._houses.get("".join(folded(address)), ())
+        return [Found(**asdict(entry), score=1.0) for entry in known]
+
+    def with_entries(self, more: Iterable[Entry]) -> Gazetteer:
+        """The same and more."""
+        return Gazetteer([*self.entries, *self.addresses, *more])
+
     def nearest(self, lon: float, lat: float) -> Found | None:
         """The named point, not an event, that is nearest to a position; None beyond a
         kilometre. The score falls from 1 with the distance to 0."""
@@ -112,7 +127,7 @@ class Gazetteer:
         """Write it to a JSON file, at once or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
-        part.write_bytes(orjson.dumps([asdict(entry) for entry in self.entries]))
+        part.write_bytes(orjson.dumps([asdict(e) for e in (*self.entries, *self.addresses)]))
         part.replace(path)
 
     @classmethod

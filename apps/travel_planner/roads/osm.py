@@ -6,6 +6,7 @@ Read by pyosmium. Tags are understood as OpenStreetMap's wiki has them for Denma
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ from citywise.apps.travel_planner.roads.tags import Rules, speed
 LICENCE = "© OpenStreetMap contributors, ODbL 1.0"
 KEYS = (
     "highway", "amenity", "shop", "tourism", "leisure", "place", "public_transport", "railway",
-    "office",
+    "office", "addr:housenumber",
 )  # fmt: skip
 """Objects with none of these tell us nothing."""
 VENUES = frozenset(
@@ -39,6 +40,8 @@ VENUES = frozenset(
 )  # fmt: skip
 STOPS = frozenset(("bus_stop", "tram_stop", "station", "halt", "platform", "stop_position"))
 SAY_EVERY_S = 2.0
+_NUMBERS = re.compile("[;,]")
+"""Between the numbers of a house that has several."""
 
 Say = Callable[[str], None]
 
@@ -65,8 +68,10 @@ def city(path: Path, say: Say = lambda _: None) -> City:
         )
     say(f"{path}: reading water, green, rails and quarters for the map")
     ground = _basemap(path)
-    say(f"{path}: {network.edges} directed edges, {len(reader.points)} named places")
-    return City(network, Gazetteer([*streets.entries(network), *reader.points]), ground)
+    found = f"{len(reader.points)} named places, {len(reader.houses)} house numbers"
+    say(f"{path}: {network.edges} directed edges, {found}")
+    named = [*streets.entries(network), *reader.points, *reader.houses.values()]
+    return City(network, Gazetteer(named), ground)
 
 
 def _basemap(path: Path) -> basemap.Basemap:
@@ -96,6 +101,8 @@ class _Reader:
         self.seen = 0
         self.streets: list[_Street] = []
         self.points: list[Entry] = []
+        self.houses: dict[tuple[str, float, float], Entry] = {}
+        """Addresses, each once: a house and the shops in it often say the same."""
 
     def read(self) -> None:
         """Read the file once; raises `NetworkError`."""
@@ -129,11 +136,22 @@ class _Reader:
 
     def _point(self, identity: str, tags: Mapping[str, str], at: list[Position]) -> None:
         kind, name = _kind(tags), tags.get("name")
-        if kind is None or name is None or not at:
+        street, numbers = tags.get("addr:street", ""), tags.get("addr:housenumber", "")
+        if not at or not ((kind and name) or (street and numbers)):
             return
         lon, lat = (round(fmean(values), 6) for values in zip(*at, strict=True))
-        number = f"{tags.get('addr:street', '')} {tags.get('addr:housenumber', '')}".strip()
+        for each in filter(None, map(str.strip, _NUMBERS.split(numbers if street else ""))):
+            house = f"{street} {each}"
+            address = Entry(f"{identity}:{each}", house, "address", lon, lat, _town(tags))
+            self.houses.setdefault((house, round(lon, 3), round(lat, 3)), address)
+        if kind is None or name is None:
+            return
+        number = f"{street} {numbers}".strip()
         self.points.append(Entry(identity, name, kind, lon, lat, number))
+
+
+def _town(tags: Mapping[str, str]) -> str:
+    return f"{tags.get('addr:postcode', '')} {tags.get('addr:city', '')}".strip()
 
 
 def _kind(tags: Mapping[str, str]) -> Kind | None:

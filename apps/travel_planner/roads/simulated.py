@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
 import shapely
+from shapely import LineString
 from shapely.geometry.base import BaseGeometry
 
 from citywise.apps.travel_planner.roads import streets as named
 from citywise.apps.travel_planner.roads.basemap import Basemap, made
 from citywise.apps.travel_planner.roads.building import NetworkBuilder, Position
 from citywise.apps.travel_planner.roads.gazetteer import Entry, Gazetteer, garages
-from citywise.apps.travel_planner.roads.network import EVERYBODY, Mode, RoadNetwork
+from citywise.apps.travel_planner.roads.network import EVERYBODY, F64, Mode, RoadNetwork
+from citywise.backend.app import geometry
 from citywise.backend.city.aarhus import utc_ms
 from citywise.backend.city.simulated import land, town, venues
 from citywise.backend.city.simulated.streets import MainPiece, Piece, Streets, streets
@@ -18,6 +24,10 @@ from citywise.backend.city.simulated.town import Road
 SOURCE = "simulated town"
 LICENCE = "invented by Citywise"
 QUIET = Mode.BICYCLE.bit | Mode.WALK.bit
+HOUSE_M = 30.0
+"""Between two houses of a street."""
+SET_BACK_M = 9.0
+"""From the middle of a street to its houses."""
 USERS = {
     "trunk": Mode.CAR.bit,
     "pedestrian": Mode.WALK.bit,
@@ -40,6 +50,7 @@ def gazetteer(network: RoadNetwork) -> Gazetteer:
     return Gazetteer(
         [
             *named.entries(network),
+            *_houses(network),
             *garages(town.places()),
             *(
                 Entry(f"{v.kind}:{v.id}", v.name, v.kind, *town.wgs84(v.at), v.detail)
@@ -58,6 +69,33 @@ def gazetteer(network: RoadNetwork) -> Gazetteer:
             ),
         ]
     )
+
+
+def _houses(network: RoadNetwork) -> Iterator[Entry]:
+    """A house every 30 m of each named street, odd numbers on the left, counted from where the
+    street is nearest to the middle of the town."""
+    scale = geometry.plane(float(network.lat[0]))
+    middle = shapely.Point(np.array(town.wgs84((0.0, 0.0))) * scale)
+    pieces: dict[str, list[LineString]] = defaultdict(list)
+    for edge in np.flatnonzero((network.name >= 0) & (network.tail < network.head)).tolist():
+        line = shapely.LineString(network.line(edge) * scale)
+        pieces[network.names[network.name[edge]]].append(line)
+    for street, lines in sorted(pieces.items()):
+        spots = [spot for line in sorted(lines, key=middle.distance) for spot in _spots(line)]
+        if named.BOTH in street:
+            continue
+        for number, (here, left) in enumerate(spots, start=1):
+            off = SET_BACK_M if number % 2 else -SET_BACK_M
+            lon, lat = ((here + off * left) / scale).round(6).tolist()
+            yield Entry(f"house:{street} {number}", f"{street} {number}", "address", lon, lat)
+
+
+def _spots(line: LineString) -> Iterator[tuple[F64, F64]]:
+    """Points on a line in metres, a house apart, each with the direction to its left."""
+    along = np.arange(HOUSE_M / 2, line.length - 1, HOUSE_M)
+    here = shapely.get_coordinates(shapely.line_interpolate_point(line, along))
+    ahead = shapely.get_coordinates(shapely.line_interpolate_point(line, along + 1))
+    yield from zip(here, (ahead - here)[:, ::-1] * (-1.0, 1.0), strict=True)
 
 
 def basemap() -> Basemap:
