@@ -32,7 +32,7 @@ from citywise.backend.times import to_ms
 from tests.street import running as street
 
 LEAD_IN = timedelta(hours=1)
-SPEED = 600.0
+SPEED = 120.0
 _KILLED = ("ingest", "pipeline", "notifier", "web", "source")
 _STOPPED = ("ingest", "pipeline", "notifier", "web")
 _PAUSE_S = (4.0, 12.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from citywise.backend.notices import announcing, answers, book, reminders
+from citywise.backend.people import two_factor
 from citywise.backend.times import parse_ms
 from tests.api.browsers import PASSWORD
 from tests.api.templates import Change, change
@@ -378,8 +380,8 @@ def test_context_is_told_only_with_consent_which_is_asked_for_in_place(
     expect(position).to_contain_text("not known now")
 
 
-def test_a_devices_secret_is_shown_once_with_where_it_is_told(
-    open_page: Open, homes: Site, axe: str
+def test_secrets_of_a_device_and_of_the_second_step_are_shown_once(
+    open_page: Open, homes: Site, axe: str, watched: Watched
 ) -> None:
     fay = settle(homes, "Fay")
     page = settled(open_page("/account", PHONE, url=homes.server.url, person=fay))
@@ -397,6 +399,36 @@ def test_a_devices_secret_is_shown_once_with_where_it_is_told(
     assert secret not in page.content()
     page.get_by_role("button", name="Remove: my phone").click()
     expect(page.locator("[data-token]")).to_have_count(0)
+    codes = _set_up_two_steps(page, axe)
+    other = open_page("/log-in", PHONE, url=homes.server.url)
+    form = other.locator("log-in")
+    form.get_by_label("Name", exact=True).fill("Fay")
+    form.get_by_label("Password", exact=True).fill(PASSWORD)
+    form.get_by_role("button", name="Log in").click()
+    expect(form.get_by_label("Code", exact=True)).to_be_focused()
+    form.get_by_label("Code", exact=True).fill(codes[0])
+    form.get_by_role("button", name="Log in").click()
+    expect(other.locator("account-two-factor")).to_contain_text("Recovery codes left: 9.")
+    other.get_by_role("button", name="End all others").click()
+    expect(other.locator("[data-login]")).to_have_count(1)
+    watched.errors.clear()  # The browser notes that a code was asked for.
+
+
+def _set_up_two_steps(page: Page, axe: str) -> list[str]:
+    """Turn two-factor sign-in on; returns the recovery codes."""
+    steps = page.locator("account-two-factor")
+    steps.locator("summary").click()
+    steps.get_by_label("Password", exact=True).fill(PASSWORD)
+    steps.get_by_role("button", name="Set it up").click()
+    secret = steps.locator("code").first.inner_text()
+    expect(steps.get_by_role("img")).to_be_visible()
+    assert steps.get_by_role("img").evaluate("image => image.naturalWidth") > 0
+    assert serious(page, axe) == []
+    steps.get_by_label("Code", exact=True).fill(two_factor.code_at(secret, time.time()))
+    steps.get_by_role("button", name="Turn on").click()
+    expect(steps).to_contain_text("Recovery codes left: 10.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    return steps.locator(".recovery code").all_inner_texts()
 
 
 def test_only_an_admin_is_offered_tokens_that_speak_for_the_city(
