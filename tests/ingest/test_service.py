@@ -385,7 +385,7 @@ def test_contexts_and_events_reach_the_log_once_and_bad_ones_the_dead_letters(
     event = {
         "type": "PublicEvent", "level": 2, "start_ms": 1_407_222_000_000, "source": "social",
         "geometry": {"type": "Point", "coordinates": [10.2, 56.1]},
-        "place_id": None, "name": "Festuge",
+        "place_id": None, "name": "Festuge", "revision": None,
     }  # fmt: skip
     know_road(street)
     for _ in range(2):
