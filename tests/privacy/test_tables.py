@@ -71,7 +71,7 @@ def about(table: Table, user: str, n: int) -> dict[str, Any]:
             values[column.name] = user if whose else f"{user}.{n}"
         elif not (column.primary_key and column.autoincrement is True):
             values[column.name] = bool(n % 2) if column.type.python_type is bool else n
-    values |= {name: "x" for name in ("action", "request") if name in values}
+    values |= {name: "x" for name in ("action", "request", "traceparent") if name in values}
     if table.name.startswith("meeting"):  # whose ids tell of nobody
         texts = (name for name in ("id", "meeting", "person") if isinstance(values.get(name), str))
         values |= dict.fromkeys(texts, f"{table.name}.{n}")
