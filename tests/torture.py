@@ -1,8 +1,9 @@
 """A city that is tormented: `python -m tests.torture --seed 1 --minutes 10` (`make torture`).
 
-A simulated city runs while its processes are killed or stopped for a while, its broker dies and
-its database is locked, in an order that the seed gives; then it is compared with what the solver
-computes without broker, log, Spark and database. A line of JSON for each round and one for all are
+A simulated city runs while its processes are killed or stopped for a while, its broker dies, its
+database is locked, the disk of its log is full and all of it is stopped and started, in an order
+that the seed gives; then it is compared with what the solver computes without broker, log, Spark
+and database. A line of JSON for each round and one for all are
 printed; a round that failed names its seed, which `--rounds 1 --seed N` repeats.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import signal
 import sqlite3
 import statistics
@@ -24,6 +26,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from citywise.backend.city.simulation import START, Simulation
 from citywise.backend.pipeline.recorded import changes
@@ -71,7 +75,10 @@ class Tormentor:
 
     def __init__(self, system: System, chance: random.Random) -> None:
         self._system, self._chance = system, chance
-        self._deeds = (self._kill, self._kill, self._stop, self._end_broker, self._lock)
+        self._deeds = (
+            *(self._kill, self._kill, self._stop, self._stop),
+            *(self._end_broker, self._lock, self._fill_disk, self._begin_anew),
+        )
 
     def torment(self) -> str:
         """Do the next thing; returns its name when it is over."""
@@ -95,6 +102,27 @@ class Tormentor:
         except ProcessLookupError:
             return f"stop {role} (it was dead)"
         return f"stop {role} for {seconds:.1f} s"
+
+    def _fill_disk(self) -> str:
+        """The ingest cannot make its files any longer."""
+        seconds = self._chance.uniform(*_SHORT_S)
+        try:
+            ingest = psutil.Process(self._system.children["ingest"].process.pid)
+            usual = ingest.rlimit(resource.RLIMIT_FSIZE)
+            assert usual is not None
+            ingest.rlimit(resource.RLIMIT_FSIZE, (1, usual[1]))
+            _tend(self._system, seconds)
+            ingest.rlimit(resource.RLIMIT_FSIZE, usual)
+        except psutil.NoSuchProcess:
+            return "fill the ingest's disk (it was dead)"
+        return f"fill the ingest's disk for {seconds:.1f} s"
+
+    def _begin_anew(self) -> str:
+        """Everything is stopped, and started as the same system."""
+        self._system.stop()
+        self._system.start()
+        self._system.wait_ready()
+        return "stop and start everything"
 
     def _end_broker(self) -> str:
         street.restart_broker(self._system)
