@@ -115,7 +115,9 @@ def test_by_keyboard_alone_one_comes_chooses_what_one_is_told_and_is_forgotten(
     press(page, "Continue")
     page.keyboard.type("not the password")
     page.keyboard.press("Enter")
-    expect(page.get_by_label("Password", exact=True)).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("dialog").get_by_label("Password", exact=True)).to_have_attribute(
+        "aria-invalid", "true"
+    )
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")

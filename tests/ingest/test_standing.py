@@ -23,7 +23,7 @@ from citywise.backend.ingest.standing import (
 EVENT: dict[str, Any] = {
     "type": "TrafficJam", "level": 3, "place_id": "158324", "name": "Ringvej",
     "geometry": {"type": "LineString", "coordinates": [[10.1, 56.2], [10.2, 56.2]]},
-    "start_ms": 1_407_222_000_000, "source": "sensor",
+    "start_ms": 1_407_222_000_000, "source": "sensor", "revision": None,
 }  # fmt: skip
 INSTANCE: dict[str, Any] = {
     "app": "jam_watch", "template": "jam_ahead", "version": 1, "user": "alice",
@@ -61,7 +61,7 @@ def test_every_subject_has_a_case_here() -> None:
 def test_numbers_and_what_is_left_out_have_one_form() -> None:
     (entry,) = context_entries("alice", b'{"position": {"lon": 10, "lat": 56}}')
     assert entry.body == {"lat": 56.0, "lon": 10.0, "heading": None, "along_m": None}
-    event = {k: v for k, v in EVENT.items() if k not in ("name", "place_id")}
+    event = {k: v for k, v in EVENT.items() if k not in ("name", "place_id", "revision")}
     (entry,) = event_entries("e1", orjson.dumps(event))
     assert entry.body == {**EVENT, "name": None, "place_id": None}
 

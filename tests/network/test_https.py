@@ -275,7 +275,9 @@ def test_the_command_says_where_to_go_and_shows_it_as_a_code(
     config.write_text(f'data_dir = "{tmp_path}"\n')
     runs: list[tuple[Settings, str]] = []
 
-    def run(settings: Settings, _play: None, _for: None, _verbose: bool, more: list[str]) -> None:
+    def run(
+        settings: Settings, _play: None, _for: None, _verbose: bool, more: list[str], _path: Path
+    ) -> None:
         runs.append((settings, "\n".join(more)))
 
     monkeypatch.setattr(cli, "_run", run)
