@@ -20,6 +20,8 @@ _KINDS: dict[str, Kind] = {
 """Words for a kind of place: English, Danish, German."""
 _NUMBER = re.compile(r"[\s,]+\d+\s?[a-zA-Z]?(?:\s*-\s*\d+)?$")
 """A house number at the end of a text."""
+_TOWN = re.compile(r"(.*\d\s?[a-zA-Z]?)\s*,.*[^\d\s].*$")
+"""An address with what follows its comma, such as `Ringgade 13, 8000 Aarhus`."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def search(gazetteer: Gazetteer, text: str, near: tuple[float, float] | None, li
 
     The word for a kind of place finds those nearest to `near` (longitude, latitude). With a house
     number the house is found first, where it is known. One that nothing has is left out: then its
-    street is found, which is said.
+    street is found, which is said. The town after an address is not looked at.
     """
     words = folded(text)
     kind = _KINDS.get(words[0]) if len(words) == 1 else None
@@ -46,13 +48,17 @@ def search(gazetteer: Gazetteer, text: str, near: tuple[float, float] | None, li
         return Answer([*nearest, *(each for each in found if each.id not in known)][:limit])
     number = _NUMBER.search(text)
     if number is None:
-        return Answer(found)
+        town = _TOWN.match(text)
+        return Answer(found) if found or not town else search(gazetteer, town[1], near, limit)
     street, house = text[: number.start()], number.group().strip(" ,")
     streets = gazetteer.search(street, near, limit)
     names = [street, *(each.name for each in streets if each.kind == "street")]
-    houses = {at.id: at for name in names for at in gazetteer.houses(f"{name} {house}")}
+    houses: dict[str, Found] = {}
+    for name in dict.fromkeys(names):  # The street that fits best first.
+        for at in sorted(gazetteer.houses(f"{name} {house}"), key=_away(near)):
+            houses.setdefault(at.id, at)
     if houses or found:
-        return Answer([*sorted(houses.values(), key=_away(near)), *found][:limit])
+        return Answer([*houses.values(), *found][:limit])
     return Answer(streets, house if streets else None)
 
 

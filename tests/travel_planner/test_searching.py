@@ -59,6 +59,24 @@ def test_a_house_is_found_by_its_address_the_nearest_of_that_name_first() -> Non
     assert search(PLACES, "Ringgade 7B", (10.10, 56.10), 1).found[0].id == "h2"
 
 
+def test_the_street_that_was_written_comes_before_others_that_are_nearer() -> None:
+    other = Entry("h3", "Vestre Ringgade 7B", "address", 10.20, 56.15)
+    street = Entry("s3", "Vestre Ringgade", "street", 10.20, 56.15)
+    answer = search(PLACES.with_entries([other, street]), "Ringgade 7B", (10.20, 56.15), 5)
+    assert [each.id for each in answer.found][:3] == ["h1", "h2", "h3"]
+
+
+def test_a_range_of_houses_is_no_other_number() -> None:
+    several = PLACES.with_entries([Entry("h4", "Ringgade 1-3", "address", 10.20, 56.15)])
+    assert search(several, "Ringgade 13", None, 5).left_out == "13"
+    assert search(several, "Ringgade 1-3", None, 5).found[0].id == "h4"
+
+
+def test_the_town_after_an_address_may_be_written() -> None:
+    for text in ("Ringgade 7B, 8200 Aarhus N", "Ringgade 7B, Aarhus"):
+        assert names(text)[:1] == ["Ringgade 7B"], text
+
+
 def test_houses_stand_in_no_list_of_places_and_are_kept_with_the_others(tmp_path: Path) -> None:
     assert names("Ringgade") == ["Ringgade"]
     PLACES.save(tmp_path / "places.json")

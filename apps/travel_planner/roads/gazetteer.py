@@ -77,7 +77,7 @@ class Gazetteer:
         self.addresses = tuple(e for e in given if e.kind == "address")
         self._houses: dict[str, list[Entry]] = defaultdict(list)
         for entry in self.addresses:
-            self._houses["".join(folded(entry.name))].append(entry)
+            self._houses[_address(entry.name)].append(entry)
         self._at = np.array([(e.lon, e.lat) for e in self.entries]).reshape(-1, 2)
         self._lasting = np.array([e.kind != "event" for e in self.entries], dtype=bool)
         self._words = _Words(self.entries)
@@ -106,7 +106,7 @@ class Gazetteer:
 
     def houses(self, address: str) -> list[Found]:
         """The houses at an address (`Ringgade 12B`): several where streets share a name."""
-        known = self._houses.get("".join(folded(address)), ())
+        known = self._houses.get(_address(address), ())
         return [Found(**asdict(entry), score=1.0) for entry in known]
 
     def with_entries(self, more: Iterable[Entry]) -> Gazetteer:
@@ -165,6 +165,11 @@ def folded(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKD", text.casefold().translate(_SAME))
     letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return _WORD.findall(letters.replace("aa", "a").replace("oe", "o"))
+
+
+def _address(text: str) -> str:
+    """What tells addresses apart: `12 B` is `12B`, and `1-3` is not `13`."""
+    return re.sub(r"(?<!\d) | (?!\d)", "", " ".join(folded(text)))
 
 
 class _Words:
