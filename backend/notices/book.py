@@ -284,6 +284,7 @@ def _new(t_ms: int, change: Mapping[str, Any], names: Names) -> Notice:
         "about_lon": name.lon,
         "opened_ms": t_ms,
         **_told(t_ms, body),
+        "amended": None,  # There was nothing before.
         **UNATTENDED,
         "advice": None,
     }

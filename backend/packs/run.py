@@ -158,6 +158,7 @@ class TemplateRun:
         """Keys whose notices have other details than was told."""
         self.present_ms: int | None = None
         """What time it is (Unix ms) for whom the log is as it comes. None: nothing is late."""
+        self.late_ms: float = LATE_MS
         self._untold: dict[str, tuple[str, ...]] = {}
         """What was told last of keys whose answers have changed while the system was away."""
         self._minute: int | None = None
@@ -226,6 +227,8 @@ class TemplateRun:
     def _note(self, entry: Reading | Withdrawal, known: Reading | None) -> None:
         """An entry changes what was known: notices that it ends are taken back, and of those
         that it changes is said what they were."""
+        if known is not None and isinstance(entry, Reading) and known.values == entry.values:
+            return
         what = "withdrawn" if isinstance(entry, Withdrawal) else "corrected" if known else "late"
         cause = {
             "kind": entry.kind,
@@ -364,7 +367,7 @@ class TemplateRun:
     def _lateness(self, t_ms: int) -> int:
         """By how much an instant has been missed, in milliseconds; 0: it has not."""
         late_ms = 0 if self.present_ms is None else self.present_ms - t_ms
-        return late_ms if late_ms > LATE_MS else 0
+        return late_ms if late_ms > self.late_ms else 0
 
     def _skips(self, t_ms: int) -> bool:
         return self.template.missed == "skip" and self._lateness(t_ms) > 0

@@ -61,9 +61,11 @@ class Windows:
                 list(self.reasoner.push(self._items([entry])))
                 self._forget()
                 return False
-        if known is not None or isinstance(entry, Reading):
-            self._again(entry.position)
-        return is_past
+        if known is None and not isinstance(entry, Reading):
+            return False
+        held = set(self.facts)
+        self._again(entry.position)
+        return is_past and set(self.facts) != held
 
     def _again(self, position: int) -> None:
         """Fill the windows once more with the readings as they are now."""

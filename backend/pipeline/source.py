@@ -24,6 +24,7 @@ from citywise.backend.ingest import log, records
 from citywise.backend.ingest.log import LogError
 from citywise.backend.kinds import Kinds
 from citywise.backend.kinds.installed import KnownKinds
+from citywise.backend.packs.run import LATE_MS
 from citywise.backend.pipeline import worker
 from citywise.backend.pipeline.behind import Behind
 from citywise.backend.pipeline.parts import Division
@@ -31,6 +32,8 @@ from citywise.backend.pipeline.prepared import division, observed
 from citywise.backend.pipeline.requests import find
 from citywise.backend.pipeline.running import Running, RunningTemplates
 from citywise.backend.pipeline.worker import READINGS, Task
+from citywise.backend.store import clocks
+from citywise.backend.store.clocks import StreamClock
 from citywise.backend.store.database import create_engine_for
 from citywise.backend.store.models import CursorRow
 from citywise.reasoning import Limits, ReasoningError
@@ -149,13 +152,16 @@ class LogStreamReader(DataSourceStreamReader):
             cursors = {row.request: row for row in connection.execute(select(CursorRow.__table__))}
             templates = self._templates.read(connection)
             self._kinds = self._known_kinds.read(connection)
+            clock = clocks.told(connection)
         readings = self._readings(cursors.get(READINGS), begin, stop)
         tasks: list[Task] = []
         for request in self._requests:
             cursor = cursors.get(find(request).stem)
             tasks += self._tasks(request, cursor, begin, stop)
         for template in templates:
-            tasks += self._of_template(template, cursors.get(template.request), begin, stop)
+            cursor = cursors.get(template.request)
+            for task in self._of_template(template, cursor, begin, stop):
+                tasks.append(_in_time(task, clock))
         self._begun = True
         ours = [find(request).stem for request in self._requests]
         self._behind.keep([*ours, *(template.request for template in templates)])
@@ -266,3 +272,11 @@ class LogStreamReader(DataSourceStreamReader):
             ],
             names=list(COLUMNS),
         )
+
+
+def _in_time(task: Task, clock: StreamClock | None) -> Task:
+    """The task of a template, with what is late for it: minutes of the wall, whatever the speed of
+    the stream; nothing where that goes as fast as it can."""
+    if clock is None or clock.speed is None:
+        return task
+    return replace(task, present_ms=clock.now_ms, late_ms=LATE_MS * max(clock.speed, 1.0))

@@ -27,6 +27,7 @@ from citywise.backend.ingest.records import (
     record_position,
 )
 from citywise.backend.kinds import Kinds, builtin
+from citywise.backend.packs.run import LATE_MS
 from citywise.backend.packs.template import TemplateVersion
 from citywise.backend.pipeline import bundle
 from citywise.backend.pipeline.evaluation import RequestRun, Row, standing
@@ -79,6 +80,10 @@ class Task:
     horizons: Mapping[str, float] = field(default_factory=dict)
     """How far behind the present readings may be revised, in seconds: by kind, and `*` for all
     others. None: no reading is."""
+    present_ms: int | None = None
+    """Up to when (Unix ms) the stream has come, past the task too; None: nothing is late."""
+    late_ms: float = LATE_MS
+    """What lies further behind the present has come while the system was away."""
     moves: int | None = None
     """Where the cursor stands, if not at `start`: a template that was behind for too long
     begins anew."""
@@ -190,8 +195,7 @@ class Worker:
         steps = {"read": time.perf_counter() - began, "reason": 0.0}
         try:
             entries = self._slices.read(task.location, task.start, task.end)
-            clocks = [e.complete_ms for e in entries if isinstance(e, ClockReading)]
-            run.present_ms = max(clocks, default=None)
+            run.present_ms, run.late_ms = task.present_ms, task.late_ms
             for piece, end in _clocked(entries, task.end):
                 for step in chain.from_iterable(map(run.take, piece)):
                     steps["reason"] += step.evaluated.seconds

@@ -59,6 +59,13 @@ def _catching_up(pipeline: dict[str, Any]) -> float | None:
     return None if pipeline.get("ended") else pipeline.get("catching_up_s")
 
 
+def told(connection: Connection) -> StreamClock | None:
+    """The stream clock, if the ingest has heard one since it started."""
+    query = select(HeartbeatRow.detail).where(HeartbeatRow.process == "ingest")
+    detail = connection.scalar(query) or {}
+    return None if detail.get("now_ms") is None else from_detail(detail)
+
+
 def read(connection: Connection | Session) -> StreamClock:
     """The stream clock now."""
     row = HeartbeatRow

@@ -289,6 +289,17 @@ def test_a_late_reading_counts_in_windows_that_hold_its_time() -> None:
     assert [c["change"] for _t, c in notices(log(happenings), [template(SEEN)])] == ["opened"]
 
 
+def test_a_reading_that_no_window_holds_takes_nothing_back() -> None:
+    full, old = (reading("parking", "g", ago, occupied=6, capacity=9) for ago in (0, 3_600_000))
+    before: list[Happening] = [instance("a"), full, 1, full, 1, full, 1, 1, 1]
+    told, usual = (
+        [(c["change"], c.get("closed_because")) for _t, c in notices(log(all_), [template(SEEN)])]
+        for all_ in ([*before, old, 1, 1], [*before, 1, 1])
+    )
+    assert [change for change, _because in told] == ["opened", "closed"]
+    assert told == usual
+
+
 @pytest.mark.parametrize("withdrawn", [False, True])
 def test_a_notice_on_a_corrected_reading_is_taken_back_with_it(withdrawn: bool) -> None:
     full = reading("parking", "g", occupied=8, capacity=9)

@@ -5,21 +5,25 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
 from citywise.backend.kinds import builtin
+from citywise.backend.packs.run import LATE_MS
 from citywise.backend.pipeline.requests import find
 from citywise.backend.pipeline.results import Results
 from citywise.backend.pipeline.source import (
     CitywiseLogSource,
     LogStreamReader,
     TaskPartition,
+    _in_time,
     parts_of,
 )
 from citywise.backend.pipeline.worker import READINGS, Task
+from citywise.backend.store.clocks import StreamClock
 from citywise.backend.store.database import create_engine_for
 from citywise.reasoning.limits import Limits
 from tests.databases import begun
@@ -27,6 +31,7 @@ from tests.pipeline.stretches import LIMITS
 from tests.pipeline.test_results import cursor
 
 JAMS, GARAGES = "traffic_jam", "garage_nearly_full"
+NOW = 1_780_000_000_000
 
 
 def reader(folder: Path, partitions: str = "auto", workers: int = 2) -> LogStreamReader:
@@ -72,6 +77,20 @@ def test_a_small_batch_has_a_task_for_each_request_dealt_out_over_the_workers(
     task = shares[0][0]
     assert (task.source, task.location) == ("bundle:1/a.casp", "http://127.0.0.1:1/log")
     assert (task.start, task.end, task.resume_from, task.state) == (0, 100, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("speed", "late"), [(1.0, (NOW, LATE_MS)), (0, (NOW, LATE_MS)), (60.0, (NOW, 60 * LATE_MS))]
+)
+def test_what_is_late_for_a_template_is_measured_from_the_stream_s_own_present(
+    speed: float, late: tuple[int, float]
+) -> None:
+    task = Task("a.jam", "", "", 0, 1, 0, {}, LIMITS)
+    clock = StreamClock(NOW, speed, "sensors", None, None)
+    found = _in_time(task, clock)
+    assert (found.present_ms, found.late_ms) == late
+    unpaced = _in_time(task, replace(clock, speed=None))
+    assert (unpaced.present_ms, _in_time(task, None).present_ms) == (None, None)
 
 
 def test_the_readings_need_no_worker_of_their_own(tmp_path: Path) -> None:
