@@ -23,6 +23,11 @@ self.addEventListener('activate', (event) => {
     for (const name of await caches.keys()) {
       if (name.startsWith('citywise-shell-') && name !== SHELL) await caches.delete(name);
     }
+    const data = await caches.open(DATA);
+    for (const { url } of await data.keys()) {
+      const { pathname } = new URL(url);
+      if (pathname.startsWith('/api/v1/') && pathname !== CITY) await data.delete(url);
+    }
     await self.clients.claim();
     await keepOpen();
   })());

@@ -41,6 +41,7 @@ customElements.define('notice-bell', class extends HTMLElement {
     this.querySelector('.menu-body').append(this.none, ...this.parts.map(({ section }) => section),
       h('p', { class: 'bell-foot' }, this.seen, h('a', { href: '/apps' }, t('bell.settings'))));
     this.place = h('div', { class: 'bell-toasts' });
+    this.corrected = new Set();
     document.body.append(this.place);
     notices.follow(() => this.#show());
     user.follow(() => this.#show());
@@ -48,7 +49,11 @@ customElements.define('notice-bell', class extends HTMLElement {
     // Who was alerted hears that there was no reason for it.
     notices.addEventListener('told', ({ detail }) => {
       const text = detail.taken_back ? takenBackText(detail, aboutName(detail)) : amendedText(detail, aboutName(detail));
-      if (detail.alerted && text) toast(text);
+      // What people do with a notice tells of it again; that changes no time of `updated`.
+      const said = `${detail.id} ${detail.updated}`;
+      if (!detail.alerted || !text || this.corrected.has(said)) return;
+      this.corrected.add(said);
+      toast(text);
     });
     this.menu.addEventListener('toggle', () => {
       this.place.replaceChildren();
