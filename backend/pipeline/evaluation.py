@@ -63,6 +63,7 @@ class RequestRun:
         self._part, self._division = found.part, found.division
         self._scale = 1000 // request.ticks_per_second
         self._kinds = frozenset(found.kinds)
+        self._private = [name for name, kind in found.kinds.items() if not kind.public]
         self._sight = Sight(request, found.kinds)
         self._observed: dict[int, list[Observed]] = {}
         """The items that a window may need, by their times."""
@@ -119,7 +120,7 @@ class RequestRun:
         this run has looked, of which those from the position `told_from` on are new."""
         is_kept = any(begin is one for one in self.past.checkpoints)
         past = self.past.cut(begin) if is_kept else self.past
-        found = Corrected(entries, self._kinds, past.left_out, told_from)
+        found = Corrected(entries, self._kinds, past.left_out, told_from, self._private)
         closed = begin.state.closed
         times = [(reading, reading.observed_ms // self._scale) for reading in found.readings]
         before = [r for r, time in times if closed is not None and time <= closed]

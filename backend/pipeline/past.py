@@ -149,7 +149,8 @@ class Cause:
 class Corrected:
     """The readings of some kinds as a stretch of the log has them in the end.
 
-    `causes` are those that entries from the position `told_from` on have changed.
+    `causes` are those that entries from the position `told_from` on have changed. What of the
+    kinds in `private` was measured, they do not say: events are seen by everybody.
     """
 
     def __init__(
@@ -158,7 +159,9 @@ class Corrected:
         kinds: Collection[str],
         left_out: Collection[int] = (),
         told_from: int | None = None,
+        private: Collection[str] = (),
     ) -> None:
+        self._private = frozenset(private)
         standing: dict[Key, Reading | Withdrawal] = {}
         before: dict[Key, Reading | Withdrawal | None] = {}
         gone = frozenset(left_out)
@@ -179,11 +182,14 @@ class Corrected:
     def causes(self, answered_ms: int | None) -> list[Cause]:
         """What changed of the time up to which all was answered (Unix ms), the newest first."""
         found = [
-            Cause(*key, _what(old, new), _values(old), _values(new))
+            Cause(*key, _what(old, new), self._said(old), self._said(new))
             for key, old, new in sorted(self._changed, key=lambda one: one[0][2], reverse=True)
             if _differ(old, new) and answered_ms is not None and key[2] <= answered_ms
         ]
         return found[:_MOST_TOLD]
+
+    def _said(self, entry: Reading | Withdrawal | None) -> Mapping[str, Any] | None:
+        return None if entry is None or entry.kind in self._private else _values(entry)
 
 
 def _values(entry: Reading | Withdrawal | None) -> Mapping[str, Any] | None:

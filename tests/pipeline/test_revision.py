@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
+from citywise.backend.ingest.records import Reading
+from citywise.backend.pipeline.past import Corrected
 from tests.pipeline.revising import START_MS, Disorder, System, message
 
 ROADS = [("traffic", str(number)) for number in range(4)]
@@ -140,3 +142,14 @@ def test_a_withdrawal_of_what_nobody_knows_is_a_dead_letter(tmp_path: Path) -> N
     system = System(tmp_path / "city", ROADS)
     system.hear([message("traffic", "1", START_MS, None)])
     assert system.dead == ["not-withdrawn"]
+
+
+def test_what_was_measured_of_a_kind_that_is_not_public_is_not_said() -> None:
+    first, again = (
+        Reading("traffic", "1", 1000, 1000, {"speed_kmh": said}, position)
+        for position, said in ((0, 10), (5, 90))
+    )
+    for private, values in (((), (10, 90)), (("traffic",), (None, None))):
+        (cause,) = Corrected([first, again], ["traffic"], (), 5, private).causes(2000)
+        assert cause.what == "corrected"
+        assert tuple(s and s["speed_kmh"] for s in (cause.before, cause.after)) == values
