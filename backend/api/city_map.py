@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import folium
 from branca.element import Figure
+from folium.map import FitBounds
 from folium.plugins import MarkerCluster
 from folium.template import Template
 from sqlalchemy import Engine
@@ -105,7 +106,10 @@ def build(bounds: Bounds, web: Web) -> MapParts:
     )
     events._id = "events"
     events.add_to(city)
-    city.fit_bounds(bounds, padding=(12, 12))
+    whole = FitBounds(bounds, padding=(12, 12))
+    # An animation that ends later would take back what the page has shown meanwhile.
+    whole.options["animate"] = False
+    whole.add_to(city)
     Handover(city, events).add_to(city)
     figure = city.get_root()
     assert isinstance(figure, Figure)
