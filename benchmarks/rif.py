@@ -20,6 +20,7 @@ reading, no reasoning, no conclusions.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,7 @@ class _Measurement:
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.r4.evaluated", program, self._stream, what],
             cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},  # also where PYTHONSAFEPATH is set
             stdout=subprocess.PIPE,
             check=False,
         )
