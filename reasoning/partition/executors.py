@@ -144,7 +144,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A task's answer sets, and the wall time they took in seconds."""
+    """A task's answer sets, and the CPU time they took in seconds."""
 
     answers: tuple[AnswerSet, ...]
     seconds: float
@@ -180,9 +180,8 @@ class Warm:
 
     def evaluate(self, task: Task) -> Outcome:
         """The outcome of a task; raises as `Executor.run` does."""
-        started = time.perf_counter()
-        answers = _finished(self.begin(task, task.seconds))
-        return Outcome(answers, time.perf_counter() - started)
+        guard = self.begin(task, task.seconds)
+        return Outcome(_finished(guard), guard.seconds)
 
     def begin(self, task: Task, seconds: float | None) -> Guard:
         """The guard that has begun with a task; `Guard.proceed` gives its answers."""
@@ -344,7 +343,7 @@ class _Window:
             raise more from None
         if answers is not None:
             self._spent[place] = self._spent.get(place, 0.0) + work.guard.seconds
-            self._found[work.index] = Outcome(answers, time.perf_counter() - work.started)
+            self._found[work.index] = Outcome(answers, work.guard.seconds)
             del self.busy[place]
 
     def _watch_memory(self) -> None:

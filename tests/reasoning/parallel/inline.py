@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -35,9 +34,8 @@ class Inline:
         self._engines.clear()
 
     def _outcome(self, task: Task) -> Outcome:
-        started = time.perf_counter()
-        answers = self._answered(task)
-        return Outcome(answers, time.perf_counter() - started)
+        # Its time is that of this process, where it is counted already.
+        return Outcome(self._answered(task), 0.0)
 
     def _answered(self, task: Task) -> tuple[AnswerSet, ...]:
         return (
