@@ -71,6 +71,34 @@ def test_rows_found_once_are_listed_when_one_of_their_body_holds_longer() -> Non
     assert engine.horizons("t/4", [(3, 2, 5, 6)]) == [6]
 
 
+def test_rows_that_nobody_reads_are_told_by_their_horizons() -> None:
+    engine = RuleEvaluation(rules("p(X) :- a(X).  q(X) :- b(X,Y), c(Y)."))
+    for step in steps("1: a(1)..4 a(2)..4 a(3)..4\n2: a(2)..6 a(3)..3 a(4)..3"):
+        step.apply(engine)
+    assert sorted(engine.came("p/1")) == [(4,)]
+    engine.step(4)
+    assert (engine.came("p/1"), engine.gone("p/1")) == ((), ((4,),))
+    engine.insert("a/1", [(1,), (4,)], 7)
+    engine.step(5)
+    assert (engine.came("p/1"), engine.gone("p/1")) == (((4,),), ((3,),))
+    assert engine.rows("p/1") == ((2,), (1,), (4,))
+    assert not engine._found("p/1").listed
+
+
+def test_rows_that_nobody_reads_are_listed_where_many_hold_longer() -> None:
+    engine = RuleEvaluation(rules("p(X) :- a(X)."))
+    many = [(1000 + number,) for number in range(400)]
+    for end in range(5, 15):
+        engine.insert("a/1", many[:200] if end < 14 else many, end)
+        engine.insert("a/1", [(100 + end,)], end)
+        engine.step(end - 4)
+    assert engine._found("p/1").listed
+    assert set(engine.horizons("p/1", many)) == {14}
+    engine.retract("a/1", many)
+    engine.step(11)
+    assert sorted(engine.gone("p/1")) == [(110,), *many]
+
+
 def _looked_up(relation: Relation) -> int:
     assert relation.listed is bool(relation.horizons)
     return len(relation.horizons)

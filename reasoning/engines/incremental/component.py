@@ -277,7 +277,7 @@ class Component:
                 self._join(rule, rule.function(met.literal, "derive"), gone, now)
             return
         improved = met.relation.improved
-        if not rule.head.listed and improved and self._all_new(met):
+        if rule.head.once and improved and self._all_new(met):
             together = {row: end for rows, _horizon in improved for row, end in rows.items()}
             self._join_new(rule, rule.function(met.literal, "derive"), together, now)
             return

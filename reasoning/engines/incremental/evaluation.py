@@ -13,12 +13,18 @@ Three things can happen to a row (Laser, section 3, and beyond it):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
 from citywise.reasoning.engines.incremental.component import Component, Watch
-from citywise.reasoning.engines.incremental.relation import FOREVER, Horizons, Relation, Rows
+from citywise.reasoning.engines.incremental.relation import (
+    FOREVER,
+    Horizons,
+    Kept,
+    Relation,
+    Rows,
+)
 from citywise.reasoning.limits import Limits
 from citywise.reasoning.model import rules
 from citywise.reasoning.model.joins import gives_once
@@ -49,11 +55,9 @@ class RuleEvaluation:
         self.watch = Watch(ready.name, limits, self.sizes)
         self._inputs = ready.inputs
         self._functions = bool(ready.operators) or any(map(has_functions, ready.rules))
-        # What nobody joins needs no list of what improved; what is found once needs no dictionary
-        # (docs/decisions/incremental-engine.md).
-        joined = _joined(ready)
-        once = _found_once(ready)
-        self.relations = {n: Relation(n, n in joined, n not in once) for n in _names(ready)}
+        # What nobody joins needs no list of what improved.
+        joined, kept = _joined(ready), _kept(ready)
+        self.relations = {n: Relation(n, n in joined, kept(n)) for n in _names(ready)}
         self._pending: dict[str, _Pending] = {}
         self._clock: int | None = None
         self._broken = False
@@ -137,14 +141,16 @@ class RuleEvaluation:
     def given(self, relation: str) -> Horizons:
         """The rows of an input that were inserted and hold, with their horizons (`FOREVER`:
         until they are retracted)."""
-        return dict(self.relations[self._sources.get(relation, relation)].horizons)
+        found = self.relations[self._sources.get(relation, relation)]
+        found.list_rows()
+        return dict(found.horizons)
 
     def is_plain(self, most: int) -> bool:
         """Whether no value of the last step was a function of others, if a look at `most`
         rows that were inserted tells."""
         given = [self.relations[name] for name in self._inputs]
         # Also what ended: its text is asked for when it is gone.
-        groups = [rows for r in given for rows in (r.horizons, r.expired, r.withdrawn) if rows]
+        groups = [rows for r in given for rows in (r.held(), r.expired, r.withdrawn) if rows]
         if self._functions or sum(map(len, groups)) > most:
             return False
         values = chain.from_iterable(chain.from_iterable(groups))
@@ -191,14 +197,21 @@ def _joined(program: Program) -> frozenset[str]:
     return frozenset(each.relation for each in looks if not isinstance(each, Absent))
 
 
-def _found_once(program: Program) -> frozenset[str]:
-    """Relations whose rows nobody looks at, and each of which only one instance of one rule
-    can give."""
-    heads = Counter(rule.head for rule in program.rules)
+def _kept(program: Program) -> Callable[[str], Kept]:
+    """How each relation keeps its rows (docs/decisions/incremental-engine.md)."""
     read = {literal.relation for rule in program.rules for literal in rule.looks.values()}
     read |= {name for each in program.operators for name in (*each.reads, each.result)}
+    # Only one instance of one rule can give a row: it need not be asked whether it is known.
+    heads = Counter(rule.head for rule in program.rules)
     found = {rule.head for rule in program.rules if heads[rule.head] == 1 and gives_once(rule)}
-    return frozenset(found - read - program.inputs)
+    once = found - program.inputs
+
+    def kept(name: str) -> Kept:
+        if name in read:
+            return "listed"
+        return "once" if name in once else "batched"
+
+    return kept
 
 
 def _names(program: Program) -> Collection[str]:

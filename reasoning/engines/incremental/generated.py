@@ -77,7 +77,7 @@ def function(
     assert isinstance(start, Scan | Absent | Holds)
     terms, arithmetic = flat(start.terms, "#t")
     if isinstance(start, Scan) and mode == "derive":
-        least = _OFTEN if relations[rule.head].listed else 2
+        least = 2 if relations[rule.head].once else _OFTEN
         writer.met = _met(rule.body[:trigger], start, rule, least)
     return writer.function(terms, [*arithmetic, *others])
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from itertools import chain, compress, repeat
+from itertools import chain, compress, repeat, starmap
 from operator import itemgetter
+from typing import Literal
 
 from citywise.reasoning.model.values import Row, Value
 
@@ -87,14 +88,100 @@ FOREVER = 1 << 62
 """The horizon of a row that nothing is known to end."""
 NEVER = -(1 << 62)
 """Before all points of time."""
+_LOOKED_FOR = 100
+"""Sets of a step that may be gone through for rows that hold already, besides one for each row."""
 _STALE = 1000
 """Rows in buckets, beyond twice those that hold, from which on they are tidied."""
 
 Rows = tuple[Row, ...]
 """Rows as they were: no step changes them."""
 Horizons = dict[Row, int]
+Kept = Literal["listed", "batched", "once"]
+"""How a relation keeps its rows: in a dictionary of horizons; where nobody looks at them by
+their horizons alone (`Batches`), or in buckets, if each is found once."""
 Improved = tuple[Horizons, int | None]
 """Rows with their horizons, and that of all of them if it is one."""
+
+
+class Batches:
+    """Rows that nobody looks at, by their horizons.
+
+    Sets keep the hashes of their rows: a batch comes, ends and is compared with all that hold
+    without a look at its rows, which would be fetched from memory for it.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[Row] = set()
+        """All that hold."""
+        self.ends: dict[int, tuple[set[Row], list[Row]]] = {}
+        """Those of each horizon; also in their order, with those that hold longer by now."""
+        self.over: list[set[Row]] = []
+        """Those that ended in this step."""
+
+    def give(self, rows: Horizons, end: int) -> tuple[list[Row], bool] | None:
+        """Rows hold up to a horizon, if not longer already: those that did not hold, and
+        whether others did, and less long. None, and nothing changes, if so many hold already
+        that it does not pay to look for their horizons."""
+        new, fresh, extended = set(rows), [*rows], False
+        listed = fresh
+        if not self.known.isdisjoint(new):
+            again = self.known & new
+            # Mostly joins have found a row from two sides.
+            if end in self.ends:
+                new -= self.ends[end][0]
+                again &= new
+                rows = {row: end for row in rows if row in new}
+            if len(again) * len(self.ends) > len(new) + _LOOKED_FOR:
+                return None
+            for row in again:
+                held = next(h for h, (found, _listed) in self.ends.items() if row in found)
+                if held < end:
+                    self.ends[held][0].discard(row)
+                    extended = True
+                else:
+                    new.discard(row)
+            fresh = [row for row in rows if row not in again]
+            listed = [row for row in rows if row in new]
+        self.known.update(new)
+        if end in self.ends:
+            found, others = self.ends[end]
+            found.update(new)
+            others += listed
+        elif new:
+            self.ends[end] = new, [*listed]
+        return fresh, extended
+
+    def end(self, horizon: int) -> list[Row]:
+        """Rows that end at a horizon."""
+        if horizon not in self.ends:
+            return []
+        found, listed = self.ends.pop(horizon)
+        self.known.difference_update(found)
+        self.over.append(found)
+        return _in_order(found, listed)
+
+    def rows(self) -> list[Row]:
+        """All that hold."""
+        return list(chain.from_iterable(starmap(_in_order, self.ends.values())))
+
+    def taken(self) -> dict[int, list[Row]]:
+        """All that hold by their horizons; they are forgotten here."""
+        ends = {horizon: _in_order(*rows) for horizon, rows in self.ends.items()}
+        self.ends.clear()
+        self.known.clear()
+        return ends
+
+
+def _in_order(found: set[Row], listed: list[Row]) -> list[Row]:
+    return listed if len(found) == len(listed) else [row for row in listed if row in found]
+
+
+def _due(ends: Mapping[int, object], since: int, now: int) -> Iterable[int]:
+    """The horizons from `since` up to before `now`."""
+    # After a long pause there are fewer of them than points of time that have passed.
+    if now - since > len(ends):
+        return sorted(horizon for horizon in ends if horizon < now)
+    return range(since, now)
 
 
 class Relation:
@@ -106,11 +193,16 @@ class Relation:
     `came`, `gone`) are tuples: the next step changes everything else in place.
     """
 
-    def __init__(self, name: str, joined: bool = False, listed: bool = True) -> None:
+    def __init__(self, name: str, joined: bool = False, kept: Kept = "listed") -> None:
         self.name = name
-        self.listed = listed
-        """Whether `horizons` has the rows. Else the buckets alone have them, and each was
-        found once (`give_once`): nothing is looked up for a row that comes or ends."""
+        self.listed = kept == "listed"
+        """Whether `horizons` has the rows."""
+        self.once = kept == "once"
+        """Whether the buckets alone have them, and each was found once (`give_once`): nothing
+        is looked up for a row that comes or ends."""
+        self._batched = kept == "batched"
+        self._batches = Batches()
+        """Where nobody looks at rows, those that hold."""
         self.extended = False
         """Whether a row that held before has come in this step, to hold longer."""
         self.horizons: Horizons = {}
@@ -143,15 +235,13 @@ class Relation:
 
     def expire(self, since: int, now: int) -> None:
         """End the rows with horizons from `since` up to before `now`."""
-        buckets = self._buckets
-        if not buckets:
+        if self._batched:
+            for horizon in _due(self._batches.ends, since, now):
+                if ended := self._batches.end(horizon):
+                    self.expired = [*self.expired, *ended] if self.expired else ended
             return
-        # After a long pause there are fewer buckets than points of time that have passed.
-        if now - since > len(buckets):
-            due: Iterable[int] = sorted(h for h in buckets if h < now)
-        else:
-            due = range(since, now)
-        for horizon in due:
+        buckets = self._buckets
+        for horizon in _due(buckets, since, now):
             if bucket := buckets.pop(horizon, None):
                 self.scheduled -= len(bucket)
                 if self.listed:
@@ -175,7 +265,7 @@ class Relation:
     def give_once(self, rows: list[Row], ends: list[int]) -> None:
         """Rows that are absent, have not ended in this step, and are there once each hold
         up to horizons of their own; for a relation that is not joined."""
-        if self.listed or FOREVER in ends:
+        if not self.once or FOREVER in ends:
             self.absorb(rows, ends)
             return
         buckets = self._buckets
@@ -187,22 +277,37 @@ class Relation:
     def list_rows(self) -> None:
         """Have the rows in `horizons`, from now on."""
         if not self.listed:
-            self.listed = True
+            if self._batched:
+                self._buckets.update(self._batches.taken())
+                self.scheduled = sum(map(len, self._buckets.values()))
+            self.listed, self.once, self._batched = True, False, False
             for horizon, bucket in self._buckets.items():
                 self.horizons.update(dict.fromkeys(bucket, horizon))
             self._last = max(self._buckets, default=NEVER)
+            self.scheduled -= len(self._buckets.pop(FOREVER, ()))
 
     def rows(self) -> Rows:
         """The rows that hold."""
-        if self.listed:
-            return tuple(self.horizons)
-        return tuple(chain.from_iterable(self._buckets.values()))
+        return tuple(self.held())
+
+    def held(self) -> Collection[Row]:
+        """The same, as they are kept until the next step."""
+        if self.once:
+            return list(chain.from_iterable(self._buckets.values()))
+        return self.horizons if self.listed else self._batches.rows()
 
     def __len__(self) -> int:
-        return len(self.horizons) if self.listed else self.scheduled
+        if self.once:
+            return self.scheduled
+        return len(self.horizons if self.listed else self._batches.known)
 
     def give(self, rows: Horizons, horizon: int) -> None:
         """Rows hold up to one horizon, if not longer already."""
+        if self._batched and (found := self._batches.give(rows, horizon)) is not None:
+            fresh, extended = found
+            self.fresh = [*self.fresh, *fresh] if self.fresh else fresh
+            self.extended = self.extended or extended
+            return
         self.list_rows()
         horizons = self.horizons
         # Later than that of any row so far, as with every item of a stream in order: no row can
@@ -235,6 +340,11 @@ class Relation:
 
     def absorb(self, rows: list[Row], ends: list[int]) -> None:
         """Rows hold up to horizons of their own, if not longer already."""
+        if self._batched:
+            # Those that hold longest first: what is found again then changes nothing.
+            for end, found in sorted(_by_end(rows, ends).items(), reverse=True):
+                self.give(found, end)
+            return
         self.list_rows()
         new = dict(zip(rows, ends, strict=True))
         fresh = rows
@@ -320,6 +430,8 @@ class Relation:
             self.expired = []
         if self.withdrawn:
             self.withdrawn = {}
+        if self._batches.over:
+            self._batches.over = []
         self._net = None
         self.extended = False
 
@@ -340,15 +452,17 @@ class Relation:
         return self._net
 
     def _found(self) -> tuple[list[Row], list[Row]]:
-        if not self.listed:
+        if self.once:
             return self.fresh, self.expired
         return self._netted() if self.withdrawn else self._renewed()
 
     def _renewed(self) -> tuple[list[Row], list[Row]]:
         """Where rows have only ended at their horizons: those that hold have come again."""
-        if self.horizons.keys().isdisjoint(self.expired):
+        held = self.horizons.keys() if self.listed else self._batches.known
+        over = [self.expired] if self.listed else self._batches.over
+        if all(map(held.isdisjoint, over)):
             return self.fresh, self.expired
-        back = list(map(self.horizons.__contains__, self.expired))
+        back = list(map(held.__contains__, self.expired))
         again = set(compress(self.expired, back))
         gone = [row for row, held in zip(self.expired, back, strict=True) if not held]
         return [row for row in self.fresh if row not in again], gone
@@ -393,6 +507,15 @@ class Relation:
     def _forget(self, rows: list[Row]) -> None:
         for positions, index in self.indices.items():
             remove(index, positions, rows)
+
+
+def _by_end(rows: list[Row], ends: list[int]) -> dict[int, Horizons]:
+    if ends.count(ends[0]) == len(ends):
+        return {ends[0]: dict.fromkeys(rows, ends[0])}
+    found: defaultdict[int, Horizons] = defaultdict(dict)
+    for row, end in zip(rows, ends, strict=True):
+        found[end][row] = end
+    return found
 
 
 def _latest(rows: list[Row], ends: list[int]) -> Horizons:
